@@ -1,0 +1,80 @@
+"""Fast, exact measures of how good anomaly detectors are.
+
+Public names load what they need when they are first used: importing the package alone imports
+neither Numba nor SciPy and compiles nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
+    from fastad.errors import InvalidInputError as InvalidInputError
+    from fastad.errors import UndefinedMeasureError as UndefinedMeasureError
+    from fastad.evaluation import DetectorEvaluation as DetectorEvaluation
+    from fastad.evaluation import Evaluation as Evaluation
+    from fastad.evaluation import OperatingPoint as OperatingPoint
+    from fastad.evaluation import evaluate as evaluate
+    from fastad.labelled.operating import confusion_at as confusion_at
+    from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
+    from fastad.labelled.operating import precision_at_fpr as precision_at_fpr
+    from fastad.labelled.operating import threshold_at_fpr as threshold_at_fpr
+    from fastad.labelled.operating import threshold_at_rate as threshold_at_rate
+    from fastad.labelled.partial import auc_at_fpr as auc_at_fpr
+    from fastad.labelled.partial import auc_at_tpr as auc_at_tpr
+    from fastad.labelled.partial import fpr_at_tpr as fpr_at_tpr
+    from fastad.labelled.partial import tpr_at_fpr as tpr_at_fpr
+    from fastad.labelled.precision import average_precision as average_precision
+    from fastad.labelled.precision import precision_at_k as precision_at_k
+    from fastad.labelled.precision import precision_at_p as precision_at_p
+    from fastad.labelled.precision import precision_recall_curve as precision_recall_curve
+    from fastad.labelled.precision import recall_at_k as recall_at_k
+    from fastad.labelled.roc import roc_auc as roc_auc
+    from fastad.labelled.roc import roc_curve as roc_curve
+    from fastad.labelled.roc import weighted_auc as weighted_auc
+    from fastad.ranking import RankedScores as RankedScores
+    from fastad.ranking import rank_scores as rank_scores
+    from fastad.results import Confusion as Confusion
+    from fastad.results import PrecisionRecallCurve as PrecisionRecallCurve
+    from fastad.results import RocCurve as RocCurve
+
+__version__ = "0.1.0"
+
+# Where each public name is defined.
+_HOMES = {
+    "errors": ("CompilationCacheWarning", "InvalidInputError", "UndefinedMeasureError"),
+    "evaluation": ("DetectorEvaluation", "Evaluation", "OperatingPoint", "evaluate"),
+    "labelled.operating": (
+        "confusion_at",
+        "f1_at_fpr",
+        "precision_at_fpr",
+        "threshold_at_fpr",
+        "threshold_at_rate",
+    ),
+    "labelled.partial": ("auc_at_fpr", "auc_at_tpr", "fpr_at_tpr", "tpr_at_fpr"),
+    "labelled.precision": (
+        "average_precision",
+        "precision_at_k",
+        "precision_at_p",
+        "precision_recall_curve",
+        "recall_at_k",
+    ),
+    "labelled.roc": ("roc_auc", "roc_curve", "weighted_auc"),
+    "ranking": ("RankedScores", "rank_scores"),
+    "results": ("Confusion", "PrecisionRecallCurve", "RocCurve"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'fastad' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"fastad.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

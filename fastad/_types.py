@@ -1,0 +1,31 @@
+"""Names for the arrays and arguments that travel through the package."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatVector: TypeAlias = npt.NDArray[np.float64]
+IntVector: TypeAlias = npt.NDArray[np.int64]
+# Keys have the width of the scores: 32 or 64 bits.
+KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+# 0 for a normal point, 1 for an anomaly.
+LabelVector: TypeAlias = npt.NDArray[np.uint8]
+# Whole numbers (int64) unless real sample weights were given (float64).
+CountVector: TypeAlias = npt.NDArray[Any]
+# Scores as they came, or scores as the thresholds that flag them.
+ScoreVector: TypeAlias = npt.NDArray[Any]
+
+Count: TypeAlias = int | float
+Threshold: TypeAlias = float | int
+# An operating point as a user writes it: 0.01 stands for the decimal 1/100.
+Point: TypeAlias = float | Fraction
+Points: TypeAlias = Sequence[float] | npt.NDArray[Any]
+Label: TypeAlias = bool | int | float | str
+
+Interpolation: TypeAlias = Literal["linear", "conservative"]
+Normalize: TypeAlias = Literal["width", "none", "mcclish"]
+Quadrature: TypeAlias = Literal["right", "exact"]
+OnError: TypeAlias = Literal["raise", "record"]

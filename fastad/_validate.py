@@ -1,0 +1,324 @@
+"""The door: every argument of every public function is checked here, before any work."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._kernels import keys
+from fastad._types import CountVector, Label, LabelVector, Point, Points, ScoreVector
+from fastad.errors import InvalidInputError
+
+Choice = TypeVar("Choice", bound=str)
+
+INTERPOLATIONS = ("linear", "conservative")
+NORMALIZATIONS = ("width", "none", "mcclish")
+QUADRATURES = ("right", "exact")
+
+# Sums of whole weights stay below this, so that their sums and differences fit into int64.
+_LARGEST_TOTAL = 2**62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labels and weights that have passed the door.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (n_points,)
+        1 for an anomaly, 0 for a normal point; rows of weight 0 are gone.
+    n_anomalies : int
+        Number of rows that are anomalies.
+    weights : numpy.ndarray of shape (n_points,) or None
+        Positive weights, int64 where all are whole numbers, else float64.
+    rows : numpy.ndarray of shape (n_points,) or None
+        Where rows of weight 0 were left out: the rows that stayed.
+    n_rows : int
+        Number of rows that the user gave.
+    """
+
+    values: LabelVector
+    n_anomalies: int
+    weights: CountVector | None
+    rows: npt.NDArray[np.int64] | None
+    n_rows: int
+
+
+def check_labels(
+    y_true: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Labels:
+    """Check labels and weights; leave out the rows of weight 0."""
+    labels = _vector(y_true, "y_true")
+    n_rows = labels.shape[0]
+    if sample_weight is None:
+        values, n_anomalies = _binary_labels(labels, pos_label, None)
+        return Labels(values, n_anomalies, None, None, n_rows)
+    weights, rows = _weights(sample_weight, n_rows)
+    if rows is not None:
+        labels, weights = labels[rows], weights[rows]
+    values, n_anomalies = _binary_labels(labels, pos_label, rows)
+    return Labels(values, n_anomalies, weights, rows, n_rows)
+
+
+def all_normal(n_points: int) -> Labels:
+    """Labels for questions that do not ask for labels: every point counts as normal."""
+    return Labels(fixed(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
+
+
+def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
+    """Check that there is one real score for each label; leave out the rows of weight 0.
+
+    NaN is found later, by the kernel that reads the scores anyway.
+    """
+    scores = real_vector(y_score, name)
+    if scores.shape[0] != labels.n_rows:
+        raise InvalidInputError(
+            f"{name} must have one score for each label; "
+            f"found {scores.shape[0]} scores and {labels.n_rows} labels"
+        )
+    return scores if labels.rows is None else scores[labels.rows]
+
+
+def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
+    """Check that an argument is a vector of booleans, integers or floats of a native type."""
+    vector = _vector(values, name)
+    kind = vector.dtype.kind
+    if kind not in "biuf" or vector.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"{name} must hold booleans, integers or floats of at most 64 bits; "
+            f"found {_describe_type(vector)}"
+        )
+    return vector.astype(vector.dtype.newbyteorder("="), copy=False)
+
+
+def no_nan(bad: npt.NDArray[np.bool_], name: str, rows: npt.NDArray[np.int64] | None) -> None:
+    """Raise the error that says how many values are NaN and where the first one is."""
+    first = int(np.argmax(bad))
+    raise InvalidInputError(
+        f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "
+        f"the first at index {first if rows is None else int(rows[first])}"
+    )
+
+
+def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
+    """Check one operating point or a sequence of them, each a rate in [0, 1]."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if _is_scalar(value):
+        return exact_rate(value, name)
+    points = np.asarray(value)
+    if points.ndim != 1 or points.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a number or a sequence of at least one number; "
+            f"found shape {points.shape}"
+        )
+    # The entries as they came: an array would turn a fraction or a float32 into another type.
+    entries: Any = value
+    return [exact_rate(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+
+
+def exact_rate(value: Any, name: str) -> Fraction:
+    """Return the decimal that was written for a rate in [0, 1] as an exact fraction.
+
+    0.29 stands for 29/100 although the float nearest to it is smaller. A float32 stands for
+    its own shortest decimal.
+    """
+    exact = exact_number(value, name)
+    if not 0 <= exact <= 1:
+        raise InvalidInputError(f"{name} must lie in [0, 1]; found {value!r}")
+    return exact
+
+
+def exact_number(value: Any, name: str) -> Fraction:
+    """Return the decimal that was written for a finite number as an exact fraction."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number; found {type(value).__name__}")
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not math.isfinite(value):
+        raise InvalidInputError(f"{name} must be finite; found {value}")
+    # str of a NumPy float is its shortest decimal at its own precision.
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+def check_count(value: Any, name: str) -> int:
+    """Check a whole number of at least 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number; found {type(value).__name__}")
+    if value < 1:
+        raise InvalidInputError(f"{name} must be at least 1; found {value}")
+    return int(value)
+
+
+def check_counts(value: Any, name: str) -> int | list[int] | None:
+    """Check a whole number of at least 1, a sequence of them, or None."""
+    if value is None:
+        return None
+    if isinstance(value, Integral):
+        return check_count(value, name)
+    entries = np.asarray(value)
+    if entries.ndim == 0:
+        return check_count(entries[()], name)
+    if entries.ndim != 1 or entries.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a whole number or a sequence of at least one; "
+            f"found shape {entries.shape}"
+        )
+    return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+
+
+def check_cut(threshold: Any, k: Any) -> tuple[float | int | None, int | None]:
+    """Check that either a threshold or a number of points is given."""
+    if (threshold is None) == (k is None):
+        raise InvalidInputError(
+            f"confusion_at takes either threshold or k; found {'neither' if k is None else 'both'}"
+        )
+    if threshold is None:
+        return None, check_count(k, "k")
+    return check_threshold(threshold), None
+
+
+def check_threshold(value: Any) -> float | int:
+    """Check a threshold: any real number, infinities included."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"threshold must be a number; found {type(value).__name__}")
+    if math.isnan(value):
+        raise InvalidInputError("threshold must be a number; found NaN")
+    return value  # type: ignore[return-value]
+
+
+def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
+    """Check that an option is one of a closed set of words."""
+    if value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} must be one of {expected}; found {value!r}")
+    return value
+
+
+def check_generator(rng: int | np.random.Generator | None) -> np.random.Generator:
+    """Return the generator that an argument names: itself, from a seed, or a fresh one."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, Integral)):
+        raise TypeError(
+            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
+        )
+    if rng is not None and rng < 0:
+        raise InvalidInputError(f"rng must not be negative; found {rng}")
+    return np.random.default_rng(None if rng is None else int(rng))
+
+
+def fixed(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a contiguous read-only view (a copy if strided): one compiled signature a type."""
+    view = np.ascontiguousarray(vector).view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, Real | str | bytes) or value is None or np.ndim(value) == 0  # type: ignore[arg-type]
+
+
+def _vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} must not be a masked array, whose mask would be lost; "
+            "leave out the masked rows"
+        )
+    try:
+        vector = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must be one-dimensional; found {error}") from None
+    if vector.ndim != 1:
+        raise InvalidInputError(f"{name} must be one-dimensional; found shape {vector.shape}")
+    if vector.shape[0] == 0:
+        raise InvalidInputError(f"{name} must not be empty; found 0 values")
+    return vector
+
+
+def _binary_labels(
+    labels: npt.NDArray[Any], pos_label: Label | None, rows: npt.NDArray[np.int64] | None
+) -> tuple[LabelVector, int]:
+    if labels.shape[0] == 0:
+        raise InvalidInputError("sample_weight must be positive for some row; found only zeros")
+    if pos_label is not None:
+        labels = _is_positive(labels, pos_label)
+    if labels.dtype.kind not in "biuf" or labels.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"y_true must hold 0 and 1 or booleans; found {_describe_type(labels)}. "
+            "Name the anomalies' label with pos_label= if it is another"
+        )
+    if labels.dtype == np.float16 or not labels.dtype.isnative:
+        labels = labels.astype(np.float64)
+    values = np.empty(labels.shape[0], np.uint8)
+    ones, others = keys.label_counts(fixed(labels), values)
+    if others:
+        bad = (labels != 0) & (labels != 1)
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other values, the "
+            f"first at index {first if rows is None else int(rows[first])}: {labels[first]}. "
+            "Name the anomalies' label with pos_label= if it is another"
+        )
+    return fixed(values), int(ones)
+
+
+def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
+    """Tell the anomalies by their label; all other rows must carry one and the same label."""
+    positive = np.asarray(labels == pos_label)
+    if positive.shape != labels.shape:
+        raise InvalidInputError(
+            f"pos_label must be comparable with y_true ({_describe_type(labels)}); "
+            f"found {pos_label!r}"
+        )
+    others = labels[~positive]
+    if others.shape[0] and not np.all(others == others[0]):
+        different = others[np.argmax(others != others[0])]
+        raise InvalidInputError(
+            f"y_true must hold at most two labels, pos_label={pos_label!r} and one other; "
+            f"found {others[0].item()!r} and {different.item()!r} beside it"
+        )
+    return positive
+
+
+def _weights(
+    sample_weight: npt.ArrayLike, n_rows: int
+) -> tuple[CountVector, npt.NDArray[np.int64] | None]:
+    weights = real_vector(sample_weight, "sample_weight")
+    if weights.shape[0] != n_rows:
+        raise InvalidInputError(
+            f"sample_weight must have one weight for each label; "
+            f"found {weights.shape[0]} weights and {n_rows} labels"
+        )
+    bad = ~(weights >= 0) | np.isinf(weights)
+    if np.any(bad):
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"sample_weight must be finite and not negative; found {np.count_nonzero(bad)} "
+            f"other values, the first at index {first}: {weights[first]}"
+        )
+    present = weights > 0
+    rows = None if np.all(present) else np.flatnonzero(present)
+    whole = weights.dtype.kind != "f" or bool(np.all(weights == np.floor(weights)))
+    total = float(np.sum(weights, dtype=np.float64))
+    if whole and total < _LARGEST_TOTAL:
+        return weights.astype(np.int64), rows
+    if not total < np.inf:
+        raise InvalidInputError("sample_weight must have a finite sum; found inf")
+    return weights.astype(np.float64), rows
+
+
+def _describe_type(vector: npt.NDArray[Any]) -> str:
+    kinds = {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "durations"}
+    if vector.dtype.kind == "O":
+        example = next((x for x in vector if not isinstance(x, Real)), vector[0])
+        return f"objects such as {example!r}"
+    return f"{kinds.get(vector.dtype.kind, 'type')} ({vector.dtype})"

@@ -1,0 +1,16 @@
+"""Exceptions and warnings of fastad."""
+
+
+class InvalidInputError(ValueError):
+    """An argument is not what the function takes.
+
+    The message names the argument, what was expected and what was found.
+    """
+
+
+class UndefinedMeasureError(ValueError):
+    """The data do not determine the measure, for example because one class is absent."""
+
+
+class CompilationCacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk, so that every process compiles them anew."""

@@ -1,0 +1,1 @@
+"""The public functions of labels and scores: check at the door, count, measure."""

@@ -1,0 +1,155 @@
+"""Thresholds at a false positive rate, and what they flag."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from fastad._types import Count, FloatVector, Interpolation, ScoreVector, Threshold
+from fastad.counts import OrderedCounts
+from fastad.errors import UndefinedMeasureError
+from fastad.measures._points import (
+    Rates,
+    at_each,
+    exact,
+    hits_among,
+    last_within,
+    need_both,
+    need_normals,
+)
+from fastad.results import Confusion
+
+
+def threshold_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation = "linear"
+) -> Threshold | ScoreVector:
+    """Threshold that flags at most a share of the normals; see `fastad.threshold_at_fpr`."""
+    need_normals(counts, "threshold_at_fpr")
+    if isinstance(fpr, Fraction):
+        return _threshold(counts, fpr, interpolation)
+    return _as_array([_threshold(counts, rate, interpolation) for rate in fpr])
+
+
+def threshold_at_rate(
+    counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation = "linear"
+) -> Threshold | ScoreVector:
+    """Threshold that flags at most a share of all points; see `fastad.threshold_at_rate`."""
+    alike = replace(
+        counts,
+        fps=counts.fps + counts.tps,
+        tps=np.zeros_like(counts.tps),
+        n_normals=counts.total,
+        n_anomalies=0,
+    )
+    return threshold_at_fpr(alike, rate, interpolation=interpolation)
+
+
+def f1_at_fpr(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+    """F1 score of the points that a threshold flags; see `fastad.f1_at_fpr`."""
+    need_both(counts, "f1_at_fpr")
+    return at_each(fpr, lambda rate: flagged_at(counts, rate).f1)
+
+
+def precision_at_fpr(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+    """Precision of the points that a threshold flags; see `fastad.precision_at_fpr`."""
+    need_both(counts, "precision_at_fpr")
+
+    def precision(rate: Fraction) -> float:
+        flagged = flagged_at(counts, rate)
+        if flagged.n_flagged == 0:
+            raise UndefinedMeasureError(
+                f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(rate)}"
+            )
+        return flagged.precision
+
+    return at_each(fpr, precision)
+
+
+def confusion_at(
+    counts: OrderedCounts, *, threshold: Threshold | None = None, k: int | None = None
+) -> Confusion:
+    """Counts and rates at a threshold or for the k highest scores; see `fastad.confusion_at`."""
+    if k is None:
+        assert threshold is not None
+        return confusion(counts, _points_flagged(counts, threshold))
+    hits = hits_among(counts, k, "confusion_at")
+    tp, fp = _as_count(hits), _as_count(k - hits)
+    return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
+
+
+def flagged_at(counts: OrderedCounts, rate: Fraction) -> Confusion:
+    """Return the counts of ``score >= threshold_at_fpr``, alike for both interpolations."""
+    return confusion(counts, _last_point(counts, rate))
+
+
+def confusion(counts: OrderedCounts, point: int) -> Confusion:
+    """Return the counts of one point of the curve."""
+    tp, fp = counts.tps[point].item(), counts.fps[point].item()
+    return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
+
+
+def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
+    point = last_within(counts.fps, rate * exact(counts.n_normals))
+    # Even the threshold +inf flags what scores +inf.
+    if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
+        lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
+        raise UndefinedMeasureError(
+            f"no threshold has a false positive rate of at most {float(rate)}: "
+            f"normal points that score +inf make the lowest rate {lowest}"
+        )
+    return point
+
+
+def _threshold(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Threshold:
+    left = _last_point(counts, rate)
+    upper = counts.threshold(left)
+    if interpolation == "conservative" or left == 0 or left + 1 == counts.fps.shape[0]:
+        return upper
+    lower = counts.threshold(left + 1)
+    if not (np.isfinite(float(upper)) and np.isfinite(float(lower))):
+        return upper
+    start, end = exact(counts.fps[left]), exact(counts.fps[left + 1])
+    step = (rate * exact(counts.n_normals) - start) / (end - start)
+    # The step is below 1, so that the exact value lies above the next threshold; rounding it
+    # up keeps it there, and never raises it above the upper one.
+    value = Fraction(upper) + step * (Fraction(lower) - Fraction(upper))
+    return _round_up(value, counts.codec.dtype)
+
+
+def _round_up(value: Fraction, dtype: np.dtype[np.generic]) -> Threshold:
+    """Return the smallest number of the scores' type that is not below an exact value."""
+    if dtype.kind != "f":
+        return -(-value.numerator // value.denominator)
+    number = dtype.type(float(value))
+    while Fraction(number.item()) >= value:
+        number = np.nextafter(number, dtype.type(-np.inf))
+    while Fraction(number.item()) < value:
+        number = np.nextafter(number, dtype.type(np.inf))
+    result: float = number.item()
+    return result
+
+
+def _as_array(thresholds: list[Threshold]) -> ScoreVector:
+    """Return an array that holds each threshold exactly."""
+    if all(isinstance(value, float) for value in thresholds):
+        return np.array(thresholds, np.float64)
+    if all(isinstance(value, int) for value in thresholds):
+        return np.array(thresholds)
+    exact_as_floats = all(float(value) == value for value in thresholds)
+    return np.array(thresholds, np.float64 if exact_as_floats else object)
+
+
+def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
+    """Return how many distinct scores reach a threshold, as NumPy compares them."""
+    scores = counts.thresholds()
+    if scores.dtype.kind != "f":
+        if np.isinf(float(threshold)):
+            return 0 if threshold > 0 else scores.shape[0]
+        # NumPy would compare an integer with a float as floats, which merges large integers.
+        threshold = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    with np.errstate(over="ignore"):
+        return int(np.count_nonzero(scores >= threshold))
+
+
+def _as_count(value: Fraction) -> Count:
+    return value.numerator if value.denominator == 1 else float(value)

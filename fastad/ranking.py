@@ -1,0 +1,288 @@
+"""``rank_scores``: order once, ask many."""
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import (
+    Count,
+    FloatVector,
+    Interpolation,
+    IntVector,
+    Label,
+    Normalize,
+    Point,
+    Points,
+    Quadrature,
+    ScoreVector,
+    Threshold,
+)
+from fastad._validate import (
+    INTERPOLATIONS,
+    NORMALIZATIONS,
+    QUADRATURES,
+    check_choice,
+    check_count,
+    check_counts,
+    check_cut,
+    check_generator,
+    check_rate,
+    exact_rate,
+)
+from fastad.counts import OrderedCounts, count
+from fastad.measures import operating, precision, roc
+from fastad.results import Confusion, PrecisionRecallCurve, RocCurve
+
+
+class RankedScores:
+    """Scores in order, with every measure of labels as a method; made by `rank_scores`.
+
+    Each method is the public function of the same name without its data arguments. Objects do
+    not change, so that threads may share one.
+    """
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: OrderedCounts) -> None:
+        self._counts = counts
+
+    def __repr__(self) -> str:
+        return (
+            f"RankedScores(n_anomalies={self.n_anomalies}, n_normals={self.n_normals}, "
+            f"n_distinct={self._counts.keys.shape[0]})"
+        )
+
+    @property
+    def counts(self) -> OrderedCounts:
+        """Anomalies and normals at each distinct score."""
+        return self._counts
+
+    @property
+    def n_anomalies(self) -> Count:
+        """Number of anomalies, or their total weight."""
+        return self._counts.n_anomalies
+
+    @property
+    def n_normals(self) -> Count:
+        """Number of normal points, or their total weight."""
+        return self._counts.n_normals
+
+    @property
+    def tied_share(self) -> float:
+        """Share of the points whose score occurs more than once, in [0, 1]."""
+        return self._counts.n_tied / self._counts.n_points
+
+    def roc_curve(self, *, drop_collinear: bool = False) -> RocCurve:
+        """See `fastad.roc_curve`."""
+        return roc.roc_curve(self._counts, drop_collinear=drop_collinear)
+
+    def roc_auc(self) -> float:
+        """See `fastad.roc_auc`."""
+        return roc.roc_auc(self._counts)
+
+    def weighted_auc(self, *, quadrature: Quadrature = "right") -> float:
+        """See `fastad.weighted_auc`."""
+        check_choice(quadrature, QUADRATURES, "quadrature")
+        return roc.weighted_auc(self._counts, quadrature=quadrature)
+
+    @overload
+    def tpr_at_fpr(self, *, fpr: Point, interpolation: Interpolation = ...) -> float: ...
+    @overload
+    def tpr_at_fpr(self, *, fpr: Points, interpolation: Interpolation = ...) -> FloatVector: ...
+    def tpr_at_fpr(
+        self, *, fpr: Point | Points, interpolation: Interpolation = "linear"
+    ) -> float | FloatVector:
+        """See `fastad.tpr_at_fpr`."""
+        check_choice(interpolation, INTERPOLATIONS, "interpolation")
+        return roc.tpr_at_fpr(self._counts, check_rate(fpr, "fpr"), interpolation=interpolation)
+
+    @overload
+    def fpr_at_tpr(self, *, tpr: Point, interpolation: Interpolation = ...) -> float: ...
+    @overload
+    def fpr_at_tpr(self, *, tpr: Points, interpolation: Interpolation = ...) -> FloatVector: ...
+    def fpr_at_tpr(
+        self, *, tpr: Point | Points, interpolation: Interpolation = "linear"
+    ) -> float | FloatVector:
+        """See `fastad.fpr_at_tpr`."""
+        check_choice(interpolation, INTERPOLATIONS, "interpolation")
+        return roc.fpr_at_tpr(self._counts, check_rate(tpr, "tpr"), interpolation=interpolation)
+
+    @overload
+    def auc_at_fpr(
+        self, *, fpr: Point, min_fpr: Point = ..., normalize: Normalize = ...
+    ) -> float: ...
+    @overload
+    def auc_at_fpr(
+        self, *, fpr: Points, min_fpr: Point = ..., normalize: Normalize = ...
+    ) -> FloatVector: ...
+    def auc_at_fpr(
+        self, *, fpr: Point | Points, min_fpr: Point = 0.0, normalize: Normalize = "width"
+    ) -> float | FloatVector:
+        """See `fastad.auc_at_fpr`."""
+        check_choice(normalize, NORMALIZATIONS, "normalize")
+        rates, lowest = check_rate(fpr, "fpr"), exact_rate(min_fpr, "min_fpr")
+        return roc.auc_at_fpr(self._counts, rates, min_fpr=lowest, normalize=normalize)
+
+    def auc_at_tpr(
+        self, *, min_tpr: Point = 0.0, max_tpr: Point = 1.0, normalize: Normalize = "width"
+    ) -> float:
+        """See `fastad.auc_at_tpr`."""
+        check_choice(normalize, NORMALIZATIONS, "normalize")
+        lowest, highest = exact_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
+        return roc.auc_at_tpr(self._counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)
+
+    @overload
+    def threshold_at_fpr(self, *, fpr: Point, interpolation: Interpolation = ...) -> Threshold: ...
+    @overload
+    def threshold_at_fpr(
+        self, *, fpr: Points, interpolation: Interpolation = ...
+    ) -> ScoreVector: ...
+    def threshold_at_fpr(
+        self, *, fpr: Point | Points, interpolation: Interpolation = "linear"
+    ) -> Threshold | ScoreVector:
+        """See `fastad.threshold_at_fpr`."""
+        check_choice(interpolation, INTERPOLATIONS, "interpolation")
+        rates = check_rate(fpr, "fpr")
+        return operating.threshold_at_fpr(self._counts, rates, interpolation=interpolation)
+
+    @overload
+    def threshold_at_rate(
+        self, *, rate: Point, interpolation: Interpolation = ...
+    ) -> Threshold: ...
+    @overload
+    def threshold_at_rate(
+        self, *, rate: Points, interpolation: Interpolation = ...
+    ) -> ScoreVector: ...
+    def threshold_at_rate(
+        self, *, rate: Point | Points, interpolation: Interpolation = "linear"
+    ) -> Threshold | ScoreVector:
+        """See `fastad.threshold_at_rate`."""
+        check_choice(interpolation, INTERPOLATIONS, "interpolation")
+        rates = check_rate(rate, "rate")
+        return operating.threshold_at_rate(self._counts, rates, interpolation=interpolation)
+
+    @overload
+    def f1_at_fpr(self, *, fpr: Point) -> float: ...
+    @overload
+    def f1_at_fpr(self, *, fpr: Points) -> FloatVector: ...
+    def f1_at_fpr(self, *, fpr: Point | Points) -> float | FloatVector:
+        """See `fastad.f1_at_fpr`."""
+        return operating.f1_at_fpr(self._counts, check_rate(fpr, "fpr"))
+
+    @overload
+    def precision_at_fpr(self, *, fpr: Point) -> float: ...
+    @overload
+    def precision_at_fpr(self, *, fpr: Points) -> FloatVector: ...
+    def precision_at_fpr(self, *, fpr: Point | Points) -> float | FloatVector:
+        """See `fastad.precision_at_fpr`."""
+        return operating.precision_at_fpr(self._counts, check_rate(fpr, "fpr"))
+
+    def confusion_at(
+        self, *, threshold: Threshold | None = None, k: int | None = None
+    ) -> Confusion:
+        """See `fastad.confusion_at`."""
+        cut, flagged = check_cut(threshold, k)
+        return operating.confusion_at(self._counts, threshold=cut, k=flagged)
+
+    def precision_recall_curve(self) -> PrecisionRecallCurve:
+        """See `fastad.precision_recall_curve`."""
+        return precision.precision_recall_curve(self._counts)
+
+    def average_precision(self) -> float:
+        """See `fastad.average_precision`."""
+        return precision.average_precision(self._counts)
+
+    @overload
+    def precision_at_k(self, *, k: int | None = ...) -> float: ...
+    @overload
+    def precision_at_k(self, *, k: Sequence[int] | IntVector) -> FloatVector: ...
+    def precision_at_k(
+        self, *, k: int | Sequence[int] | IntVector | None = None
+    ) -> float | FloatVector:
+        """See `fastad.precision_at_k`."""
+        return precision.precision_at_k(self._counts, check_counts(k, "k"))
+
+    @overload
+    def recall_at_k(self, *, k: int | None = ...) -> float: ...
+    @overload
+    def recall_at_k(self, *, k: Sequence[int] | IntVector) -> FloatVector: ...
+    def recall_at_k(
+        self, *, k: int | Sequence[int] | IntVector | None = None
+    ) -> float | FloatVector:
+        """See `fastad.recall_at_k`."""
+        return precision.recall_at_k(self._counts, check_counts(k, "k"))
+
+    @overload
+    def precision_at_p(
+        self,
+        *,
+        p: Point,
+        n_repeats: int | None = ...,
+        rng: int | np.random.Generator | None = ...,
+    ) -> float: ...
+    @overload
+    def precision_at_p(
+        self,
+        *,
+        p: Points,
+        n_repeats: int | None = ...,
+        rng: int | np.random.Generator | None = ...,
+    ) -> FloatVector: ...
+    def precision_at_p(
+        self,
+        *,
+        p: Point | Points,
+        n_repeats: int | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> float | FloatVector:
+        """See `fastad.precision_at_p`."""
+        repeats = None if n_repeats is None else check_count(n_repeats, "n_repeats")
+        shares, generator = check_rate(p, "p"), check_generator(rng)
+        return precision.precision_at_p(self._counts, shares, n_repeats=repeats, rng=generator)
+
+
+def rank_scores(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> RankedScores:
+    """Order scores once, to ask for many measures.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
+        ordered as they are. Infinities are ordered, NaN is refused.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
+
+    Returns
+    -------
+    RankedScores
+        Has each measure as a method: ``rank_scores(y, s).tpr_at_fpr(fpr=0.01)``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+
+    Notes
+    -----
+    O(n log n) time and 24 bytes a distinct score; with weights about three times the time.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> ranked = fastad.rank_scores([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> ranked.roc_auc(), ranked.tpr_at_fpr(fpr=0.25)
+    (0.75, 0.5)
+    """
+    return RankedScores(count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label))
