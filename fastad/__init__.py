@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
     from fastad.errors import InvalidInputError as InvalidInputError
+    from fastad.errors import MissingExtraError as MissingExtraError
     from fastad.errors import UndefinedMeasureError as UndefinedMeasureError
-    from fastad.evaluation import DetectorEvaluation as DetectorEvaluation
-    from fastad.evaluation import Evaluation as Evaluation
-    from fastad.evaluation import OperatingPoint as OperatingPoint
     from fastad.evaluation import evaluate as evaluate
     from fastad.labelled.operating import confusion_at as confusion_at
     from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
@@ -34,6 +32,9 @@ if TYPE_CHECKING:
     from fastad.labelled.roc import weighted_auc as weighted_auc
     from fastad.ranking import RankedScores as RankedScores
     from fastad.ranking import rank_scores as rank_scores
+    from fastad.report import DetectorEvaluation as DetectorEvaluation
+    from fastad.report import Evaluation as Evaluation
+    from fastad.report import OperatingPoint as OperatingPoint
     from fastad.results import Confusion as Confusion
     from fastad.results import PrecisionRecallCurve as PrecisionRecallCurve
     from fastad.results import RocCurve as RocCurve
@@ -42,8 +43,13 @@ __version__ = "0.1.0"
 
 # Where each public name is defined.
 _HOMES = {
-    "errors": ("CompilationCacheWarning", "InvalidInputError", "UndefinedMeasureError"),
-    "evaluation": ("DetectorEvaluation", "Evaluation", "OperatingPoint", "evaluate"),
+    "errors": (
+        "CompilationCacheWarning",
+        "InvalidInputError",
+        "MissingExtraError",
+        "UndefinedMeasureError",
+    ),
+    "evaluation": ("evaluate",),
     "labelled.operating": (
         "confusion_at",
         "f1_at_fpr",
@@ -61,6 +67,7 @@ _HOMES = {
     ),
     "labelled.roc": ("roc_auc", "roc_curve", "weighted_auc"),
     "ranking": ("RankedScores", "rank_scores"),
+    "report": ("DetectorEvaluation", "Evaluation", "OperatingPoint"),
     "results": ("Confusion", "PrecisionRecallCurve", "RocCurve"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -218,7 +218,7 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
 
 def fixed(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a contiguous read-only view (a copy if strided): one compiled signature a type."""
-    view = np.ascontiguousarray(vector).view()
+    view: npt.NDArray[Any] = np.ascontiguousarray(vector).view()
     view.flags.writeable = False
     return view
 

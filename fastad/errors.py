@@ -12,5 +12,9 @@ class UndefinedMeasureError(ValueError):
     """The data do not determine the measure, for example because one class is absent."""
 
 
+class MissingExtraError(ImportError):
+    """A feature needs a library of an optional extra that is not installed."""
+
+
 class CompilationCacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every process compiles them anew."""

@@ -39,11 +39,12 @@ class KeyCodec:
         """Return the scores of some keys, in the type that the scores had."""
         if self.dtype.kind == "f":
             width = max(self.dtype.itemsize, 4)
-            bits: KeyVector = np.empty(falling.shape, np.int64 if width == 8 else np.int32)
+            bits = np.empty(falling.shape, np.int64 if width == 8 else np.int32)
             largest, _ = keys.float_layout(8 * width)
             keys.decode_floats(fixed(falling), self.base, self.centre, largest, bits)
-            return bits.view(f"f{width}").astype(self.dtype, copy=False)
-        values = self.centre - falling
+            scores: ScoreVector = bits.view(np.float64 if width == 8 else np.float32)
+            return scores if self.dtype.itemsize == width else scores.astype(self.dtype)
+        values: IntVector = self.centre - falling
         if self.dtype == np.uint64:
             return values.view(np.uint64) ^ _SIGN
         return values.astype(self.dtype)

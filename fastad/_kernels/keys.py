@@ -43,10 +43,10 @@ def scan_floats(
     largest: int,  # the integer of all ones but the sign bit
     shift: int,  # number of bits less one
 ) -> tuple[int, int, int]:
-    """Return the extremes of the signed magnitudes and the base: one less than the smallest
-    magnitude that is not 0.
+    """Return the extremes of the signed magnitudes and the base.
 
-    NaN has a larger magnitude than infinity, so that it shows in the extremes.
+    The base is one less than the smallest magnitude that is not 0. NaN
+    has a larger magnitude than infinity, so that it shows in the extremes.
     """
     low = largest
     high = -largest

@@ -50,7 +50,7 @@ def roc_auc_of_values(order: PackedOrder, n_anomalies: int) -> float | None:
 
     Tied to `roc_auc` by a test.
     """
-    pairs = 2 * n_anomalies * (order.packed.shape[0] - n_anomalies)
+    pairs = 2 * n_anomalies * (len(order.packed) - n_anomalies)
     if not 0 < pairs < _LARGEST_AREA:
         return None
     return int(area.twice_area_packed(order.packed)) / pairs
@@ -160,7 +160,8 @@ def _twice_area(counts: OrderedCounts, stop: int) -> Count:
     """Return twice the area up to a point, in counts; exact unless weights are real."""
     fps, tps = counts.fps, counts.tps
     if fps.dtype.kind == "f" or 2 * int(fps[stop]) * int(tps[stop]) < _LARGEST_AREA:
-        return area.twice_area(fps, tps, stop)
+        twice: Count = area.twice_area(fps, tps, stop)
+        return twice
     widths = np.diff(fps[: stop + 1]).astype(object)
     return int(np.dot(widths, tps[1 : stop + 1].astype(object) + tps[:stop]))
 

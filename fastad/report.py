@@ -1,0 +1,243 @@
+"""What `evaluate` returns: tables that print, iterate, and turn into other forms."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastad._frames import FrameLibrary, frame
+from fastad._tables import grid
+from fastad._types import Count, Threshold
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The threshold at one false positive rate, and what it flags.
+
+    Attributes
+    ----------
+    fpr : float
+        The bound on the false positive rate.
+    threshold : float, int or None
+        As `fastad.threshold_at_fpr`; None where it is undefined.
+    tp, fp : int, float or None
+        Flagged anomalies and flagged normals.
+    undefined : str or None
+        Why there is no threshold.
+    """
+
+    fpr: float
+    threshold: Threshold | None
+    tp: Count | None
+    fp: Count | None
+    undefined: str | None = None
+
+    @property
+    def n_flagged(self) -> Count | None:
+        """Number of flagged points."""
+        return None if self.tp is None or self.fp is None else self.tp + self.fp
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; an infinite threshold is the text "inf" or "-inf"."""
+        finite = self.threshold is None or math.isfinite(self.threshold)
+        return {
+            "fpr": self.fpr,
+            "threshold": self.threshold if finite else str(self.threshold),
+            "tp": self.tp,
+            "fp": self.fp,
+            "n_flagged": self.n_flagged,
+            "undefined": self.undefined,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetectorEvaluation(Mapping[str, float]):
+    """Values of one detector by the labels of their measures.
+
+    Attributes
+    ----------
+    detector : str
+        Name of the detector.
+    n_anomalies, n_normals : int or float
+        Numbers of points, or total weights.
+    tied_share : float
+        Share of the points whose score occurs more than once, in [0, 1].
+    by_label : mapping of str to float
+        Value of each measure; NaN where it is undefined.
+    undefined : mapping of str to str
+        Why a value is NaN.
+    operating_points : sequence of OperatingPoint
+        Threshold and flagged counts at each false positive rate in use.
+    error : str or None
+        What was wrong with the scores.
+    """
+
+    detector: str
+    n_anomalies: Count
+    n_normals: Count
+    tied_share: float
+    by_label: Mapping[str, float]
+    undefined: Mapping[str, str]
+    operating_points: Sequence[OperatingPoint]
+    error: str | None = None
+
+    def __getitem__(self, label: str) -> float:
+        return self.by_label[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_label)
+
+    def __len__(self) -> int:
+        return len(self.by_label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; NaN becomes None."""
+        return {
+            "detector": self.detector,
+            "n_anomalies": self.n_anomalies,
+            "n_normals": self.n_normals,
+            "tied_share": _or_none(self.tied_share),
+            "values": {label: _or_none(value) for label, value in self.items()},
+            "undefined": dict(self.undefined),
+            "operating_points": [point.to_dict() for point in self.operating_points],
+            "error": self.error,
+        }
+
+
+class Evaluation(Mapping[str, DetectorEvaluation]):
+    """Values of many detectors: detector, then label, then value.
+
+    Prints as a table; iterates over the names of the detectors.
+    """
+
+    __slots__ = ("_detectors",)
+
+    def __init__(self, detectors: Sequence[DetectorEvaluation]) -> None:
+        self._detectors = {result.detector: result for result in detectors}
+
+    def __getitem__(self, detector: str) -> DetectorEvaluation:
+        return self._detectors[detector]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._detectors)
+
+    def __len__(self) -> int:
+        return len(self._detectors)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
+
+    def __str__(self) -> str:
+        blocks = [grid(*self.measure_table())]
+        points = self.operating_table()
+        if points[1]:
+            blocks.append(grid(*points))
+        return "\n\n".join([*blocks, *self.remarks()])
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures, in the order of the table."""
+        return list(next(iter(self._detectors.values())))
+
+    def measure_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of the values as text; the shorter side goes across."""
+        detectors = list(self._detectors.values())
+        if len(detectors) <= len(self.labels):
+            head = ["", *self]
+            return head, [
+                [label, *(_number(result[label]) for result in detectors)] for label in self.labels
+            ]
+        rows = [
+            [result.detector, *(_number(value) for value in result.values())]
+            for result in detectors
+        ]
+        return ["", *self.labels], rows
+
+    def operating_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of the thresholds and flagged counts as text."""
+        head = ["", "fpr", "threshold", "flagged", "anomalies", "normals"]
+        rows = [
+            [
+                result.detector,
+                f"{point.fpr:g}",
+                _count(point.threshold),
+                _count(point.n_flagged),
+                _count(point.tp),
+                _count(point.fp),
+            ]
+            for result in self._detectors.values()
+            for point in result.operating_points
+        ]
+        return head, rows
+
+    def remarks(self) -> list[str]:
+        """Return a line for each reason why values are undefined, and the names it concerns."""
+        reasons: dict[str, list[str]] = {}
+        for result in self._detectors.values():
+            if result.error is not None:
+                reasons.setdefault(result.error, []).append(result.detector)
+                continue
+            for label, reason in result.undefined.items():
+                reasons.setdefault(reason, []).append(f"{result.detector} {label}")
+        return [f"nan: {reason} ({', '.join(names)})" for reason, names in reasons.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, and for each detector counts, values and reasons."""
+        from fastad import __version__
+
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "fastad_version": __version__,
+            "detectors": [result.to_dict() for result in self._detectors.values()],
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return a data frame: a row for each detector, a column for each measure.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share`` and the labels.
+
+        Raises
+        ------
+        MissingExtraError
+            If narwhals or the library is not installed.
+        """
+        detectors = list(self._detectors.values())
+        columns: dict[str, list[Any]] = {
+            "detector": list(self),
+            "n_anomalies": [result.n_anomalies for result in detectors],
+            "n_normals": [result.n_normals for result in detectors],
+            "tied_share": [result.tied_share for result in detectors],
+        }
+        for label in self.labels:
+            columns[label] = [result[label] for result in detectors]
+        for points in zip(*(result.operating_points for result in detectors), strict=False):
+            columns[f"threshold@{points[0].fpr:g}"] = [point.threshold for point in points]
+            columns[f"flagged@{points[0].fpr:g}"] = [point.n_flagged for point in points]
+        return frame(columns, library)
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def _count(value: Count | None) -> str:
+    return "nan" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
