@@ -43,10 +43,10 @@ class KeyCodec:
             largest, _ = keys.float_layout(8 * width)
             keys.decode_floats(fixed(falling), self.base, self.centre, largest, bits)
             scores: ScoreVector = bits.view(np.float64 if width == 8 else np.float32)
-            return scores if self.dtype.itemsize == width else scores.astype(self.dtype)
+            return scores.astype(self.dtype, copy=False)
         values: IntVector = self.centre - falling
         if self.dtype == np.uint64:
-            return values.view(np.uint64) ^ _SIGN
+            return np.bitwise_xor(values.view(np.uint64), _SIGN)
         return values.astype(self.dtype)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import fastad
 from fastad._frames import FrameLibrary, frame
 from fastad._tables import grid
 from fastad._types import Count, Threshold
@@ -186,13 +187,7 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each detector counts, values and reasons."""
-        from fastad import __version__
-
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "fastad_version": __version__,
-            "detectors": [result.to_dict() for result in self._detectors.values()],
-        }
+        return envelope([result.to_dict() for result in self._detectors.values()])
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
@@ -209,13 +204,18 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share`` and the labels.
+            Columns ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of
+            the measures, and for each operating point ``threshold@`` and ``flagged@``.
 
         Raises
         ------
         MissingExtraError
             If narwhals or the library is not installed.
         """
+        return frame(self.to_columns(), library)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists."""
         detectors = list(self._detectors.values())
         columns: dict[str, list[Any]] = {
             "detector": list(self),
@@ -228,7 +228,16 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         for points in zip(*(result.operating_points for result in detectors), strict=False):
             columns[f"threshold@{points[0].fpr:g}"] = [point.threshold for point in points]
             columns[f"flagged@{points[0].fpr:g}"] = [point.n_flagged for point in points]
-        return frame(columns, library)
+        return columns
+
+
+def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return results of detectors under the versions of their schema and of the package."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "fastad_version": fastad.__version__,
+        "detectors": detectors,
+    }
 
 
 def _or_none(value: float) -> float | None:

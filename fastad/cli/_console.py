@@ -1,0 +1,63 @@
+"""What commands print, and how they end."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fastad._tables import grid
+from fastad.errors import MissingExtraError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+DATA_ARE_WRONG = 1
+
+
+class DataError(Exception):
+    """The data are wrong; the message names what."""
+
+
+def ends_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Turn wrong data, and files that cannot be read or written, into a message and exit code 1."""
+
+    @wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return command(*args, **kwargs)
+        except BrokenPipeError:
+            raise
+        except (DataError, MissingExtraError, OSError) as error:
+            say(f"Error: {error}")
+            raise typer.Exit(DATA_ARE_WRONG) from None
+
+    return run
+
+
+def say(message: str) -> None:
+    """Print a message to stderr."""
+    print(message, file=sys.stderr)  # noqa: T201 - the command line prints
+
+
+def show(text: str) -> None:
+    """Print results to stdout."""
+    print(text)  # noqa: T201 - the command line prints
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
+    console = Console()
+    table = Table(title=title or None, title_justify="left")
+    for column, head in enumerate(header):
+        table.add_column(head, justify="right" if column else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    # Rich would cut numbers off where the terminal is narrow.
+    if console.is_terminal and console.measure(table).maximum <= console.width:
+        console.print(table, markup=False)
+    else:
+        show("\n".join([*([title] if title else []), grid(header, rows), ""]))

@@ -1,0 +1,119 @@
+"""The commands."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fastad
+from fastad.cli._console import ends_cleanly, show
+
+app = typer.Typer(
+    name="fastad",
+    help="Measure how good anomaly detectors are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
+    if value:
+        show(fastad.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@ends_cleanly
+def evaluate(
+    *,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Tables of scores: .csv, .tsv or .npz.")
+    ],
+    label: Annotated[
+        str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
+    ] = "y",
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of scores, higher is more anomalous; may be repeated. "
+            "By default every other column.",
+        ),
+    ] = None,
+    pos_label: Annotated[
+        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
+    ] = None,
+    fpr: Annotated[
+        list[float] | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="False positive rate of interest; may be repeated. By default 0.01 and 0.05.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Measure, by label ("auc", "tpr@0.01") or function ("tpr_at_fpr"); '
+            "may be repeated.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Save the values to a .csv or .json file too.")
+    ] = None,
+) -> None:
+    """Print the measures of detectors whose scores and labels are in files."""
+    from fastad.cli.evaluate import run
+    from fastad.cli.readers import Wanted
+
+    run(
+        files,
+        wanted=Wanted(label, score or None, pos_label),
+        fpr=fpr or [0.01, 0.05],
+        measures=measure or None,
+        as_json=as_json,
+        output=output,
+    )
+
+
+@app.command()
+@ends_cleanly
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder for the scores and the picture.")] = Path(
+        "fastad-demo"
+    ),
+) -> None:
+    """Train four detectors on real data, and compare them."""
+    from fastad.cli.demo import run
+
+    run(output)
+
+
+@app.command()
+@ends_cleanly
+def warmup() -> None:
+    """Compile everything into the cache, so that later processes start fast."""
+    from fastad.cli.warmup import run
+
+    run()
+
+
+@app.command()
+@ends_cleanly
+def doctor() -> None:
+    """Print versions, cache folder, threads, and what the sort runs on."""
+    from fastad.cli.doctor import run
+
+    run()

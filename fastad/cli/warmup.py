@@ -1,0 +1,51 @@
+"""``fastad warmup``: compile every kernel for every type of labels and scores."""
+
+import itertools
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+import fastad
+from fastad.cli._console import say
+
+_LABELS = (
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float32,
+    np.float64,
+)
+# One type for each form in which the kernels see scores: 32 and 64 bits, floats and integers.
+_SCORES: dict[npt.DTypeLike, tuple[float, float]] = {
+    np.float32: (-1e38, 1e38),
+    np.float64: (-1e300, 1e300),
+    np.int32: (-(2**31), 2**31 - 1),
+    np.int64: (-(2**63), 2**63 - 1),
+}
+
+
+def run() -> None:
+    """Call everything once on tiny data."""
+    start = time.perf_counter()
+    y_true = np.array([0, 1, 0, 1, 0])
+    for label_type in _LABELS:
+        fastad.roc_auc(y_true.astype(label_type), y_true)
+    # The second kind of scores spans more than a key can hold beside the label.
+    for (score_type, extremes), wide in itertools.product(_SCORES.items(), (False, True)):
+        scores = np.array([0, 1, 2, 2, 3], score_type)
+        if wide:
+            scores[:2] = extremes
+        fastad.roc_auc(y_true, scores)
+        for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
+            fastad.evaluate(y_true, scores, sample_weight=weights)
+            ranked = fastad.rank_scores(y_true, scores, sample_weight=weights)
+            ranked.roc_curve()
+        fastad.weighted_auc(y_true, scores, quadrature="exact")
+    say(f"Compiled in {time.perf_counter() - start:.1f} s; later processes load it.")
