@@ -46,7 +46,8 @@ class KeyCodec:
             return scores.astype(self.dtype, copy=False)
         values: IntVector = self.centre - falling
         if self.dtype == np.uint64:
-            return np.bitwise_xor(values.view(np.uint64), _SIGN)
+            unsigned: ScoreVector = values.view(np.uint64) ^ _SIGN
+            return unsigned
         return values.astype(self.dtype)
 
 

@@ -32,7 +32,10 @@ def run(
     _check_usage(fpr, measures, output)
     results = {str(path): _evaluate_file(path, wanted, fpr, measures) for path in files}
     if output is not None:
-        _save(results, output)
+        try:
+            _save(results, output)
+        except OSError as error:
+            raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
     if as_json:
         show(_as_json(results))
         return
@@ -65,7 +68,7 @@ def _evaluate_file(
             shown = "y_score" if name == "score" else f"y_score[{name!r}]"
             message = message.replace(shown, f"column {name!r}")
         message = message.replace("y_true", f"column {wanted.label!r}")
-        raise DataError(f"{path}: {message.replace('pos_label=', '--pos-label ')}") from None
+        raise DataError(f"{path}: {message.replace('pos_label=', '--pos-label')}") from None
 
 
 def _print_tables(result: Evaluation, title: str) -> None:

@@ -157,17 +157,21 @@ def _is_number(cell: str) -> bool:
 
 
 def _read_npz(path: Path, wanted: Wanted) -> ScoredTable:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in _names(path, archive, wanted)}
-    except (zipfile.BadZipFile, ValueError, EOFError) as error:
-        raise DataError(f"{path}: {error}") from None
-    labels = arrays.pop(wanted.label)
-    if wanted.scores is None:
-        # Data sets travel with other arrays, such as the matrix of features.
-        arrays = {
-            k: v for k, v in arrays.items() if v.shape == labels.shape and v.dtype.kind in "biuf"
-        }
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
+    with np.load(path, allow_pickle=False) as archive:
+        labels = _array(path, archive, wanted.label)
+        if wanted.scores is not None:
+            arrays = {name: _array(path, archive, name) for name in wanted.scores}
+        else:
+            # Data sets travel with other arrays, such as names, and the matrix of features.
+            arrays = {
+                name: array
+                for name in archive
+                if name != wanted.label
+                and (array := _array(path, archive, name)).shape == labels.shape
+                and array.dtype.kind in "biuf"
+            }
     if not arrays:
         raise DataError(f"{path}: there is no array of scores beside {wanted.label!r}")
     if wanted.pos_label is None or labels.dtype.kind not in "biuf":
@@ -180,13 +184,13 @@ def _read_npz(path: Path, wanted: Wanted) -> ScoredTable:
     return ScoredTable(labels, arrays, float(wanted.pos_label))
 
 
-def _names(path: Path, archive: Mapping[str, Any], wanted: Wanted) -> list[str]:
-    scores = archive if wanted.scores is None else wanted.scores
-    names = list(dict.fromkeys([wanted.label, *scores]))
-    for name in names:
-        if name not in archive:
-            raise DataError(f"{path}: there is no array {name!r}; found {', '.join(archive)}")
-    return names
+def _array(path: Path, archive: Mapping[str, Column], name: str) -> Column:
+    if name not in archive:
+        raise DataError(f"{path}: there is no array {name!r}; found {', '.join(archive)}")
+    try:
+        return archive[name]
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        raise DataError(f"{path}: the array {name!r} cannot be read: {error}") from None
 
 
 _READERS: dict[str, Callable[[Path, Wanted], ScoredTable]] = {
