@@ -85,7 +85,7 @@ def evaluate(
     >>> labels = [0, 0, 1, 1]
     >>> scores = {"a": [0.1, 0.4, 0.35, 0.8], "b": [0.1, 0.2, 0.3, 0.4]}
     >>> print(fastad.evaluate(labels, scores, measures=["auc", "ap"]))
-         a       b
+              a       b
     auc  0.7500  1.0000
     ap   0.8333  1.0000
     """
