@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fastad.errors import MissingExtraError as MissingExtraError
     from fastad.errors import UndefinedMeasureError as UndefinedMeasureError
     from fastad.evaluation import evaluate as evaluate
+    from fastad.labelled.alarms import precision_at_k as precision_at_k
+    from fastad.labelled.alarms import precision_at_p as precision_at_p
+    from fastad.labelled.alarms import recall_at_k as recall_at_k
     from fastad.labelled.operating import confusion_at as confusion_at
     from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
     from fastad.labelled.operating import precision_at_fpr as precision_at_fpr
@@ -23,10 +26,7 @@ if TYPE_CHECKING:
     from fastad.labelled.partial import fpr_at_tpr as fpr_at_tpr
     from fastad.labelled.partial import tpr_at_fpr as tpr_at_fpr
     from fastad.labelled.precision import average_precision as average_precision
-    from fastad.labelled.precision import precision_at_k as precision_at_k
-    from fastad.labelled.precision import precision_at_p as precision_at_p
     from fastad.labelled.precision import precision_recall_curve as precision_recall_curve
-    from fastad.labelled.precision import recall_at_k as recall_at_k
     from fastad.labelled.roc import roc_auc as roc_auc
     from fastad.labelled.roc import roc_curve as roc_curve
     from fastad.labelled.roc import weighted_auc as weighted_auc
@@ -58,13 +58,8 @@ _HOMES = {
         "threshold_at_rate",
     ),
     "labelled.partial": ("auc_at_fpr", "auc_at_tpr", "fpr_at_tpr", "tpr_at_fpr"),
-    "labelled.precision": (
-        "average_precision",
-        "precision_at_k",
-        "precision_at_p",
-        "precision_recall_curve",
-        "recall_at_k",
-    ),
+    "labelled.alarms": ("precision_at_k", "precision_at_p", "recall_at_k"),
+    "labelled.precision": ("average_precision", "precision_recall_curve"),
     "labelled.roc": ("roc_auc", "roc_curve", "weighted_auc"),
     "ranking": ("RankedScores", "rank_scores"),
     "report": ("DetectorEvaluation", "Evaluation", "OperatingPoint"),

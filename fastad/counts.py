@@ -1,6 +1,7 @@
 """``OrderedCounts``: what everything with labels reads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -53,6 +54,21 @@ class OrderedCounts:
     def total(self) -> Count:
         """Number of points, or their total weight."""
         return self.n_anomalies + self.n_normals
+
+    def at_prevalence(self, prevalence: Fraction | None) -> "OrderedCounts":
+        """Return the counts with normals weighted so that anomalies make a share of the total."""
+        if prevalence is None:
+            return self
+        classes = Fraction(self.n_anomalies) / Fraction(self.n_normals)
+        weight = float((1 - prevalence) / prevalence * classes)
+        return replace(
+            self,
+            fps=fixed(self.fps * weight),
+            tps=fixed(self.tps.astype(np.float64)),
+            n_anomalies=float(self.n_anomalies),
+            n_normals=self.n_normals * weight,
+            weighting="real",
+        )
 
     def thresholds(self) -> ScoreVector:
         """Return the distinct scores, falling, in the type that the scores had."""

@@ -2,12 +2,31 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from fastad._types import Count, FloatVector, ScoreVector
+import numpy as np
+
+from fastad._types import Count, FloatVector, ScoreVector, Threshold
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RocCurve:
+class _Curve:
+    """Arrays of one length, set read-only."""
+
+    @classmethod
+    def of(cls, *values: Any) -> "Self":
+        """Make a curve of arrays that nobody else writes to."""
+        for value in values:
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return cls(*values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocCurve(_Curve):
     """Receiver operating characteristic.
 
     Attributes
@@ -26,7 +45,104 @@ class RocCurve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrecisionRecallCurve:
+class DetCurve(_Curve):
+    """Detection error trade-off: the two error rates by falling threshold.
+
+    Attributes
+    ----------
+    fpr, fnr : numpy.ndarray of shape (n_points,)
+        Rates in [0, 1]; FPR rises from 0, FNR falls from 1.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    fpr: FloatVector
+    fnr: FloatVector
+    thresholds: ScoreVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NpCurve(_Curve):
+    """Neyman-Pearson score by falling threshold; lower is better.
+
+    Attributes
+    ----------
+    score : numpy.ndarray of shape (n_points,)
+        max(FPR - alpha, 0) / alpha + FNR, not negative.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    score: FloatVector
+    thresholds: ScoreVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RpCurve(_Curve):
+    """Reverse percentile distance by percentile.
+
+    Attributes
+    ----------
+    p : numpy.ndarray of shape (101,)
+        Percentiles 0, 1, …, 100.
+    distance : numpy.ndarray of shape (101,)
+        RP@p in units of the scores, falling.
+    zero : float
+        The lowest percentile, of all real ones, from which on the distance is not positive; NaN
+        if there is none.
+    """
+
+    p: FloatVector
+    distance: FloatVector
+    zero: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassPercentiles(_Curve):
+    """Percentiles of the scores of each class.
+
+    Attributes
+    ----------
+    p : numpy.ndarray of shape (n_percentiles,)
+        Percentiles in [0, 100].
+    anomalies, normals : numpy.ndarray of shape (n_percentiles,)
+        Scores at these percentiles: the lowest score that at least p percent do not exceed.
+    """
+
+    p: FloatVector
+    anomalies: FloatVector
+    normals: FloatVector
+
+
+class ValueAtThreshold(float):
+    """A value, and the threshold at which it is reached.
+
+    A float with one attribute more, so that it goes wherever a float does.
+
+    Attributes
+    ----------
+    threshold : float or int
+        Points with ``score >= threshold`` are flagged.
+    """
+
+    __slots__ = ("threshold",)
+    threshold: Threshold
+
+    def __new__(cls, value: float, threshold: Threshold) -> "ValueAtThreshold":
+        """Make a value that knows its threshold."""
+        self = super().__new__(cls, value)
+        self.threshold = threshold
+        return self
+
+    def __repr__(self) -> str:
+        return f"ValueAtThreshold({float(self)!r}, threshold={self.threshold!r})"
+
+    def __getnewargs__(self) -> tuple[float, Threshold]:  # type: ignore[override]
+        return float(self), self.threshold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrecisionRecallCurve(_Curve):
     """Precision and recall by falling threshold.
 
     Attributes

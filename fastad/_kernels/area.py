@@ -109,6 +109,33 @@ def logarithmic_area(fps: CountVector, tps: CountVector) -> float:
 
 
 @kernel
+def precision_area(fps: CountVector, tps: CountVector) -> float:
+    """Integrate the precision over the TPs, along straight pieces of the ROC curve.
+
+    On a piece from (fp1, tp1) on with steps dx, dy let a = 1 + dx / dy, s = tp1 + fp1 and
+    u = (dx + dy) / s. The integral of (tp1 + t) / (s + a t) over t in [0, dy] is
+    tp1 / a * log(1 + u) + s / a**2 * (u - log(1 + u)): no term is negative, nothing cancels.
+    """
+    total = 0.0
+    lost = 0.0
+    for i in range(1, fps.shape[0]):
+        dy = float(tps[i] - tps[i - 1])
+        if dy > 0.0:
+            dx = float(fps[i] - fps[i - 1])
+            a = 1.0 + dx / dy
+            start = float(tps[i - 1]) + float(fps[i - 1])
+            if start == 0.0:
+                term = dy / a
+            else:
+                u = (dx + dy) / start
+                term = float(tps[i - 1]) / a * math.log1p(u) + start / (a * a) * log1p_less(u)
+            added = total + term
+            lost += (total - added) + term if total >= term else (term - added) + total
+            total = added
+    return total + lost
+
+
+@kernel
 def precision_sum(fps: CountVector, tps: CountVector) -> float:
     """Add up the precision at each distinct score, weighted by the anomalies that it adds."""
     total = 0.0

@@ -44,18 +44,24 @@ def threshold_at_rate(
     return threshold_at_fpr(alike, rate, interpolation=interpolation)
 
 
-def f1_at_fpr(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+def f1_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None = None
+) -> float | FloatVector:
     """F1 score of the points that a threshold flags; see `fastad.f1_at_fpr`."""
     need_both(counts, "f1_at_fpr")
-    return at_each(fpr, lambda rate: flagged_at(counts, rate).f1)
+    scaled = counts.at_prevalence(prevalence)
+    return at_each(fpr, lambda rate: confusion(scaled, _last_point(counts, rate)).f1)
 
 
-def precision_at_fpr(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+def precision_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None = None
+) -> float | FloatVector:
     """Precision of the points that a threshold flags; see `fastad.precision_at_fpr`."""
     need_both(counts, "precision_at_fpr")
+    scaled = counts.at_prevalence(prevalence)
 
     def precision(rate: Fraction) -> float:
-        flagged = flagged_at(counts, rate)
+        flagged = confusion(scaled, _last_point(counts, rate))
         if flagged.n_flagged == 0:
             raise UndefinedMeasureError(
                 f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(rate)}"

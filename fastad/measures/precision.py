@@ -1,5 +1,6 @@
 """Precision and recall: their curve, at a number of alarms, at a share of anomalies."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -9,28 +10,90 @@ from fastad._kernels import area, subsample
 from fastad._types import Count, FloatVector
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import Rates, at_each, exact, hits_among, need_anomalies, need_both
+from fastad.measures._points import (
+    Rates,
+    at_each,
+    between,
+    exact,
+    first_reaching,
+    hits_among,
+    need_anomalies,
+    need_both,
+    need_normals,
+)
 from fastad.measures.roc import thresholds_from_infinity
-from fastad.results import PrecisionRecallCurve
+from fastad.results import PrecisionRecallCurve, ValueAtThreshold
 
 
-def precision_recall_curve(counts: OrderedCounts) -> PrecisionRecallCurve:
+def precision_recall_curve(
+    counts: OrderedCounts, *, prevalence: Fraction | None = None
+) -> PrecisionRecallCurve:
     """All points of the curve; see `fastad.precision_recall_curve`."""
-    need_anomalies(counts, "precision_recall_curve")
+    counts = _reweighted(counts, "precision_recall_curve", prevalence)
     precision = np.empty(counts.tps.shape[0])
     np.divide(counts.tps[1:], counts.tps[1:] + counts.fps[1:], out=precision[1:])
     precision[0] = precision[1]
     recall = counts.tps / counts.n_anomalies
-    curve = PrecisionRecallCurve(precision, recall, thresholds_from_infinity(counts))
-    for values in (curve.precision, curve.recall, curve.thresholds):
-        values.flags.writeable = False
-    return curve
+    return PrecisionRecallCurve.of(precision, recall, thresholds_from_infinity(counts))
 
 
-def average_precision(counts: OrderedCounts) -> float:
+def average_precision(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:
     """Mean precision over the anomalies; see `fastad.average_precision`."""
-    need_anomalies(counts, "average_precision")
+    counts = _reweighted(counts, "average_precision", prevalence)
     return area.precision_sum(counts.fps, counts.tps) / counts.n_anomalies
+
+
+def pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:
+    """Area under the interpolated curve; see `fastad.pr_auc`."""
+    counts = _reweighted(counts, "pr_auc", prevalence)
+    return area.precision_area(counts.fps, counts.tps) / counts.n_anomalies
+
+
+def precision_gain_auc(counts: OrderedCounts) -> float:
+    """Area under the precision-recall-gain curve; see `fastad.precision_gain_auc`."""
+    need_both(counts, "precision_gain_auc")
+    n, m = exact(counts.n_anomalies), exact(counts.n_normals)
+    # Recall gain is 0 where recall equals the share of anomalies; the ROC is straight there.
+    start = n * n / (n + m)
+    right = first_reaching(counts.tps, start)
+    fp = between(counts.tps, counts.fps, right - 1, right, start)
+    tps = np.concatenate([[float(start)], counts.tps[right:]])
+    fps = np.concatenate([[float(fp)], counts.fps[right:]])
+    precision_gain = 1 - float(n / m) * fps / tps
+    recall_gain = 1 - float(n / m) * (float(n) - tps) / tps
+    recall_gain[0] = 0.0
+    return math.fsum(np.diff(recall_gain) * (precision_gain[1:] + precision_gain[:-1]) / 2)
+
+
+def best_f1(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> ValueAtThreshold:
+    """Highest F1 score over all thresholds; see `fastad.best_f1`."""
+    counts = _reweighted(counts, "best_f1", prevalence)
+    values = 2 * counts.tps / (counts.tps + counts.fps + counts.n_anomalies)
+    # Rounding may order equal values: the exact ones decide, and of equals the highest threshold.
+    near: list[int] = np.flatnonzero(values >= values.max() * (1 - 1e-14)).tolist()
+    point = max(near, key=lambda i: _exact_f1(counts, i))
+    return ValueAtThreshold(float(_exact_f1(counts, point)), counts.threshold(point))
+
+
+def recall_at_precision(
+    counts: OrderedCounts, precision: Fraction, *, prevalence: Fraction | None = None
+) -> ValueAtThreshold:
+    """Highest recall at a precision or above; see `fastad.recall_at_precision`."""
+    counts = _reweighted(counts, "recall_at_precision", prevalence)
+    tps, fps = counts.tps[1:], counts.fps[1:]
+    # Rounding may misjudge points next to the bound: there, exact numbers decide.
+    excess = tps / (tps + fps) - float(precision)
+    reached = excess > 0
+    for i in np.flatnonzero(np.abs(excess) < 1e-14):
+        reached[i] = exact(tps[i]) >= precision * (exact(tps[i]) + exact(fps[i]))
+    if not np.any(reached & (tps > 0)):
+        raise UndefinedMeasureError(
+            f"recall_at_precision is undefined: no threshold reaches precision {float(precision)}"
+        )
+    tp = tps[np.flatnonzero(reached)[-1]]
+    point = 1 + int(np.flatnonzero(reached & (tps == tp))[0])
+    recall = float(exact(counts.tps[point]) / exact(counts.n_anomalies))
+    return ValueAtThreshold(recall, counts.threshold(point))
 
 
 def precision_at_k(counts: OrderedCounts, k: int | list[int] | None = None) -> float | FloatVector:
@@ -75,6 +138,19 @@ def precision_at_p(
         return float(np.mean([_drawn_hits(counts, k, rng) / k for _ in range(n_repeats)]))
 
     return at_each(p, precision)
+
+
+def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:
+    """Return the counts at a prevalence, for which both classes are needed."""
+    need_anomalies(counts, measure)
+    if prevalence is not None:
+        need_normals(counts, measure)
+    return counts.at_prevalence(prevalence)
+
+
+def _exact_f1(counts: OrderedCounts, point: int) -> Fraction:
+    tp, fp = exact(counts.tps[point]), exact(counts.fps[point])
+    return 2 * tp / (tp + fp + exact(counts.n_anomalies))
 
 
 def _at_each_k(

@@ -1,5 +1,6 @@
 """Measures of the receiver operating characteristic."""
 
+from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from fastad.measures._points import (
     need_both,
 )
 from fastad.ordering import PackedOrder
-from fastad.results import RocCurve
+from fastad.results import DetCurve, RocCurve
 
 # Above this, twice an area does not fit into int64.
 _LARGEST_AREA = 2**63
@@ -33,16 +34,13 @@ def roc_curve(counts: OrderedCounts, *, drop_collinear: bool = False) -> RocCurv
     if drop_collinear:
         kept = _corners(counts)
         fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
-    curve = RocCurve(fps / counts.n_normals, tps / counts.n_anomalies, thresholds)
-    for values in (curve.fpr, curve.tpr, curve.thresholds):
-        values.flags.writeable = False
-    return curve
+    return RocCurve.of(fps / counts.n_normals, tps / counts.n_anomalies, thresholds)
 
 
 def roc_auc(counts: OrderedCounts) -> float:
     """Area under the curve; see `fastad.roc_auc`."""
     need_both(counts, "roc_auc")
-    return _area_share(_twice_area(counts, counts.fps.shape[0] - 1), counts)
+    return _area_share(twice_area_to(counts, counts.fps.shape[0] - 1), counts)
 
 
 def roc_auc_of_values(order: PackedOrder, n_anomalies: int) -> float | None:
@@ -132,6 +130,28 @@ def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> 
     return area.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
 
 
+def det_curve(counts: OrderedCounts) -> DetCurve:
+    """False negative against false positive rate; see `fastad.det_curve`."""
+    need_both(counts, "det_curve")
+    fnr = (counts.n_anomalies - counts.tps) / counts.n_anomalies
+    return DetCurve.of(counts.fps / counts.n_normals, fnr, thresholds_from_infinity(counts))
+
+
+def equal_error_rate(counts: OrderedCounts) -> float:
+    """Where the curve meets FPR = FNR; see `fastad.equal_error_rate`."""
+    need_both(counts, "equal_error_rate")
+    n, m = exact(counts.n_anomalies), exact(counts.n_normals)
+
+    def excess(point: int) -> Fraction:
+        """FPR - FNR, which rises from -1 to 1."""
+        return exact(counts.fps[point]) / m + exact(counts.tps[point]) / n - 1
+
+    right = bisect_left(range(counts.fps.shape[0]), Fraction(0), key=excess)
+    below, above = excess(right - 1), excess(right)
+    start, end = exact(counts.fps[right - 1]) / m, exact(counts.fps[right]) / m
+    return float(start + (end - start) * below / (below - above))
+
+
 def thresholds_from_infinity(counts: OrderedCounts) -> ScoreVector:
     """Return +inf and all distinct scores, in a type that holds both exactly."""
     scores = counts.thresholds()
@@ -156,7 +176,7 @@ def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]
     return kept
 
 
-def _twice_area(counts: OrderedCounts, stop: int) -> Count:
+def twice_area_to(counts: OrderedCounts, stop: int) -> Count:
     """Return twice the area up to a point, in counts; exact unless weights are real."""
     fps, tps = counts.fps, counts.tps
     if fps.dtype.kind == "f" or 2 * int(fps[stop]) * int(tps[stop]) < _LARGEST_AREA:
@@ -176,7 +196,7 @@ def _area_to(counts: OrderedCounts, rate: Fraction) -> Fraction:
     fps, tps = counts.fps, counts.tps
     end = rate * exact(counts.n_normals)
     left = last_within(fps, end)
-    inside = Fraction(_twice_area(counts, left)) / 2
+    inside = Fraction(twice_area_to(counts, left)) / 2
     rest = end - exact(fps[left])
     if rest == 0 or left + 1 == fps.shape[0]:
         return inside

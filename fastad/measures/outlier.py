@@ -1,0 +1,138 @@
+"""Measures that the literature on outlier detection has added to those of ROC and precision."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from fastad._kernels import subsample
+from fastad._types import Count, IntVector
+from fastad.counts import OrderedCounts
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures._points import exact, last_flagging, last_within, need_both
+from fastad.measures.roc import thresholds_from_infinity, twice_area_to
+from fastad.results import NpCurve
+
+_INT64 = 2**63
+
+
+def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
+    """Neyman-Pearson score at every point; see `fastad.np_curve`."""
+    need_both(counts, "np_curve")
+    fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
+    score = np.maximum(fpr - float(alpha), 0) / float(alpha) + fnr
+    return NpCurve.of(score, thresholds_from_infinity(counts))
+
+
+def np_score(counts: OrderedCounts, *, alpha: Fraction) -> float:
+    """Lowest Neyman-Pearson score; see `fastad.np_score`."""
+    point = int(np.argmin(np_curve(counts, alpha=alpha).score))
+    fpr = exact(counts.fps[point]) / exact(counts.n_normals)
+    tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
+    return float(max(fpr - alpha, Fraction(0)) / alpha + 1 - tpr)
+
+
+def ht_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
+    """AUC without the highest normals, which count as won; see `fastad.ht_auc`."""
+    n, m = _whole_classes(counts, "ht_auc")
+    dropped = int(alpha * m)
+    # A dropped normal loses the anomalies above it and half of those tied with it.
+    lost = _twice_wins(counts, dropped)
+    return (twice_area_to(counts, len(counts.fps) - 1) - lost + 2 * n * dropped) / (2 * n * m)
+
+
+def lf_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
+    """AUC of the highest anomalies, the others counting as won; see `fastad.lf_auc`."""
+    n, m = _whole_classes(counts, "lf_auc")
+    kept = int(alpha * n)
+    point = last_within(counts.tps, Fraction(kept))
+    fp, tp = int(counts.fps[point]), int(counts.tps[point])
+    # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
+    won = 2 * tp * m - (2 * tp * fp - twice_area_to(counts, point))
+    if kept > tp:
+        won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
+    return (won + 2 * m * (n - kept)) / (2 * n * m)
+
+
+def rank_power(counts: OrderedCounts, *, k: int) -> float:
+    """How near to the top the anomalies among the k highest are; see `fastad.rank_power`."""
+    _whole_classes(counts, "rank_power")
+    if k > counts.total:
+        raise UndefinedMeasureError(
+            f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
+        )
+    point = last_flagging(counts, k)
+    before = int(counts.fps[point] + counts.tps[point])
+    hits = int(counts.tps[point])
+    anomalies = np.diff(counts.tps[: point + 1]).astype(object)
+    twice_ranks = int(np.dot(anomalies, _twice_mean_ranks(counts, point)))
+    if before == k:
+        return _power(hits, twice_ranks)
+    # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
+    tied_anomalies = int(counts.tps[point + 1]) - hits
+    tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
+    places = k - before
+    twice_rank = 2 * before + tied_anomalies + tied_normals + 1
+    _power(hits + max(0, places - tied_normals), 1)
+    population = tied_anomalies + tied_normals
+    chances = np.empty(subsample.window_capacity(population, places))
+    first, size = subsample.hypergeometric_window(population, tied_anomalies, places, chances)
+    s = np.arange(first, first + size, dtype=np.float64)
+    powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
+    return float(np.dot(chances[:size], powers))
+
+
+def cost_auc(counts: OrderedCounts, *, cost_ratio: Fraction) -> float:
+    """Pairs whose ranks stand in more than a ratio; see `fastad.cost_auc`."""
+    n, m = _whole_classes(counts, "cost_auc")
+    ranks = _twice_mean_ranks(counts, len(counts.fps) - 1)
+    if int(ranks[-1]) * cost_ratio.numerator >= _INT64:
+        ranks = ranks.astype(object)
+    scaled = ranks * cost_ratio.numerator
+    limits = scaled // cost_ratio.denominator
+    # The first distinct score whose rank is above the limit.
+    beyond = np.searchsorted(ranks, limits, side="right")
+    at_limit = (scaled % cost_ratio.denominator == 0) & (beyond > 0)
+    at_limit &= ranks[np.maximum(beyond - 1, 0)] == limits
+    normals = np.diff(counts.fps)
+    won = 2 * (m - counts.fps[beyond])
+    won += np.where(at_limit, normals[np.maximum(beyond - 1, 0)], 0)
+    anomalies = np.diff(counts.tps)
+    if 2 * n * m >= _INT64:
+        won, anomalies = won.astype(object), anomalies.astype(object)
+    return int(np.dot(anomalies, won)) / (2 * n * m)
+
+
+def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
+    """Return the numbers of anomalies and normals, which must be whole."""
+    need_both(counts, measure)
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            f"{measure} counts whole points: sample_weight must hold whole numbers; "
+            "found other values"
+        )
+    return int(counts.n_anomalies), int(counts.n_normals)
+
+
+def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
+    """Return twice the pairs that the highest normals lose, ties counting half."""
+    point = last_within(counts.fps, Fraction(n_highest))
+    rest = n_highest - int(counts.fps[point])
+    lost = twice_area_to(counts, point)
+    if rest:
+        lost += rest * (int(counts.tps[point]) + int(counts.tps[point + 1]))
+    return lost
+
+
+def _twice_mean_ranks(counts: OrderedCounts, stop: int) -> IntVector:
+    """Return twice the mean rank of each distinct score up to a point; rank 1 is highest."""
+    flagged = counts.fps[: stop + 1] + counts.tps[: stop + 1]
+    ranks: IntVector = flagged[:-1] + flagged[1:] + 1
+    return ranks
+
+
+def _power(hits: int, twice_ranks: int) -> float:
+    if hits == 0:
+        raise UndefinedMeasureError(
+            "rank_power is undefined where no anomaly may be among the k highest"
+        )
+    return hits * (hits + 1) / twice_ranks
