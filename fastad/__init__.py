@@ -13,20 +13,39 @@ if TYPE_CHECKING:
     from fastad.errors import MissingExtraError as MissingExtraError
     from fastad.errors import UndefinedMeasureError as UndefinedMeasureError
     from fastad.evaluation import evaluate as evaluate
+    from fastad.labelled.alarms import confusion_at as confusion_at
     from fastad.labelled.alarms import precision_at_k as precision_at_k
     from fastad.labelled.alarms import precision_at_p as precision_at_p
     from fastad.labelled.alarms import recall_at_k as recall_at_k
-    from fastad.labelled.operating import confusion_at as confusion_at
+    from fastad.labelled.best import best_f1 as best_f1
+    from fastad.labelled.best import recall_at_precision as recall_at_precision
     from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
     from fastad.labelled.operating import precision_at_fpr as precision_at_fpr
     from fastad.labelled.operating import threshold_at_fpr as threshold_at_fpr
     from fastad.labelled.operating import threshold_at_rate as threshold_at_rate
+    from fastad.labelled.outlier import cost_auc as cost_auc
+    from fastad.labelled.outlier import ht_auc as ht_auc
+    from fastad.labelled.outlier import lf_auc as lf_auc
+    from fastad.labelled.outlier import np_curve as np_curve
+    from fastad.labelled.outlier import np_score as np_score
+    from fastad.labelled.outlier import rank_power as rank_power
     from fastad.labelled.partial import auc_at_fpr as auc_at_fpr
     from fastad.labelled.partial import auc_at_tpr as auc_at_tpr
     from fastad.labelled.partial import fpr_at_tpr as fpr_at_tpr
     from fastad.labelled.partial import tpr_at_fpr as tpr_at_fpr
+    from fastad.labelled.percentile import class_percentiles as class_percentiles
+    from fastad.labelled.percentile import probabilistic_auc as probabilistic_auc
+    from fastad.labelled.percentile import rp_auc as rp_auc
+    from fastad.labelled.percentile import rp_curve as rp_curve
+    from fastad.labelled.percentile import rp_distance as rp_distance
+    from fastad.labelled.percentile import scored_auc as scored_auc
+    from fastad.labelled.percentile import smooth_roc as smooth_roc
     from fastad.labelled.precision import average_precision as average_precision
+    from fastad.labelled.precision import pr_auc as pr_auc
+    from fastad.labelled.precision import precision_gain_auc as precision_gain_auc
     from fastad.labelled.precision import precision_recall_curve as precision_recall_curve
+    from fastad.labelled.roc import det_curve as det_curve
+    from fastad.labelled.roc import equal_error_rate as equal_error_rate
     from fastad.labelled.roc import roc_auc as roc_auc
     from fastad.labelled.roc import roc_curve as roc_curve
     from fastad.labelled.roc import weighted_auc as weighted_auc
@@ -35,9 +54,14 @@ if TYPE_CHECKING:
     from fastad.report import DetectorEvaluation as DetectorEvaluation
     from fastad.report import Evaluation as Evaluation
     from fastad.report import OperatingPoint as OperatingPoint
+    from fastad.results import ClassPercentiles as ClassPercentiles
     from fastad.results import Confusion as Confusion
+    from fastad.results import DetCurve as DetCurve
+    from fastad.results import NpCurve as NpCurve
     from fastad.results import PrecisionRecallCurve as PrecisionRecallCurve
     from fastad.results import RocCurve as RocCurve
+    from fastad.results import RpCurve as RpCurve
+    from fastad.results import ValueAtThreshold as ValueAtThreshold
 
 __version__ = "0.1.0"
 
@@ -50,20 +74,77 @@ _HOMES = {
         "UndefinedMeasureError",
     ),
     "evaluation": ("evaluate",),
-    "labelled.operating": (
+    "labelled.alarms": (
         "confusion_at",
+        "precision_at_k",
+        "precision_at_p",
+        "recall_at_k",
+    ),
+    "labelled.best": (
+        "best_f1",
+        "recall_at_precision",
+    ),
+    "labelled.operating": (
         "f1_at_fpr",
         "precision_at_fpr",
         "threshold_at_fpr",
         "threshold_at_rate",
     ),
-    "labelled.partial": ("auc_at_fpr", "auc_at_tpr", "fpr_at_tpr", "tpr_at_fpr"),
-    "labelled.alarms": ("precision_at_k", "precision_at_p", "recall_at_k"),
-    "labelled.precision": ("average_precision", "precision_recall_curve"),
-    "labelled.roc": ("roc_auc", "roc_curve", "weighted_auc"),
-    "ranking": ("RankedScores", "rank_scores"),
-    "report": ("DetectorEvaluation", "Evaluation", "OperatingPoint"),
-    "results": ("Confusion", "PrecisionRecallCurve", "RocCurve"),
+    "labelled.outlier": (
+        "cost_auc",
+        "ht_auc",
+        "lf_auc",
+        "np_curve",
+        "np_score",
+        "rank_power",
+    ),
+    "labelled.partial": (
+        "auc_at_fpr",
+        "auc_at_tpr",
+        "fpr_at_tpr",
+        "tpr_at_fpr",
+    ),
+    "labelled.percentile": (
+        "class_percentiles",
+        "probabilistic_auc",
+        "rp_auc",
+        "rp_curve",
+        "rp_distance",
+        "scored_auc",
+        "smooth_roc",
+    ),
+    "labelled.precision": (
+        "average_precision",
+        "pr_auc",
+        "precision_gain_auc",
+        "precision_recall_curve",
+    ),
+    "labelled.roc": (
+        "det_curve",
+        "equal_error_rate",
+        "roc_auc",
+        "roc_curve",
+        "weighted_auc",
+    ),
+    "ranking": (
+        "RankedScores",
+        "rank_scores",
+    ),
+    "report": (
+        "DetectorEvaluation",
+        "Evaluation",
+        "OperatingPoint",
+    ),
+    "results": (
+        "ClassPercentiles",
+        "Confusion",
+        "DetCurve",
+        "NpCurve",
+        "PrecisionRecallCurve",
+        "RocCurve",
+        "RpCurve",
+        "ValueAtThreshold",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

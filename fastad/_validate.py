@@ -110,10 +110,15 @@ def no_nan(bad: npt.NDArray[np.bool_], name: str, rows: npt.NDArray[np.int64] | 
 
 def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
     """Check one operating point or a sequence of them, each a rate in [0, 1]."""
+    return check_points(value, name, highest=1)
+
+
+def check_points(value: Point | Points, name: str, *, highest: int) -> Fraction | list[Fraction]:
+    """Check one point of an axis from 0 on, or a sequence of them."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if _is_scalar(value):
-        return exact_rate(value, name)
+        return exact_point(value, name, highest=highest)
     points = np.asarray(value)
     if points.ndim != 1 or points.size == 0:
         raise InvalidInputError(
@@ -122,7 +127,7 @@ def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
         )
     # The entries as they came: an array would turn a fraction or a float32 into another type.
     entries: Any = value
-    return [exact_rate(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+    return [exact_point(entry, f"{name}[{i}]", highest=highest) for i, entry in enumerate(entries)]
 
 
 def exact_rate(value: Any, name: str) -> Fraction:
@@ -131,10 +136,49 @@ def exact_rate(value: Any, name: str) -> Fraction:
     0.29 stands for 29/100 although the float nearest to it is smaller. A float32 stands for
     its own shortest decimal.
     """
+    return exact_point(value, name, highest=1)
+
+
+def exact_point(value: Any, name: str, *, highest: int) -> Fraction:
+    """Return the decimal that was written for a number in [0, highest]."""
     exact = exact_number(value, name)
-    if not 0 <= exact <= 1:
-        raise InvalidInputError(f"{name} must lie in [0, 1]; found {value!r}")
+    if not 0 <= exact <= highest:
+        raise InvalidInputError(f"{name} must lie in [0, {highest}]; found {value!r}")
     return exact
+
+
+def check_prevalence(prevalence: Point | None) -> Fraction | None:
+    """Check a share of anomalies, strictly between 0 and 1."""
+    if prevalence is None:
+        return None
+    share = exact_rate(prevalence, "prevalence")
+    if share in (0, 1):
+        raise InvalidInputError(f"prevalence must lie strictly in (0, 1); found {prevalence}")
+    return share
+
+
+def check_positive(value: Point, name: str, *, at_most: float = math.inf) -> Fraction:
+    """Check a number above 0."""
+    exact = exact_number(value, name)
+    if not 0 < exact <= at_most:
+        bound = "above 0" if at_most == math.inf else f"in (0, {at_most}]"
+        raise InvalidInputError(f"{name} must lie {bound}; found {value}")
+    return exact
+
+
+def check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
+    """Check percentiles, each in [0, 100]."""
+    return check_points(p, "p", highest=100)
+
+
+def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
+    """Check the lowest and the highest possible score."""
+    if not isinstance(score_range, Sequence | np.ndarray) or len(score_range) != 2:
+        raise TypeError(f"score_range must be a pair of numbers; found {score_range!r}")
+    low, high = (exact_number(bound, "score_range") for bound in score_range)
+    if not low < high:
+        raise InvalidInputError(f"score_range must rise; found {score_range!r}")
+    return low, high
 
 
 def exact_number(value: Any, name: str) -> Fraction:

@@ -28,12 +28,26 @@ from fastad._validate import (
     check_counts,
     check_cut,
     check_generator,
+    check_percentiles,
+    check_positive,
+    check_prevalence,
+    check_range,
     check_rate,
     exact_rate,
 )
 from fastad.counts import OrderedCounts, count
-from fastad.measures import operating, precision, roc
-from fastad.results import Confusion, PrecisionRecallCurve, RocCurve
+from fastad.measures import operating, outlier, percentile, precision, roc
+from fastad.measures.precision import recall_at_precision
+from fastad.results import (
+    ClassPercentiles,
+    Confusion,
+    DetCurve,
+    NpCurve,
+    PrecisionRecallCurve,
+    RocCurve,
+    RpCurve,
+    ValueAtThreshold,
+)
 
 
 class RankedScores:
@@ -164,20 +178,26 @@ class RankedScores:
         return operating.threshold_at_rate(self._counts, rates, interpolation=interpolation)
 
     @overload
-    def f1_at_fpr(self, *, fpr: Point) -> float: ...
+    def f1_at_fpr(self, *, fpr: Point, prevalence: Point | None = ...) -> float: ...
     @overload
-    def f1_at_fpr(self, *, fpr: Points) -> FloatVector: ...
-    def f1_at_fpr(self, *, fpr: Point | Points) -> float | FloatVector:
+    def f1_at_fpr(self, *, fpr: Points, prevalence: Point | None = ...) -> FloatVector: ...
+    def f1_at_fpr(
+        self, *, fpr: Point | Points, prevalence: Point | None = None
+    ) -> float | FloatVector:
         """See `fastad.f1_at_fpr`."""
-        return operating.f1_at_fpr(self._counts, check_rate(fpr, "fpr"))
+        rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
+        return operating.f1_at_fpr(self._counts, rates, prevalence=share)
 
     @overload
-    def precision_at_fpr(self, *, fpr: Point) -> float: ...
+    def precision_at_fpr(self, *, fpr: Point, prevalence: Point | None = ...) -> float: ...
     @overload
-    def precision_at_fpr(self, *, fpr: Points) -> FloatVector: ...
-    def precision_at_fpr(self, *, fpr: Point | Points) -> float | FloatVector:
+    def precision_at_fpr(self, *, fpr: Points, prevalence: Point | None = ...) -> FloatVector: ...
+    def precision_at_fpr(
+        self, *, fpr: Point | Points, prevalence: Point | None = None
+    ) -> float | FloatVector:
         """See `fastad.precision_at_fpr`."""
-        return operating.precision_at_fpr(self._counts, check_rate(fpr, "fpr"))
+        rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
+        return operating.precision_at_fpr(self._counts, rates, prevalence=share)
 
     def confusion_at(
         self, *, threshold: Threshold | None = None, k: int | None = None
@@ -186,13 +206,14 @@ class RankedScores:
         cut, flagged = check_cut(threshold, k)
         return operating.confusion_at(self._counts, threshold=cut, k=flagged)
 
-    def precision_recall_curve(self) -> PrecisionRecallCurve:
+    def precision_recall_curve(self, *, prevalence: Point | None = None) -> PrecisionRecallCurve:
         """See `fastad.precision_recall_curve`."""
-        return precision.precision_recall_curve(self._counts)
+        share = check_prevalence(prevalence)
+        return precision.precision_recall_curve(self._counts, prevalence=share)
 
-    def average_precision(self) -> float:
+    def average_precision(self, *, prevalence: Point | None = None) -> float:
         """See `fastad.average_precision`."""
-        return precision.average_precision(self._counts)
+        return precision.average_precision(self._counts, prevalence=check_prevalence(prevalence))
 
     @overload
     def precision_at_k(self, *, k: int | None = ...) -> float: ...
@@ -241,6 +262,91 @@ class RankedScores:
         repeats = None if n_repeats is None else check_count(n_repeats, "n_repeats")
         shares, generator = check_rate(p, "p"), check_generator(rng)
         return precision.precision_at_p(self._counts, shares, n_repeats=repeats, rng=generator)
+
+    def det_curve(self) -> DetCurve:
+        """See `fastad.det_curve`."""
+        return roc.det_curve(self._counts)
+
+    def equal_error_rate(self) -> float:
+        """See `fastad.equal_error_rate`."""
+        return roc.equal_error_rate(self._counts)
+
+    def pr_auc(self, *, prevalence: Point | None = None) -> float:
+        """See `fastad.pr_auc`."""
+        return precision.pr_auc(self._counts, prevalence=check_prevalence(prevalence))
+
+    def precision_gain_auc(self) -> float:
+        """See `fastad.precision_gain_auc`."""
+        return precision.precision_gain_auc(self._counts)
+
+    def recall_at_precision(
+        self, *, precision: Point, prevalence: Point | None = None
+    ) -> ValueAtThreshold:
+        """See `fastad.recall_at_precision`."""
+        bound, share = exact_rate(precision, "precision"), check_prevalence(prevalence)
+        return recall_at_precision(self._counts, bound, prevalence=share)
+
+    def best_f1(self, *, prevalence: Point | None = None) -> ValueAtThreshold:
+        """See `fastad.best_f1`."""
+        return precision.best_f1(self._counts, prevalence=check_prevalence(prevalence))
+
+    def np_curve(self, *, alpha: Point) -> NpCurve:
+        """See `fastad.np_curve`."""
+        return outlier.np_curve(self._counts, alpha=check_positive(alpha, "alpha", at_most=1))
+
+    def np_score(self, *, alpha: Point) -> float:
+        """See `fastad.np_score`."""
+        return outlier.np_score(self._counts, alpha=check_positive(alpha, "alpha", at_most=1))
+
+    def ht_auc(self, *, alpha: Point) -> float:
+        """See `fastad.ht_auc`."""
+        return outlier.ht_auc(self._counts, alpha=exact_rate(alpha, "alpha"))
+
+    def lf_auc(self, *, alpha: Point) -> float:
+        """See `fastad.lf_auc`."""
+        return outlier.lf_auc(self._counts, alpha=exact_rate(alpha, "alpha"))
+
+    def rank_power(self, *, k: int) -> float:
+        """See `fastad.rank_power`."""
+        return outlier.rank_power(self._counts, k=check_count(k, "k"))
+
+    def cost_auc(self, *, cost_ratio: Point) -> float:
+        """See `fastad.cost_auc`."""
+        return outlier.cost_auc(self._counts, cost_ratio=check_positive(cost_ratio, "cost_ratio"))
+
+    def class_percentiles(self, *, p: Points = tuple(range(101))) -> ClassPercentiles:
+        """See `fastad.class_percentiles`."""
+        percentiles = check_percentiles(p)
+        shares = percentiles if isinstance(percentiles, list) else [percentiles]
+        return percentile.class_percentiles(self._counts, shares)
+
+    @overload
+    def rp_distance(self, *, p: Point) -> float: ...
+    @overload
+    def rp_distance(self, *, p: Points) -> FloatVector: ...
+    def rp_distance(self, *, p: Point | Points) -> float | FloatVector:
+        """See `fastad.rp_distance`."""
+        return percentile.rp_distance(self._counts, check_percentiles(p))
+
+    def rp_curve(self) -> RpCurve:
+        """See `fastad.rp_curve`."""
+        return percentile.rp_curve(self._counts)
+
+    def rp_auc(self, *, score_range: tuple[Point, Point]) -> float:
+        """See `fastad.rp_auc`."""
+        return percentile.rp_auc(self._counts, score_range=check_range(score_range))
+
+    def probabilistic_auc(self, *, score_range: tuple[Point, Point]) -> float:
+        """See `fastad.probabilistic_auc`."""
+        return percentile.probabilistic_auc(self._counts, score_range=check_range(score_range))
+
+    def scored_auc(self, *, score_range: tuple[Point, Point]) -> float:
+        """See `fastad.scored_auc`."""
+        return percentile.scored_auc(self._counts, score_range=check_range(score_range))
+
+    def smooth_roc(self, *, score_range: tuple[Point, Point]) -> float:
+        """See `fastad.smooth_roc`."""
+        return percentile.smooth_roc(self._counts, score_range=check_range(score_range))
 
 
 def rank_scores(

@@ -6,10 +6,11 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import FloatVector, IntVector, Label, Point, Points
-from fastad._validate import check_count, check_counts, check_generator, check_rate
+from fastad._types import FloatVector, IntVector, Label, Point, Points, Threshold
+from fastad._validate import check_count, check_counts, check_cut, check_generator, check_rate
 from fastad.counts import count
-from fastad.measures import precision
+from fastad.measures import operating, precision
+from fastad.results import Confusion
 
 
 @overload
@@ -251,3 +252,63 @@ def precision_at_p(
     generator = check_generator(rng)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     return precision.precision_at_p(counts, shares, n_repeats=repeats, rng=generator)
+
+
+def confusion_at(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    k: int | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Confusion:
+    """Confusion counts and all their rates, at a threshold or for the k highest scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    threshold : float or int, optional
+        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        with a Python number.
+    k : int, optional
+        Number of flagged points (their total weight under weights). Ties at the cut are shared
+        out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    Confusion
+        ``tp``, ``fp``, ``tn``, ``fn``, and rates such as ``tpr``, ``precision``, ``f1`` and
+        ``mcc``; a rate whose denominator is 0 is NaN.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 1.1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.confusion_at([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=0.35)
+    Confusion(tp=2, fp=1, tn=1, fn=0)
+    """
+    cut, flagged = check_cut(threshold, k)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    return operating.confusion_at(counts, threshold=cut, k=flagged)

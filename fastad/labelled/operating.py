@@ -17,14 +17,13 @@ from fastad._validate import (
     INTERPOLATIONS,
     all_normal,
     check_choice,
-    check_cut,
+    check_prevalence,
     check_rate,
     check_scores,
     real_vector,
 )
 from fastad.counts import count, count_scores
 from fastad.measures import operating
-from fastad.results import Confusion
 
 
 @overload
@@ -169,6 +168,7 @@ def f1_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Point,
+    prevalence: Point | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
@@ -178,6 +178,7 @@ def f1_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Points,
+    prevalence: Point | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
@@ -186,6 +187,7 @@ def f1_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Point | Points,
+    prevalence: Point | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
@@ -201,6 +203,8 @@ def f1_at_fpr(
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
@@ -233,9 +237,9 @@ def f1_at_fpr(
     >>> fastad.f1_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
     0.8
     """
-    rates = check_rate(fpr, "fpr")
+    rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return operating.f1_at_fpr(counts, rates)
+    return operating.f1_at_fpr(counts, rates, prevalence=share)
 
 
 @overload
@@ -244,6 +248,7 @@ def precision_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Point,
+    prevalence: Point | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
@@ -253,6 +258,7 @@ def precision_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Points,
+    prevalence: Point | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
@@ -261,6 +267,7 @@ def precision_at_fpr(
     y_score: npt.ArrayLike,
     *,
     fpr: Point | Points,
+    prevalence: Point | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
@@ -276,6 +283,8 @@ def precision_at_fpr(
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
@@ -308,66 +317,6 @@ def precision_at_fpr(
     >>> fastad.precision_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
     0.6666666666666666
     """
-    rates = check_rate(fpr, "fpr")
+    rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return operating.precision_at_fpr(counts, rates)
-
-
-def confusion_at(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    k: int | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> Confusion:
-    """Confusion counts and all their rates, at a threshold or for the k highest scores.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    threshold : float or int, optional
-        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
-        with a Python number.
-    k : int, optional
-        Number of flagged points (their total weight under weights). Ties at the cut are shared
-        out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    Confusion
-        ``tp``, ``fp``, ``tn``, ``fn``, and rates such as ``tpr``, ``precision``, ``f1`` and
-        ``mcc``; a rate whose denominator is 0 is NaN.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If ``k`` exceeds the number of points.
-
-    Notes
-    -----
-    O(n log n) time for n points.
-
-    References
-    ----------
-    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 1.1.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.confusion_at([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=0.35)
-    Confusion(tp=2, fp=1, tn=1, fn=0)
-    """
-    cut, flagged = check_cut(threshold, k)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return operating.confusion_at(counts, threshold=cut, k=flagged)
+    return operating.precision_at_fpr(counts, rates, prevalence=share)

@@ -2,7 +2,8 @@
 
 import numpy.typing as npt
 
-from fastad._types import Label
+from fastad._types import Label, Point
+from fastad._validate import check_prevalence
 from fastad.counts import count
 from fastad.measures import precision
 from fastad.results import PrecisionRecallCurve
@@ -12,6 +13,7 @@ def precision_recall_curve(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
+    prevalence: Point | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> PrecisionRecallCurve:
@@ -25,6 +27,8 @@ def precision_recall_curve(
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
@@ -40,7 +44,7 @@ def precision_recall_curve(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly.
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
 
     Notes
     -----
@@ -57,14 +61,16 @@ def precision_recall_curve(
     >>> fastad.precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).recall
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
+    share = check_prevalence(prevalence)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.precision_recall_curve(counts)
+    return precision.precision_recall_curve(counts, prevalence=share)
 
 
 def average_precision(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
+    prevalence: Point | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
@@ -78,6 +84,8 @@ def average_precision(
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
@@ -93,7 +101,7 @@ def average_precision(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly.
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
 
     Notes
     -----
@@ -109,5 +117,121 @@ def average_precision(
     >>> round(fastad.average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
     0.833333
     """
+    share = check_prevalence(prevalence)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.average_precision(counts)
+    return precision.average_precision(counts, prevalence=share)
+
+
+def pr_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Area under the precision-recall curve, interpolated as the ROC curve is straight.
+
+    Between two points the counts move along a straight piece of the ROC curve, so that precision
+    is not linear in recall; the area is a closed form with logarithms.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves",
+       2006.
+    .. [2] J. Keilwagen, I. Grosse and J. Grau, "Area under precision-recall curves for weighted and
+       unweighted data", 2014.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> round(fastad.pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+    0.797267
+    """
+    share = check_prevalence(prevalence)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    return precision.pr_auc(counts, prevalence=share)
+
+
+def precision_gain_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Area under the precision-recall-gain curve.
+
+    Gains put precision and recall on a harmonic scale on which the classifier that flags
+    everything has gain 0. The area runs over recall gain in [0, 1]; negative precision gain
+    counts negative.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        At most 1; 0 for constant scores.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] P. Flach and M. Kull, "Precision-recall-gain curves: PR analysis done right", 2015.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.25
+    """
+    return precision.precision_gain_auc(
+        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    )

@@ -7,7 +7,7 @@ from fastad._validate import QUADRATURES, check_choice, check_labels, check_scor
 from fastad.counts import count, count_scores, count_values
 from fastad.measures import roc
 from fastad.ordering import PackedOrder, order_values
-from fastad.results import RocCurve
+from fastad.results import DetCurve, RocCurve
 
 
 def roc_curve(
@@ -185,3 +185,108 @@ def weighted_auc(
     check_choice(quadrature, QUADRATURES, "quadrature")
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     return roc.weighted_auc(counts, quadrature=quadrature)
+
+
+def det_curve(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> DetCurve:
+    """Detection error trade-off: false negative against false positive rate.
+
+    Commonly drawn on normal-deviate axes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    DetCurve
+        ``fpr``, ``fnr`` and ``thresholds``, by falling threshold.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] A. Martin et al., "The DET curve in assessment of detection task performance", 1997.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
+    array([1. , 0.5, 0.5, 0. , 0. ])
+    """
+    return roc.det_curve(count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label))
+
+
+def equal_error_rate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Error rate where false positive and false negative rate are equal.
+
+    Read from the interpolated ROC curve.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+    """
+    return roc.equal_error_rate(
+        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    )
