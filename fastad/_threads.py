@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from fastad._validate import check_count
 from fastad.errors import InvalidInputError
 
 Item = TypeVar("Item")
@@ -44,11 +45,7 @@ def resolve_threads(n_threads: int | None) -> int:
     """Return the number of threads that an argument asks for."""
     if n_threads is None:
         return available_threads()
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int):
-        raise TypeError(f"n_threads must be an int or None; found {type(n_threads).__name__}")
-    if n_threads < 1:
-        raise InvalidInputError(f"n_threads must be at least 1; found {n_threads}")
-    return n_threads
+    return check_count(n_threads, "n_threads")
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:

@@ -139,12 +139,24 @@ class RankedScores:
         rates, lowest = check_rate(fpr, "fpr"), exact_rate(min_fpr, "min_fpr")
         return roc.auc_at_fpr(self._counts, rates, min_fpr=lowest, normalize=normalize)
 
+    @overload
     def auc_at_tpr(
-        self, *, min_tpr: Point = 0.0, max_tpr: Point = 1.0, normalize: Normalize = "width"
-    ) -> float:
+        self, *, min_tpr: Point = ..., max_tpr: Point = ..., normalize: Normalize = ...
+    ) -> float: ...
+    @overload
+    def auc_at_tpr(
+        self, *, min_tpr: Points, max_tpr: Point = ..., normalize: Normalize = ...
+    ) -> FloatVector: ...
+    def auc_at_tpr(
+        self,
+        *,
+        min_tpr: Point | Points = 0.0,
+        max_tpr: Point = 1.0,
+        normalize: Normalize = "width",
+    ) -> float | FloatVector:
         """See `fastad.auc_at_tpr`."""
         check_choice(normalize, NORMALIZATIONS, "normalize")
-        lowest, highest = exact_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
+        lowest, highest = check_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
         return roc.auc_at_tpr(self._counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)
 
     @overload

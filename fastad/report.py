@@ -226,7 +226,9 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         for label in self.labels:
             columns[label] = [result[label] for result in detectors]
         for points in zip(*(result.operating_points for result in detectors), strict=False):
-            columns[f"threshold@{points[0].fpr:g}"] = [point.threshold for point in points]
+            columns[f"threshold@{points[0].fpr:g}"] = _of_one_type(
+                [point.threshold for point in points]
+            )
             columns[f"flagged@{points[0].fpr:g}"] = [point.n_flagged for point in points]
         return columns
 
@@ -242,6 +244,13 @@ def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+def _of_one_type(thresholds: list[Threshold | None]) -> list[Threshold | None]:
+    """Return whole numbers as they are, but as floats beside any float (+inf is one)."""
+    if any(isinstance(value, float) for value in thresholds):
+        return [None if value is None else float(value) for value in thresholds]
+    return thresholds
 
 
 def _number(value: float) -> str:

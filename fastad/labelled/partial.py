@@ -260,16 +260,38 @@ def auc_at_fpr(
     return roc.auc_at_fpr(counts, rates, min_fpr=lowest, normalize=normalize)
 
 
+@overload
 def auc_at_tpr(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
-    min_tpr: Point = 0.0,
+    min_tpr: Point = ...,
+    max_tpr: Point = ...,
+    normalize: Normalize = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def auc_at_tpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    min_tpr: Points,
+    max_tpr: Point = ...,
+    normalize: Normalize = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def auc_at_tpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    min_tpr: Point | Points = 0.0,
     max_tpr: Point = 1.0,
     normalize: Normalize = "width",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float:
+) -> float | FloatVector:
     """Area beside the ROC curve over a range of true positive rates.
 
     The integral of 1 - FPR over TPR in [min_tpr, max_tpr], on the interpolated curve.
@@ -280,8 +302,10 @@ def auc_at_tpr(
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    min_tpr, max_tpr : float, default 0 and 1
-        The range, taken as the decimals that are written.
+    min_tpr : float or sequence of floats, default 0
+        Lower end of the range, in [0, 1), taken as the decimal that is written.
+    max_tpr : float, default 1
+        Upper end of the range, in (0, 1].
     normalize : {"width", "none", "mcclish"}, default "width"
         ``"none"``: the area A itself. ``"width"``: A divided by the width w of the range.
         ``"mcclish"``: (1 + (A - c) / (w - c)) / 2 with the area c of chance: 0.5 is chance, 1
@@ -293,8 +317,8 @@ def auc_at_tpr(
 
     Returns
     -------
-    float
-        In [0, 1].
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
 
     Raises
     ------
@@ -318,7 +342,7 @@ def auc_at_tpr(
     >>> fastad.auc_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5)
     0.5
     """
-    lowest, highest = exact_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
+    lowest, highest = check_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
     check_choice(normalize, NORMALIZATIONS, "normalize")
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     return roc.auc_at_tpr(counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)

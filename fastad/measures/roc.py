@@ -100,21 +100,25 @@ def auc_at_fpr(
 def auc_at_tpr(
     counts: OrderedCounts,
     *,
-    min_tpr: Fraction = Fraction(0),
+    min_tpr: Rates = Fraction(0),
     max_tpr: Fraction = Fraction(1),
     normalize: Normalize = "width",
-) -> float:
+) -> float | FloatVector:
     """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
-    width = _width(min_tpr, max_tpr, "min_tpr", "max_tpr")
     normals = exact(counts.n_normals)
-    left = _fp_at(counts, min_tpr, "linear") / normals
-    right = _fp_at(counts, max_tpr, "linear") / normals
-    below = _area_to(counts, right) - _area_to(counts, left)
-    # The two integrals along one piece of the curve fill the difference of two rectangles.
-    left_of = right * max_tpr - left * min_tpr - below / (exact(counts.n_anomalies) * normals)
-    chance = width - (max_tpr**2 - min_tpr**2) / 2
-    return _normalized(counts, width - left_of, width, chance, normalize)
+
+    def partial(rate: Fraction) -> float:
+        width = _width(rate, max_tpr, "min_tpr", "max_tpr")
+        left = _fp_at(counts, rate, "linear") / normals
+        right = _fp_at(counts, max_tpr, "linear") / normals
+        below = _area_to(counts, right) - _area_to(counts, left)
+        # The two integrals along one piece of the curve fill the difference of two rectangles.
+        left_of = right * max_tpr - left * rate - below / (exact(counts.n_anomalies) * normals)
+        chance = width - (max_tpr**2 - rate**2) / 2
+        return _normalized(counts, width - left_of, width, chance, normalize)
+
+    return at_each(min_tpr, partial)
 
 
 def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> float:
