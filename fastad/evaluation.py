@@ -10,11 +10,18 @@ import numpy.typing as npt
 
 from fastad._threads import resolve_threads, thread_map
 from fastad._types import Label, OnError, Point, Points
-from fastad._validate import Labels, check_choice, check_labels, check_rate, check_scores
+from fastad._validate import (
+    Labels,
+    check_choice,
+    check_labels,
+    check_range,
+    check_rate,
+    check_scores,
+)
 from fastad.counts import OrderedCounts, count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.operating import flagged_at, threshold_at_fpr
-from fastad.registry import Question, parse_questions, standard_questions
+from fastad.registry import Question, parse_questions, standard_questions, with_range
 from fastad.report import DetectorEvaluation, Evaluation, OperatingPoint
 
 ERROR_POLICIES = ("raise", "record")
@@ -29,6 +36,7 @@ def evaluate(
     *,
     measures: Sequence[str] | None = None,
     fpr: Point | Points = (0.01, 0.05),
+    score_range: tuple[Point, Point] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
@@ -52,6 +60,8 @@ def evaluate(
         `precision_at_p`) and ``f1@``.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
+    score_range : (float, float), optional
+        Lowest and highest possible score, for measures that scale the scores.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
@@ -97,6 +107,7 @@ def evaluate(
         questions = standard_questions(points)
     else:
         questions = parse_questions([measures] if isinstance(measures, str) else measures, points)
+    questions = with_range(questions, None if score_range is None else check_range(score_range))
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     detectors = _named(y_score, labels.n_rows)
     answer = partial(_evaluate_one, labels=labels, questions=questions, on_error=on_error)
@@ -122,7 +133,10 @@ def _evaluate_one(
     for question in questions:
         try:
             values[question.label] = _answer(question, counts)
-        except UndefinedMeasureError as error:
+        except (UndefinedMeasureError, InvalidInputError) as error:
+            # Undefined, or a measure of values that these scores violate.
+            if isinstance(error, InvalidInputError) and on_error == "raise":
+                raise
             values[question.label] = float("nan")
             undefined[question.label] = str(error)
     return DetectorEvaluation(

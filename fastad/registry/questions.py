@@ -1,0 +1,121 @@
+"""From labels and names of measures to measures at operating points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from fastad._validate import check_count, check_positive, exact_point
+from fastad.errors import InvalidInputError
+from fastad.registry.measure import Measure
+from fastad.registry.rows import MEASURES
+
+_EXAMPLES = {"rate": Fraction(1, 100), "count": 10, "percentile": 90, "positive": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A measure at one operating point, under the label that it has in a table."""
+
+    label: str
+    measure: Measure
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
+_VALUES = sorted(
+    (row for row in MEASURES.values() if row.kind == "value"),
+    key=lambda row: len(row.prefix),
+    reverse=True,
+)
+
+
+def standard_questions(fpr: Sequence[Fraction]) -> list[Question]:
+    """Return the default set: what needs no operating point, then the rest for each one."""
+    standard = [row for row in MEASURES.values() if row.standard]
+    whole = [Question(row.label, row) for row in standard if row.operating is None]
+    parts = [_ask(row, x) for x in fpr for row in standard if row.operating is not None]
+    return _distinct(whole + parts)
+
+
+def parse_questions(measures: Sequence[str], fpr: Sequence[Fraction]) -> list[Question]:
+    """Read labels ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures."""
+    if not measures:
+        raise InvalidInputError("measures must name at least one measure; found none")
+    return _distinct([question for text in measures for question in _parse(text, fpr)])
+
+
+def with_range(
+    questions: Sequence[Question], score_range: tuple[Fraction, Fraction] | None
+) -> list[Question]:
+    """Give the range of the scores to the measures that take it."""
+    lacking = [question.label for question in questions if question.measure.ranged]
+    if lacking and score_range is None:
+        raise InvalidInputError(f"score_range must be given for {', '.join(lacking)}; found None")
+    return [
+        replace(question, parameters={**question.parameters, "score_range": score_range})
+        if question.measure.ranged
+        else question
+        for question in questions
+    ]
+
+
+def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
+    if not isinstance(text, str):
+        raise TypeError(f"measures must hold texts; found {type(text).__name__}")
+    for row in _VALUES:
+        if text == row.name:
+            points = fpr if row.points is None else row.points
+            if row.points == ():
+                raise InvalidInputError(
+                    f"measures: {text!r} needs its {row.operating} in the label, "
+                    f"such as {row.label_at(_EXAMPLES[row.domain])!r}"
+                )
+            return [_ask(row, x) for x in points] if row.operating else [Question(row.label, row)]
+        if text == row.label and (row.operating is None or row.points == (None,)):
+            return [Question(row.label, row)]
+    for row in _VALUES:
+        number = text[len(row.prefix) :]
+        if row.operating and text.startswith(row.prefix) and number[:1].isdigit():
+            return [_ask(row, _read_point(row, number, text))]
+    known = ", ".join(
+        row.label_at(_example(row)) for row in MEASURES.values() if row.kind == "value"
+    )
+    raise InvalidInputError(
+        f"measures must hold labels such as {known}, or names of functions that return a value; "
+        f"found {text!r}"
+    )
+
+
+def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
+    name = f"the operating point of {text!r}"
+    try:
+        point = Fraction(number)
+    except ValueError:
+        raise InvalidInputError(f"measures: {text!r} does not end in a number") from None
+    if row.domain == "count":
+        return check_count(point.numerator if point.denominator == 1 else float(point), name)
+    if row.domain == "positive":
+        return check_positive(point, name)
+    return exact_point(point, name, highest=100 if row.domain == "percentile" else 1)
+
+
+def _ask(row: Measure, point: Any) -> Question:
+    assert row.operating is not None
+    return Question(row.label_at(point), row, {} if point is None else {row.operating: point})
+
+
+def _example(row: Measure) -> Any:
+    return row.points[0] if row.points else _EXAMPLES[row.domain]
+
+
+def _distinct(questions: list[Question]) -> list[Question]:
+    """Leave out repetitions; two points with one label would overwrite each other."""
+    seen: dict[str, Question] = {}
+    for question in questions:
+        known = seen.setdefault(question.label, question)
+        if known.parameters != question.parameters:
+            raise InvalidInputError(
+                f"operating points must differ in six digits; found two for {question.label!r}"
+            )
+    return list(seen.values())
