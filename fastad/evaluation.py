@@ -3,26 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._threads import resolve_threads, thread_map
 from fastad._types import Label, OnError, Point, Points
-from fastad._validate import (
-    Labels,
-    check_choice,
-    check_labels,
-    check_range,
-    check_rate,
-    check_scores,
-)
-from fastad.counts import OrderedCounts, count_scores
-from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.operating import flagged_at, threshold_at_fpr
-from fastad.registry import Question, parse_questions, standard_questions, with_range
-from fastad.report import DetectorEvaluation, Evaluation, OperatingPoint
+from fastad._validate import check_choice, check_labels, check_range, check_rate
+from fastad.answers import evaluate_detector
+from fastad.errors import InvalidInputError
+from fastad.grouping import make_groups, named_columns
+from fastad.registry import parse_questions, standard_questions, with_range
+from fastad.report import Evaluation
+from fastad.runs import GroupedEvaluation, evaluate_groups
 
 ERROR_POLICIES = ("raise", "record")
 
@@ -30,10 +24,39 @@ ERROR_POLICIES = ("raise", "record")
 Table: TypeAlias = Any
 
 
+@overload
 def evaluate(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
     *,
+    groups: None = ...,
+    measures: Sequence[str] | None = ...,
+    fpr: Point | Points = ...,
+    score_range: tuple[Point, Point] | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+    on_error: OnError = ...,
+    n_threads: int | None = ...,
+) -> Evaluation: ...
+@overload
+def evaluate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    *,
+    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    measures: Sequence[str] | None = ...,
+    fpr: Point | Points = ...,
+    score_range: tuple[Point, Point] | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+    on_error: OnError = ...,
+    n_threads: int | None = ...,
+) -> GroupedEvaluation: ...
+def evaluate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    *,
+    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table | None = None,
     measures: Sequence[str] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     score_range: tuple[Point, Point] | None = None,
@@ -41,7 +64,7 @@ def evaluate(
     pos_label: Label | None = None,
     on_error: OnError = "raise",
     n_threads: int | None = None,
-) -> Evaluation:
+) -> Evaluation | GroupedEvaluation:
     """Measure one or many detectors on the same labelled points.
 
     Each detector's scores are ordered once, and every measure is read from that order.
@@ -53,6 +76,9 @@ def evaluate(
     y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
         Anomaly scores, higher is more anomalous: of one detector (then named ``score``), of one
         detector a row (``score_0``, ``score_1``, …), or by name.
+    groups : array-like of shape (n_samples,), mapping, or table, optional
+        Segment of each row, or several columns such as data set and fold: each combination that
+        occurs is evaluated by itself, as a run with labels of its own.
     measures : sequence of str, optional
         Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
         ``"tpr_at_fpr"``, which stand for their values at each ``fpr``. By default ``auc``,
@@ -75,10 +101,10 @@ def evaluate(
 
     Returns
     -------
-    Evaluation
+    Evaluation, or GroupedEvaluation with ``groups``
         ``result["score"]["auc"]``; prints as a table. What is undefined is NaN, with the reason
         in ``result["score"].undefined``. Thresholds and flagged counts are in
-        ``result["score"].operating_points``.
+        ``result["score"].operating_points``. With ``groups``: ``result[group]["score"]["auc"]``.
 
     Raises
     ------
@@ -110,88 +136,11 @@ def evaluate(
     questions = with_range(questions, None if score_range is None else check_range(score_range))
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     detectors = _named(y_score, labels.n_rows)
-    answer = partial(_evaluate_one, labels=labels, questions=questions, on_error=on_error)
+    if groups is not None:
+        runs = make_groups(named_columns(groups), labels.n_rows, labels.rows)
+        return evaluate_groups(labels, detectors, runs, questions, on_error, threads)
+    answer = partial(evaluate_detector, labels=labels, questions=questions, on_error=on_error)
     return Evaluation(thread_map(answer, detectors, threads))
-
-
-def _evaluate_one(
-    detector: tuple[str, npt.ArrayLike],
-    labels: Labels,
-    questions: Sequence[Question],
-    on_error: OnError,
-) -> DetectorEvaluation:
-    name, y_score = detector
-    shown = "y_score" if name == "score" else f"y_score[{name!r}]"
-    try:
-        counts = count_scores(check_scores(y_score, labels, name=shown), labels, shown)
-    except InvalidInputError as error:
-        if on_error == "raise":
-            raise
-        return _failed(name, labels, questions, str(error))
-    values: dict[str, float] = {}
-    undefined: dict[str, str] = {}
-    for question in questions:
-        try:
-            values[question.label] = _answer(question, counts)
-        except (UndefinedMeasureError, InvalidInputError) as error:
-            # Undefined, or a measure of values that these scores violate.
-            if isinstance(error, InvalidInputError) and on_error == "raise":
-                raise
-            values[question.label] = float("nan")
-            undefined[question.label] = str(error)
-    return DetectorEvaluation(
-        detector=name,
-        n_anomalies=counts.n_anomalies,
-        n_normals=counts.n_normals,
-        tied_share=counts.n_tied / counts.n_points,
-        by_label=values,
-        undefined=undefined,
-        operating_points=[_operating_point(counts, rate) for rate in _rates(questions)],
-    )
-
-
-def _answer(question: Question, counts: OrderedCounts) -> float:
-    if question.measure.weights == "whole" and counts.weighting == "real":
-        raise UndefinedMeasureError(
-            f"{question.measure.name} takes whole sample weights only; found other values"
-        )
-    return float(question.measure.compute(counts, **question.parameters))
-
-
-def _rates(questions: Sequence[Question]) -> list[Fraction]:
-    """Return the false positive rates in use, each once."""
-    return list(dict.fromkeys(q.parameters["fpr"] for q in questions if "fpr" in q.parameters))
-
-
-def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
-    try:
-        threshold = threshold_at_fpr(counts, rate)
-        flagged = flagged_at(counts, rate)
-    except UndefinedMeasureError as error:
-        return OperatingPoint(float(rate), None, None, None, str(error))
-    assert isinstance(threshold, float | int)
-    return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
-
-
-def _failed(
-    name: str, labels: Labels, questions: Sequence[Question], message: str
-) -> DetectorEvaluation:
-    weights = (
-        np.ones(labels.values.shape[0], np.int64) if labels.weights is None else labels.weights
-    )
-    anomalous = labels.values == 1
-    return DetectorEvaluation(
-        detector=name,
-        n_anomalies=weights[anomalous].sum().item(),
-        n_normals=weights[~anomalous].sum().item(),
-        tied_share=float("nan"),
-        by_label=dict.fromkeys((question.label for question in questions), float("nan")),
-        undefined=dict.fromkeys((question.label for question in questions), message),
-        operating_points=[
-            OperatingPoint(float(rate), None, None, None, message) for rate in _rates(questions)
-        ],
-        error=message,
-    )
 
 
 def _named(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:

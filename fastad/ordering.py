@@ -6,6 +6,7 @@ the second ordering.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -112,16 +113,39 @@ def order_values(
 ) -> PackedOrder | SplitOrder:
     """Order scores with their labels, without their rows; 8 bytes a score."""
     folded = _fold(scores, labels, name)
+    keyed = _pack(folded, labels)
+    if keyed is not None:
+        packed, codec = keyed
+        packed.sort()
+        return PackedOrder(fixed(packed), codec)
+    falling, codec = folded.falling()
+    anomalous = labels.values.view(np.bool_)
+    normals, anomalies = falling[~anomalous], falling[anomalous]
+    normals.sort()
+    anomalies.sort()
+    return SplitOrder(fixed(normals), fixed(anomalies), codec)
+
+
+def order_groups(
+    scores: ScoreVector, labels: Labels, starts: IntVector, name: str = "y_score"
+) -> PackedOrder | None:
+    """Order scores within each group of neighbouring rows; None where keys have no free bit."""
+    keyed = _pack(_fold(scores, labels, name), labels)
+    if keyed is None:
+        return None
+    packed, codec = keyed
+    for start, stop in pairwise(starts.tolist()):
+        packed[start:stop].sort()
+    return PackedOrder(fixed(packed), codec)
+
+
+def _pack(folded: _Folded, labels: Labels) -> tuple[KeyVector, KeyCodec] | None:
+    """Return keys with the label in the lowest bit, not sorted; None where there is no room."""
     span = folded.high - folded.low
     # A key of w bits has room for the label and a span of w - 1 bits.
     width = 32 if folded.values.itemsize == 4 and span < 2**31 else 64
     if span >= 2 ** (width - 1):
-        falling, codec = folded.falling()
-        anomalous = labels.values.view(np.bool_)
-        normals, anomalies = falling[~anomalous], falling[anomalous]
-        normals.sort()
-        anomalies.sort()
-        return SplitOrder(fixed(normals), fixed(anomalies), codec)
+        return None
     codec = KeyCodec(folded.dtype, folded.base, folded.low + span // 2)
     packed = np.empty(folded.values.shape[0], f"i{width // 8}")
     if folded.is_float:
@@ -136,8 +160,7 @@ def order_values(
         )
     else:
         keys.pack_integers(folded.values, labels.values, codec.centre, packed)
-    packed.sort()
-    return PackedOrder(fixed(packed), codec)
+    return packed, codec
 
 
 def order_rows(scores: ScoreVector, labels: Labels, name: str = "y_score") -> RowOrder:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import fastad
@@ -81,8 +81,8 @@ class DetectorEvaluation(Mapping[str, float]):
     n_normals: Count
     tied_share: float
     by_label: Mapping[str, float]
-    undefined: Mapping[str, str]
-    operating_points: Sequence[OperatingPoint]
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    operating_points: Sequence[OperatingPoint] = ()
     error: str | None = None
 
     def __getitem__(self, label: str) -> float:
@@ -216,21 +216,24 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists."""
-        detectors = list(self._detectors.values())
-        columns: dict[str, list[Any]] = {
-            "detector": list(self),
-            "n_anomalies": [result.n_anomalies for result in detectors],
-            "n_normals": [result.n_normals for result in detectors],
-            "tied_share": [result.tied_share for result in detectors],
-        }
-        for label in self.labels:
-            columns[label] = [result[label] for result in detectors]
-        for points in zip(*(result.operating_points for result in detectors), strict=False):
-            columns[f"threshold@{points[0].fpr:g}"] = _of_one_type(
-                [point.threshold for point in points]
-            )
-            columns[f"flagged@{points[0].fpr:g}"] = [point.n_flagged for point in points]
-        return columns
+        return columns_of(list(self._detectors.values()))
+
+
+def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
+    """Return results as columns: names, counts, values, thresholds and flagged points."""
+    columns: dict[str, list[Any]] = {
+        "detector": [result.detector for result in results],
+        "n_anomalies": [result.n_anomalies for result in results],
+        "n_normals": [result.n_normals for result in results],
+        "tied_share": [result.tied_share for result in results],
+    }
+    for label in results[0]:
+        columns[label] = [result[label] for result in results]
+    for points in zip(*(result.operating_points for result in results), strict=True):
+        rate = f"{points[0].fpr:g}"
+        columns[f"threshold@{rate}"] = _of_one_type([point.threshold for point in points])
+        columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
+    return columns
 
 
 def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+"""Rows by group: counting sort, and areas of many groups in one pass."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from fastad._jit import kernel
+from fastad._kernels.area import twice_area_packed
+from fastad._types import IntVector, KeyVector
+
+
+@kernel
+def mark_present(
+    values: npt.NDArray[Any],  # (n,) integers
+    lowest: int,
+    present: IntVector,  # (range,) zeros; set to 1 here
+) -> None:
+    """Mark which integers occur."""
+    for i in range(values.shape[0]):
+        present[values[i] - lowest] = 1
+
+
+@kernel
+def look_up(
+    values: npt.NDArray[Any],  # (n,) integers
+    lowest: int,
+    table: IntVector,  # (range,)
+    codes: IntVector,  # (n,) written here
+) -> None:
+    """Write the table's entry of each value."""
+    for i in range(values.shape[0]):
+        codes[i] = table[values[i] - lowest]
+
+
+@kernel
+def group_starts(
+    codes: IntVector,  # (n,) group of each row
+    starts: IntVector,  # (n_groups + 1,) zeros; written here
+) -> bool:
+    """Write where each group starts when rows are brought in order; return if they are."""
+    in_order = True
+    for i in range(codes.shape[0]):
+        starts[codes[i] + 1] += 1
+        if i > 0 and codes[i] < codes[i - 1]:
+            in_order = False
+    for group in range(starts.shape[0] - 1):
+        starts[group + 1] += starts[group]
+    return in_order
+
+
+@kernel
+def rows_in_groups(
+    codes: IntVector,  # (n,)
+    free: IntVector,  # (n_groups + 1,) a copy of the starts; used up here
+    rows: IntVector,  # (n,) written here
+) -> None:
+    """Write the rows group by group, in their order within a group."""
+    for i in range(codes.shape[0]):
+        group = codes[i]
+        rows[free[group]] = i
+        free[group] += 1
+
+
+@kernel
+def twice_areas(
+    packed: KeyVector,  # (n,) keys, sorted within each group
+    starts: IntVector,  # (n_groups + 1,)
+    areas: IntVector,  # (n_groups,) written here
+    anomalies: IntVector,  # (n_groups,) written here
+    tied: IntVector,  # (n_groups,) written here
+) -> None:
+    """Write for each group twice its area, its anomalies, and its points that share a score."""
+    for group in range(areas.shape[0]):
+        keys = packed[starts[group] : starts[group + 1]]
+        areas[group] = twice_area_packed(keys)
+        count = 0
+        shared = 0
+        for i in range(keys.shape[0]):
+            count += keys[i] & 1
+            key = keys[i] >> 1
+            if (i > 0 and keys[i - 1] >> 1 == key) or (
+                i + 1 < keys.shape[0] and keys[i + 1] >> 1 == key
+            ):
+                shared += 1
+        anomalies[group] = count
+        tied[group] = shared

@@ -1,0 +1,129 @@
+"""The answers to questions about one detector on one set of points."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import OnError, ScoreVector
+from fastad._validate import Labels, check_scores
+from fastad.counts import OrderedCounts, count_scores
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.operating import flagged_at, threshold_at_fpr
+from fastad.registry import Question
+from fastad.report import DetectorEvaluation, OperatingPoint
+
+
+def shown_name(detector: str) -> str:
+    """Return how messages name the scores of a detector."""
+    return "y_score" if detector == "score" else f"y_score[{detector!r}]"
+
+
+def evaluate_detector(
+    detector: tuple[str, npt.ArrayLike],
+    labels: Labels,
+    questions: Sequence[Question],
+    on_error: OnError,
+) -> DetectorEvaluation:
+    """Order the scores of one detector and answer all questions about them."""
+    name, y_score = detector
+    try:
+        scores = check_scores(y_score, labels, name=shown_name(name))
+    except InvalidInputError as error:
+        if on_error == "raise":
+            raise
+        return failed(name, labels, questions, str(error))
+    return evaluate_scores(name, scores, labels, questions, on_error)
+
+
+def evaluate_scores(
+    name: str,
+    scores: ScoreVector,
+    labels: Labels,
+    questions: Sequence[Question],
+    on_error: OnError,
+) -> DetectorEvaluation:
+    """Order scores that have passed the door and answer all questions about them."""
+    try:
+        counts = count_scores(scores, labels, shown_name(name))
+    except InvalidInputError as error:
+        if on_error == "raise":
+            raise
+        return failed(name, labels, questions, str(error))
+    return answer_all(name, counts, questions, on_error)
+
+
+def answer_all(
+    name: str, counts: OrderedCounts, questions: Sequence[Question], on_error: OnError
+) -> DetectorEvaluation:
+    """Answer all questions from ordered counts; what is undefined is NaN with its reason."""
+    values: dict[str, float] = {}
+    undefined: dict[str, str] = {}
+    for question in questions:
+        try:
+            values[question.label] = _answer(question, counts)
+        except UndefinedMeasureError as error:
+            values[question.label] = float("nan")
+            undefined[question.label] = str(error)
+        except InvalidInputError as error:
+            # A measure of values, which these scores violate.
+            message = str(error).replace("y_score", shown_name(name))
+            if on_error == "raise":
+                raise InvalidInputError(message) from None
+            values[question.label] = float("nan")
+            undefined[question.label] = message
+    return DetectorEvaluation(
+        detector=name,
+        n_anomalies=counts.n_anomalies,
+        n_normals=counts.n_normals,
+        tied_share=counts.n_tied / counts.n_points,
+        by_label=values,
+        undefined=undefined,
+        operating_points=[_operating_point(counts, rate) for rate in _rates(questions)],
+    )
+
+
+def _answer(question: Question, counts: OrderedCounts) -> float:
+    if question.measure.weights == "whole" and counts.weighting == "real":
+        raise UndefinedMeasureError(
+            f"{question.measure.name} takes whole sample weights only; found other values"
+        )
+    return float(question.measure.compute(counts, **question.parameters))
+
+
+def _rates(questions: Sequence[Question]) -> list[Fraction]:
+    """Return the false positive rates in use, each once."""
+    return list(dict.fromkeys(q.parameters["fpr"] for q in questions if "fpr" in q.parameters))
+
+
+def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
+    try:
+        threshold = threshold_at_fpr(counts, rate)
+        flagged = flagged_at(counts, rate)
+    except UndefinedMeasureError as error:
+        return OperatingPoint(float(rate), None, None, None, str(error))
+    assert isinstance(threshold, float | int)
+    return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
+
+
+def failed(
+    name: str, labels: Labels, questions: Sequence[Question], message: str
+) -> DetectorEvaluation:
+    """Return NaN for every question, with one reason."""
+    weights = (
+        np.ones(labels.values.shape[0], np.int64) if labels.weights is None else labels.weights
+    )
+    anomalous = labels.values == 1
+    return DetectorEvaluation(
+        detector=name,
+        n_anomalies=weights[anomalous].sum().item(),
+        n_normals=weights[~anomalous].sum().item(),
+        tied_share=float("nan"),
+        by_label=dict.fromkeys((question.label for question in questions), float("nan")),
+        undefined=dict.fromkeys((question.label for question in questions), message),
+        operating_points=[
+            OperatingPoint(float(rate), None, None, None, message) for rate in _rates(questions)
+        ],
+        error=message,
+    )

@@ -1,0 +1,148 @@
+"""Groups of rows: from columns of names or numbers to codes, and rows group by group."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._kernels import groups as kernels
+from fastad._types import IntVector
+from fastad._validate import fixed
+from fastad.errors import InvalidInputError
+
+# Up to so many times the number of rows, a table over the range of integers beats sorting.
+_TABLE_LIMIT = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Which rows belong together.
+
+    Attributes
+    ----------
+    columns : dict of str to list
+        Value of each group in each column, in the order of the groups.
+    starts : numpy.ndarray of shape (n_groups + 1,)
+        Where each group starts when rows are brought in order.
+    rows : numpy.ndarray of shape (n_rows,) or None
+        The rows group by group; None where they come so already.
+    """
+
+    columns: dict[str, list[Any]]
+    starts: IntVector
+    rows: IntVector | None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.starts) - 1
+
+    def slices(self) -> Iterator[slice]:
+        """Yield where each group lies when rows are brought in order."""
+        for start, stop in pairwise(self.starts.tolist()):
+            yield slice(start, stop)
+
+    def arrange(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Bring the values of rows in the order of the groups."""
+        return fixed(values if self.rows is None else values[self.rows])
+
+
+def named_columns(groups: Any) -> dict[str, Any]:
+    """Return the columns of whatever holds them, under their names; one vector is "group"."""
+    if isinstance(groups, Mapping):
+        return {str(name): groups[name] for name in groups}
+    names = getattr(groups, "column_names", None)
+    if names is None:
+        names = getattr(groups, "columns", None)
+    if names is not None:
+        return {str(name): groups[name] for name in names}
+    return {"group": groups}
+
+
+def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:
+    """Check the columns of groups and bring rows together; ``kept`` are the rows in use."""
+    if not columns:
+        raise InvalidInputError("groups must hold at least one column; found none")
+    codes = np.zeros(n_rows if kept is None else len(kept), np.int64)
+    factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
+    for name, column in columns.items():
+        column_codes, distinct = _factorize(column, f"groups[{name!r}]", n_rows)
+        if kept is not None:
+            column_codes = column_codes[kept]
+        factors[name] = column_codes, distinct
+        codes = codes * len(distinct) + column_codes
+        if kept is not None or len(columns) > 1:
+            # Only what occurs is numbered, so that codes stay below the number of rows.
+            codes, _ = _factorize_integers(codes)
+    starts = np.zeros(int(codes.max()) + 2, np.int64)
+    rows = None
+    if not kernels.group_starts(fixed(codes), starts):
+        rows = np.empty(len(codes), np.int64)
+        kernels.rows_in_groups(fixed(codes), starts.copy(), rows)
+    firsts = starts[:-1] if rows is None else rows[starts[:-1]]
+    named = {
+        name: distinct[column_codes[firsts]].tolist()
+        for name, (column_codes, distinct) in factors.items()
+    }
+    return Groups(named, fixed(starts), None if rows is None else fixed(rows))
+
+
+def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
+    """Return the code of each row and the distinct values, sorted where they can be."""
+    values = np.asarray(column)
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{name} must have one value for each label; found shape {values.shape} for "
+            f"{n_rows} labels"
+        )
+    if values.dtype.kind in "biu" and values.dtype != np.uint64:
+        return _factorize_integers(values)
+    if values.dtype.kind == "O":
+        return _factorize_objects(values, name)
+    if values.dtype.kind in "fM":
+        _refuse_missing(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values), name)
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64, copy=False), distinct
+
+
+def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArray[Any]]:
+    """Number integers by their order; O(n) where their range is not much wider than n."""
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    lowest, highest = int(values.min()), int(values.max())
+    if highest - lowest > _TABLE_LIMIT * len(values) + 1000:
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int64, copy=False), distinct
+    table = np.zeros(highest - lowest + 1, np.int64)
+    wide = fixed(values.astype(np.int64, copy=False))
+    kernels.mark_present(wide, lowest, table)
+    distinct = np.flatnonzero(table) + lowest
+    np.cumsum(table, out=table)
+    table -= 1
+    codes = np.empty(len(values), np.int64)
+    kernels.look_up(wide, lowest, fixed(table), codes)
+    return codes, distinct.astype(values.dtype)
+
+
+def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:
+    entries = values.tolist()
+    _refuse_missing(np.array([entry is None or entry != entry for entry in entries]), name)
+    distinct = list(dict.fromkeys(entries))
+    if all(isinstance(entry, str) for entry in distinct):
+        distinct.sort()
+    code_of = {entry: code for code, entry in enumerate(distinct)}
+    codes = np.fromiter((code_of[entry] for entry in entries), np.int64, len(entries))
+    kept = np.empty(len(distinct), object)
+    kept[:] = distinct
+    return codes, kept
+
+
+def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
+    if np.any(missing):
+        raise InvalidInputError(
+            f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
+            f"at row {int(np.argmax(missing))}"
+        )

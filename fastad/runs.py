@@ -1,0 +1,271 @@
+"""Runs: groups of rows that are evaluated each by itself, and their summary."""
+
+import json
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._frames import FrameLibrary, frame
+from fastad._kernels.groups import twice_areas
+from fastad._tables import grid
+from fastad._threads import thread_map
+from fastad._types import OnError, ScoreVector
+from fastad._validate import Labels, check_scores
+from fastad.answers import answer_all, evaluate_scores, failed, shown_name
+from fastad.counts import count_values
+from fastad.errors import InvalidInputError
+from fastad.grouping import Groups
+from fastad.ordering import PackedOrder, order_groups
+from fastad.registry import Question
+from fastad.report import DetectorEvaluation, Evaluation, columns_of, envelope
+from fastad.summary import Summary, summarize
+
+# So many runs are printed; all are in the frame.
+_SHOWN = 20
+
+
+class GroupedEvaluation(Mapping[Hashable, Evaluation]):
+    """Values of many runs: group, then detector, then label, then value.
+
+    A group is known by its value, or by the tuple of its values where there are several columns.
+    """
+
+    __slots__ = ("_columns", "_results")
+
+    def __init__(
+        self, columns: Mapping[str, Sequence[Any]], results: Sequence[Sequence[DetectorEvaluation]]
+    ) -> None:
+        self._columns = dict(columns)
+        self._results = {
+            key: results[i] for i, key in enumerate(self._keys(list(self._columns.values())))
+        }
+
+    @staticmethod
+    def _keys(columns: list[Sequence[Any]]) -> list[Hashable]:
+        if len(columns) == 1:
+            return list(columns[0])
+        return list(zip(*columns, strict=True))
+
+    def __getitem__(self, group: Hashable) -> Evaluation:
+        return Evaluation(self._results[group])
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        by = ", ".join(self._columns)
+        return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
+
+    def __str__(self) -> str:
+        columns = self.to_columns()
+        rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        lines = [grid(list(columns), rows[:_SHOWN])]
+        if len(rows) > _SHOWN:
+            lines.append(f"and {len(rows) - _SHOWN} more runs")
+        lines += [
+            f"nan: {label} is undefined in {n} of {len(rows)} runs"
+            for label, n in self.n_undefined.items()
+            if n
+        ]
+        return "\n".join(lines)
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures, in the order of the table."""
+        return list(next(iter(self._results.values()))[0])
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """For each label the number of runs in which it is undefined."""
+        return {
+            label: sum(math.isnan(result[label]) for results in self._runs() for result in results)
+            for label in self.labels
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists."""
+        results = [result for results in self._runs() for result in results]
+        n_detectors = len(self._runs()[0])
+        groups = {
+            name: [value for value in values for _ in range(n_detectors)]
+            for name, values in self._columns.items()
+        }
+        # Groups stand first; a group named "detector" takes the place of the scores' names.
+        return {**groups, **columns_of(results), **groups}
+
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return a data frame: a row for each run and detector.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The columns of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
+            ``tied_share``, the labels of the measures, and for each operating point
+            ``threshold@`` and ``flagged@``.
+
+        Raises
+        ------
+        MissingExtraError
+            If narwhals or the library is not installed.
+        """
+        return frame(self.to_columns(), library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, and for each run its group, counts and values."""
+        names = list(self._columns)
+        return envelope(
+            [
+                {"group": dict(zip(names, group, strict=True)), **result.to_dict()}
+                for group, results in zip(
+                    zip(*self._columns.values(), strict=True), self._runs(), strict=True
+                )
+                for result in results
+            ]
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
+        return json.dumps(
+            self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False, default=str
+        )
+
+    def summary(self, over: str | None = None) -> Summary:
+        """Return mean and standard deviation over the groups.
+
+        Parameters
+        ----------
+        over : str, optional
+            Column over which to average, such as ``"fold"``; the other columns stay apart. By
+            default over all groups.
+
+        Returns
+        -------
+        Summary
+            For each detector (and remaining group) the mean, the standard deviation (n - 1), the
+            number of runs and the number in which a measure is undefined; prints as a table.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such column.
+        """
+        if over is not None and over not in self._columns:
+            known = ", ".join(self._columns)
+            raise InvalidInputError(f"over must be one of {known}; found {over!r}")
+        columns = self.to_columns()
+        kept = [name for name in self._columns if over is not None and name != over]
+        keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
+        return summarize(keys, {label: columns[label] for label in self.labels})
+
+    def _runs(self) -> list[Sequence[DetectorEvaluation]]:
+        return list(self._results.values())
+
+
+def evaluate_groups(
+    labels: Labels,
+    detectors: Sequence[tuple[str, npt.ArrayLike]],
+    groups: Groups,
+    questions: Sequence[Question],
+    on_error: OnError,
+    n_threads: int,
+) -> GroupedEvaluation:
+    """Evaluate each group of each detector by itself; the scores are packed into keys once."""
+    rows = groups.rows
+    if labels.rows is not None:
+        rows = labels.rows if rows is None else labels.rows[rows]
+    arranged = replace(
+        labels,
+        values=groups.arrange(labels.values),
+        weights=None if labels.weights is None else groups.arrange(labels.weights),
+        rows=rows,
+    )
+
+    def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
+        name, y_score = detector
+        try:
+            scores = groups.arrange(check_scores(y_score, labels, name=shown_name(name)))
+        except InvalidInputError as error:
+            if on_error == "raise":
+                raise
+            message = str(error)
+            return [failed(name, part, questions, message) for part in _parts(arranged, groups)]
+        order = _order(name, scores, arranged, groups, on_error)
+        if order is None:
+            return [
+                evaluate_scores(name, scores[where], part, questions, on_error)
+                for where, part in zip(groups.slices(), _parts(arranged, groups), strict=True)
+            ]
+        if [question.measure.name for question in questions] == ["roc_auc"]:
+            return _areas(name, order, groups, questions[0])
+        return [
+            answer_all(name, count_values(part), questions, on_error)
+            for part in _slices(order, groups)
+        ]
+
+    by_detector = thread_map(evaluate_one, detectors, n_threads)
+    return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
+
+
+def _order(
+    name: str, scores: ScoreVector, labels: Labels, groups: Groups, on_error: OnError
+) -> PackedOrder | None:
+    """Order all groups at once; None where each must be ordered by itself."""
+    if labels.weights is not None:
+        return None
+    try:
+        return order_groups(scores, labels, groups.starts, shown_name(name))
+    except InvalidInputError:
+        # NaN in some group: one by one, only that group fails.
+        if on_error == "raise":
+            raise
+        return None
+
+
+def _parts(labels: Labels, groups: Groups) -> Iterator[Labels]:
+    """Yield the labels of each group, which know the rows that they came from."""
+    rows = np.arange(labels.n_rows) if labels.rows is None else labels.rows
+    for where in groups.slices():
+        values = labels.values[where]
+        weights = None if labels.weights is None else labels.weights[where]
+        yield Labels(values, int(values.sum()), weights, rows[where], labels.n_rows)
+
+
+def _slices(order: PackedOrder, groups: Groups) -> Iterator[PackedOrder]:
+    for where in groups.slices():
+        yield PackedOrder(order.packed[where], order.codec)
+
+
+def _areas(
+    name: str, order: PackedOrder, groups: Groups, question: Question
+) -> list[DetectorEvaluation]:
+    """Answer the one question that needs no counts, for all groups in one pass."""
+    areas, anomalies, tied = (np.empty(groups.n_groups, np.int64) for _ in range(3))
+    twice_areas(order.packed, groups.starts, areas, anomalies, tied)
+    results = []
+    for part, twice, n, shared in zip(
+        _slices(order, groups), areas.tolist(), anomalies.tolist(), tied.tolist(), strict=True
+    ):
+        size = len(part.packed)
+        pairs = n * (size - n)
+        if pairs:
+            value = {question.label: twice / (2 * pairs)}
+            results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
+        else:
+            results.append(answer_all(name, count_values(part), [question], "record"))
+    return results
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
