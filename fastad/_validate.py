@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -99,8 +99,9 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
     return vector.astype(vector.dtype.newbyteorder("="), copy=False)
 
 
-def no_nan(bad: npt.NDArray[np.bool_], name: str, rows: npt.NDArray[np.int64] | None) -> None:
-    """Raise the error that says how many values are NaN and where the first one is."""
+def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
+    """Raise the error that says how many scores are NaN and where the first one is."""
+    bad = np.isnan(scores)
     first = int(np.argmax(bad))
     raise InvalidInputError(
         f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "

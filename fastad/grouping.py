@@ -27,13 +27,13 @@ class Groups:
         Value of each group in each column, in the order of the groups.
     starts : numpy.ndarray of shape (n_groups + 1,)
         Where each group starts when rows are brought in order.
-    rows : numpy.ndarray of shape (n_rows,) or None
-        The rows group by group; None where they come so already.
+    codes : numpy.ndarray of shape (n_rows,) or None
+        Group of each row; None where rows come group by group already.
     """
 
     columns: dict[str, list[Any]]
     starts: IntVector
-    rows: IntVector | None
+    codes: IntVector | None
 
     @property
     def n_groups(self) -> int:
@@ -47,7 +47,12 @@ class Groups:
 
     def arrange(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Bring the values of rows in the order of the groups."""
-        return fixed(values if self.rows is None else values[self.rows])
+        values = fixed(values)
+        if self.codes is None:
+            return values
+        together = np.empty_like(values)
+        kernels.bring_together(self.codes, self.starts.copy(), values, together)
+        return fixed(together)
 
 
 def named_columns(groups: Any) -> dict[str, Any]:
@@ -77,17 +82,13 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
         if kept is not None or len(columns) > 1:
             # Only what occurs is numbered, so that codes stay below the number of rows.
             codes, _ = _factorize_integers(codes)
+    codes = fixed(codes)
     starts = np.zeros(int(codes.max()) + 2, np.int64)
-    rows = None
-    if not kernels.group_starts(fixed(codes), starts):
-        rows = np.empty(len(codes), np.int64)
-        kernels.rows_in_groups(fixed(codes), starts.copy(), rows)
-    firsts = starts[:-1] if rows is None else rows[starts[:-1]]
-    named = {
-        name: distinct[column_codes[firsts]].tolist()
-        for name, (column_codes, distinct) in factors.items()
-    }
-    return Groups(named, fixed(starts), None if rows is None else fixed(rows))
+    in_order = kernels.group_starts(codes, starts)
+    groups = Groups({}, fixed(starts), None if in_order else codes)
+    for name, (column_codes, distinct) in factors.items():
+        groups.columns[name] = distinct[groups.arrange(column_codes)[starts[:-1]]].tolist()
+    return groups
 
 
 def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastad._kernels import keys
 from fastad._types import IntVector, KeyVector, ScoreVector
-from fastad._validate import Labels, fixed, no_nan
+from fastad._validate import Labels, fixed, refuse_nan
 
 _SIGN = np.uint64(1 << 63)
 
@@ -181,7 +181,7 @@ def _fold(scores: ScoreVector, labels: Labels, name: str) -> _Folded:
         low, high, base = keys.scan_floats(values, largest, shift)
         infinity = int(np.array(np.inf, floats.dtype).view(values.dtype))
         if max(high, -low) > infinity:
-            no_nan(np.isnan(scores), name, labels.rows)
+            refuse_nan(scores, name, labels.rows)
         return _Folded(
             values,
             dtype,

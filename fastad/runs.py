@@ -13,8 +13,8 @@ from fastad._frames import FrameLibrary, frame
 from fastad._kernels.groups import twice_areas
 from fastad._tables import grid
 from fastad._threads import thread_map
-from fastad._types import OnError, ScoreVector
-from fastad._validate import Labels, check_scores
+from fastad._types import OnError
+from fastad._validate import Labels, check_scores, refuse_nan
 from fastad.answers import answer_all, evaluate_scores, failed, shown_name
 from fastad.counts import count_values
 from fastad.errors import InvalidInputError
@@ -182,69 +182,51 @@ def evaluate_groups(
     n_threads: int,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
-    rows = groups.rows
-    if labels.rows is not None:
-        rows = labels.rows if rows is None else labels.rows[rows]
     arranged = replace(
         labels,
         values=groups.arrange(labels.values),
         weights=None if labels.weights is None else groups.arrange(labels.weights),
-        rows=rows,
     )
 
     def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
         try:
-            scores = groups.arrange(check_scores(y_score, labels, name=shown_name(name)))
+            scores = check_scores(y_score, labels, name=shown_name(name))
         except InvalidInputError as error:
             if on_error == "raise":
                 raise
             message = str(error)
             return [failed(name, part, questions, message) for part in _parts(arranged, groups)]
-        order = _order(name, scores, arranged, groups, on_error)
+        together = groups.arrange(scores)
+        order = None
+        # With weights, or where some scores are NaN, groups are ordered one by one.
+        if labels.weights is None:
+            try:
+                order = order_groups(together, arranged, groups.starts)
+            except InvalidInputError:
+                if on_error == "raise":
+                    refuse_nan(scores, shown_name(name), labels.rows)
         if order is None:
             return [
-                evaluate_scores(name, scores[where], part, questions, on_error)
+                evaluate_scores(name, together[where], part, questions, on_error)
                 for where, part in zip(groups.slices(), _parts(arranged, groups), strict=True)
             ]
         if [question.measure.name for question in questions] == ["roc_auc"]:
             return _areas(name, order, groups, questions[0])
-        return [
-            answer_all(name, count_values(part), questions, on_error)
-            for part in _slices(order, groups)
-        ]
+        parts = (PackedOrder(order.packed[where], order.codec) for where in groups.slices())
+        return [answer_all(name, count_values(part), questions, on_error) for part in parts]
 
     by_detector = thread_map(evaluate_one, detectors, n_threads)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
 
 
-def _order(
-    name: str, scores: ScoreVector, labels: Labels, groups: Groups, on_error: OnError
-) -> PackedOrder | None:
-    """Order all groups at once; None where each must be ordered by itself."""
-    if labels.weights is not None:
-        return None
-    try:
-        return order_groups(scores, labels, groups.starts, shown_name(name))
-    except InvalidInputError:
-        # NaN in some group: one by one, only that group fails.
-        if on_error == "raise":
-            raise
-        return None
-
-
 def _parts(labels: Labels, groups: Groups) -> Iterator[Labels]:
     """Yield the labels of each group, which know the rows that they came from."""
-    rows = np.arange(labels.n_rows) if labels.rows is None else labels.rows
+    rows = groups.arrange(np.arange(labels.n_rows) if labels.rows is None else labels.rows)
     for where in groups.slices():
         values = labels.values[where]
         weights = None if labels.weights is None else labels.weights[where]
         yield Labels(values, int(values.sum()), weights, rows[where], labels.n_rows)
-
-
-def _slices(order: PackedOrder, groups: Groups) -> Iterator[PackedOrder]:
-    for where in groups.slices():
-        yield PackedOrder(order.packed[where], order.codec)
 
 
 def _areas(
@@ -254,16 +236,17 @@ def _areas(
     areas, anomalies, tied = (np.empty(groups.n_groups, np.int64) for _ in range(3))
     twice_areas(order.packed, groups.starts, areas, anomalies, tied)
     results = []
-    for part, twice, n, shared in zip(
-        _slices(order, groups), areas.tolist(), anomalies.tolist(), tied.tolist(), strict=True
+    for where, twice, n, shared in zip(
+        groups.slices(), areas.tolist(), anomalies.tolist(), tied.tolist(), strict=True
     ):
-        size = len(part.packed)
+        size = where.stop - where.start
         pairs = n * (size - n)
         if pairs:
             value = {question.label: twice / (2 * pairs)}
             results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
         else:
-            results.append(answer_all(name, count_values(part), [question], "record"))
+            counts = count_values(PackedOrder(order.packed[where], order.codec))
+            results.append(answer_all(name, counts, [question], "record"))
     return results
 
 

@@ -49,15 +49,20 @@ def group_starts(
 
 
 @kernel
-def rows_in_groups(
+def bring_together(
     codes: IntVector,  # (n,)
     free: IntVector,  # (n_groups + 1,) a copy of the starts; used up here
-    rows: IntVector,  # (n,) written here
+    values: npt.NDArray[Any],  # (n,)
+    together: npt.NDArray[Any],  # (n,) written here
 ) -> None:
-    """Write the rows group by group, in their order within a group."""
+    """Write values group by group, in the order of their rows within a group.
+
+    Writing to each group's end stays in the cache, where reading by a list of rows would not:
+    half the time at ten thousand groups.
+    """
     for i in range(codes.shape[0]):
         group = codes[i]
-        rows[free[group]] = i
+        together[free[group]] = values[i]
         free[group] += 1
 
 
