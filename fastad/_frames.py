@@ -1,12 +1,14 @@
-"""Data frames of whatever library is installed, through narwhals."""
+"""Data frames of whatever library is installed, in and out, through narwhals."""
 
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from fastad._validate import check_choice
-from fastad.errors import MissingExtraError
+import numpy as np
+import numpy.typing as npt
+
+from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -14,14 +16,39 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) -> Any:
     """Return columns as a frame of a library, by default the first that is installed."""
-    if library is not None:
-        check_choice(library, LIBRARIES, "library")
+    if library is not None and library not in LIBRARIES:
+        raise InvalidInputError(f"library must be one of {', '.join(LIBRARIES)}; found {library!r}")
     wanted = LIBRARIES if library is None else (library,)
     installed = [name for name in wanted if importlib.util.find_spec(name) is not None]
     if not installed:
         raise MissingExtraError(f"to_frame needs {' or '.join(wanted)}; install one of them")
+    return _narwhals("to_frame").from_dict(columns, backend=installed[0]).to_native()
+
+
+def as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """Return values as an array, without a copy where that is possible.
+
+    NumPy turns columns of nullable types into arrays of objects: those go through narwhals, and
+    must not have missing values.
+    """
+    array = np.asarray(values)
+    if array.dtype != object or type(values).__module__.partition(".")[0] not in LIBRARIES:
+        return array
+    narwhals = _narwhals(f"{name}, a column of a nullable type,")
+    series = narwhals.from_native(values, series_only=True, pass_through=True)
+    if series is values:
+        return array
+    missing = series.is_null().to_numpy()
+    if missing.any():
+        raise InvalidInputError(
+            f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
+            f"at row {int(np.argmax(missing))}"
+        )
+    return np.asarray(series.to_numpy())
+
+
+def _narwhals(wish: str) -> Any:
     try:
-        narwhals = importlib.import_module("narwhals")
+        return importlib.import_module("narwhals.stable.v2")
     except ModuleNotFoundError:
-        raise MissingExtraError("to_frame needs narwhals: pip install 'fastad[df]'") from None
-    return narwhals.from_dict(columns, backend=installed[0]).to_native()
+        raise MissingExtraError(f"{wish} needs narwhals: pip install 'fastad[df]'") from None

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._frames import as_array
 from fastad._kernels import keys
 from fastad._types import CountVector, Label, LabelVector, Point, Points, ScoreVector
 from fastad.errors import InvalidInputError
@@ -279,7 +280,9 @@ def _vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
             "leave out the masked rows"
         )
     try:
-        vector = np.asarray(values)
+        vector = as_array(values, name)
+    except InvalidInputError:
+        raise
     except ValueError as error:
         raise InvalidInputError(f"{name} must be one-dimensional; found {error}") from None
     if vector.ndim != 1:

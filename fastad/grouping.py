@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._frames import as_array
 from fastad._kernels import groups as kernels
 from fastad._types import IntVector
 from fastad._validate import fixed
@@ -93,7 +94,7 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
 
 def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
     """Return the code of each row and the distinct values, sorted where they can be."""
-    values = np.asarray(column)
+    values = as_array(column, name)
     if values.shape != (n_rows,):
         raise InvalidInputError(
             f"{name} must have one value for each label; found shape {values.shape} for "
