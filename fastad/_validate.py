@@ -332,9 +332,13 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
         different = others[np.argmax(others != others[0])]
         raise InvalidInputError(
             f"y_true must hold at most two labels, pos_label={pos_label!r} and one other; "
-            f"found {others[0].item()!r} and {different.item()!r} beside it"
+            f"found {_plain(others[0])!r} and {_plain(different)!r} beside it"
         )
     return positive
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _weights(

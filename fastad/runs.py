@@ -64,17 +64,26 @@ class GroupedEvaluation(Mapping[Hashable, Evaluation]):
         return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
 
     def __str__(self) -> str:
-        columns = self.to_columns()
-        rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
-        lines = [grid(list(columns), rows[:_SHOWN])]
+        head, rows = self.run_table()
+        lines = [grid(head, rows[:_SHOWN])]
         if len(rows) > _SHOWN:
             lines.append(f"and {len(rows) - _SHOWN} more runs")
-        lines += [
-            f"nan: {label} is undefined in {n} of {len(rows)} runs"
+        return "\n".join([*lines, *self.remarks()])
+
+    def run_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of all runs as text."""
+        columns = self.to_columns()
+        rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        return list(columns), rows
+
+    def remarks(self) -> list[str]:
+        """Return a line for each measure that is undefined in some runs."""
+        n_runs = sum(len(results) for results in self._runs())
+        return [
+            f"nan: {label} is undefined in {n} of {n_runs} runs"
             for label, n in self.n_undefined.items()
             if n
         ]
-        return "\n".join(lines)
 
     @property
     def labels(self) -> list[str]:

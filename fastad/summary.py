@@ -35,12 +35,16 @@ class Summary:
     n_undefined: Mapping[str, IntVector]
 
     def __str__(self) -> str:
+        return grid(*self.table())
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows as text."""
         head = [*self.keys, "runs", *self.mean]
         rows = []
         for i, n_runs in enumerate(self.n_runs):
             cells = [_cell(self, label, i) for label in self.mean]
             rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
-        return grid(head, rows)
+        return head, rows
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists."""

@@ -39,7 +39,8 @@ def _common(
 def evaluate(
     *,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Tables of scores: .csv, .tsv or .npz.")
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow."),
     ],
     label: Annotated[
         str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
@@ -54,6 +55,17 @@ def evaluate(
     pos_label: Annotated[
         str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
     ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a segment, data set or fold, each evaluated by itself; "
+            "may be repeated.",
+        ),
+    ] = None,
+    summary: Annotated[
+        bool,
+        typer.Option("--summary", help="Print mean ± std over the last --group."),
+    ] = False,
     fpr: Annotated[
         list[float] | None,
         typer.Option(
@@ -69,22 +81,30 @@ def evaluate(
             "may be repeated.",
         ),
     ] = None,
+    score_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Lowest and highest possible score, for measures that scale scores."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="Save the values to a .csv or .json file too.")
+        Path | None, typer.Option(help="Save to a .csv, .json, .parquet or .arrow file too.")
     ] = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
-    from fastad.cli.evaluate import run
+    from fastad.cli.evaluate import Request, run
     from fastad.cli.readers import Wanted
 
     run(
         files,
-        wanted=Wanted(label, score or None, pos_label),
-        fpr=fpr or [0.01, 0.05],
-        measures=measure or None,
-        as_json=as_json,
-        output=output,
+        Request(
+            columns=Wanted(label, score or None, group or [], pos_label),
+            fpr=fpr or [0.01, 0.05],
+            measures=measure or None,
+            score_range=score_range,
+            summary=summary,
+            as_json=as_json,
+            output=output,
+        ),
     )
 
 

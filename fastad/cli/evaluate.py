@@ -1,104 +1,176 @@
 """``fastad evaluate``: the measures of detectors whose scores are in files."""
 
-import csv
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import typer
 
-from fastad._files import written_aside
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.readers import Wanted, read_table
+from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
 from fastad.evaluation import evaluate
-from fastad.registry import parse_questions
+from fastad.registry import parse_questions, with_range
 from fastad.report import Evaluation, envelope
+from fastad.runs import GroupedEvaluation
 
-_FORMATS = (".csv", ".json")
+Result: TypeAlias = Evaluation | GroupedEvaluation
 
 
-def run(
-    files: Sequence[Path],
-    *,
-    wanted: Wanted,
-    fpr: Sequence[float],
-    measures: Sequence[str] | None,
-    as_json: bool,
-    output: Path | None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to measure, and what to do with it.
+
+    Attributes
+    ----------
+    columns : Wanted
+        Columns of the files.
+    fpr : sequence of float
+        Operating points.
+    measures : sequence of str or None
+        Labels and names of measures; None for the default set.
+    score_range : (float, float) or None
+        Lowest and highest possible score.
+    summary : bool
+        Whether to average over the last column of groups.
+    as_json : bool
+        Whether to print JSON.
+    output : Path or None
+        File to save to.
+    """
+
+    columns: Wanted
+    fpr: Sequence[float]
+    measures: Sequence[str] | None
+    score_range: tuple[float, float] | None
+    summary: bool
+    as_json: bool
+    output: Path | None
+
+
+def run(files: Sequence[Path], request: Request) -> None:
     """Evaluate each file, print the results and save them."""
-    _check_usage(fpr, measures, output)
-    results = {str(path): _evaluate_file(path, wanted, fpr, measures) for path in files}
-    if output is not None:
-        try:
-            _save(results, output)
-        except OSError as error:
-            raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
-    if as_json:
-        show(_as_json(results))
+    _check_usage(request)
+    results = {str(path): _evaluate_file(path, request) for path in files}
+    if request.output is not None:
+        _save(results, request, request.output)
+    if request.as_json:
+        show(_as_json(results, request))
         return
     for name, result in results.items():
-        _print_tables(result, title=name if len(results) > 1 else "")
+        _print_tables(result, request, title=name if len(results) > 1 else "")
 
 
-def _check_usage(fpr: Sequence[float], measures: Sequence[str] | None, output: Path | None) -> None:
-    if output is not None and output.suffix.lower() not in _FORMATS:
+def _check_usage(request: Request) -> None:
+    if request.output is not None and request.output.suffix.lower() not in FORMATS:
         raise typer.BadParameter(
-            f"the ending must be .csv or .json; found {output.name!r}", param_hint="--output"
+            f"the ending must be one of {', '.join(FORMATS)}; found {request.output.name!r}",
+            param_hint="--output",
         )
+    if request.summary and not request.columns.groups:
+        raise typer.BadParameter("there is no --group to average over", param_hint="--summary")
+    bounds = request.score_range
+    if bounds is not None and not bounds[0] < bounds[1]:
+        raise typer.BadParameter("the range must rise", param_hint="--score-range")
     try:
-        parse_questions(measures or ["auc"], [Fraction(repr(rate)) for rate in fpr])
+        questions = parse_questions(
+            request.measures or ["auc"], [Fraction(repr(rate)) for rate in request.fpr]
+        )
+        with_range(questions, bounds and (Fraction(bounds[0]), Fraction(bounds[1])))
     except InvalidInputError as error:
-        raise typer.BadParameter(str(error), param_hint="--measure") from None
+        message = str(error).replace("score_range", "--score-range").replace("; found None", "")
+        raise typer.BadParameter(message, param_hint="--measure") from None
 
 
-def _evaluate_file(
-    path: Path, wanted: Wanted, fpr: Sequence[float], measures: Sequence[str] | None
-) -> Evaluation:
-    table = read_table(path, wanted)
+def _evaluate_file(path: Path, request: Request) -> Result:
+    table = read_table(path, request.columns)
+    options: dict[str, Any] = {
+        "measures": request.measures,
+        "fpr": request.fpr,
+        "score_range": request.score_range,
+        "pos_label": table.pos_label,
+    }
+    if table.groups:
+        options["groups"] = table.groups
     try:
-        return evaluate(
-            table.labels, table.scores, fpr=fpr, measures=measures, pos_label=table.pos_label
-        )
+        result: Result = evaluate(table.labels, table.scores, **options)
     except InvalidInputError as error:
         message = str(error)
         for name in table.scores:
             shown = "y_score" if name == "score" else f"y_score[{name!r}]"
             message = message.replace(shown, f"column {name!r}")
-        message = message.replace("y_true", f"column {wanted.label!r}")
-        raise DataError(f"{path}: {message.replace('pos_label=', '--pos-label')}") from None
+        for name in table.groups:
+            message = message.replace(f"groups[{name!r}]", f"column {name!r}")
+        message = message.replace("y_true", f"column {request.columns.label!r}")
+        message = message.replace("pos_label=", "--pos-label")
+        raise DataError(f"{path}: {message}") from None
+    return result
 
 
-def _print_tables(result: Evaluation, title: str) -> None:
-    show_table(*result.measure_table(), title=title)
-    points = result.operating_table()
-    if points[1]:
-        show_table(*points)
+def _print_tables(result: Result, request: Request, title: str) -> None:
+    if isinstance(result, GroupedEvaluation):
+        if request.summary:
+            show_table(*result.summary(request.columns.groups[-1]).table(), title=title)
+        else:
+            show_table(*result.run_table(), title=title)
+    else:
+        show_table(*result.measure_table(), title=title)
+        points = result.operating_table()
+        if points[1]:
+            show_table(*points)
     for remark in result.remarks():
         say(remark)
 
 
-def _as_json(results: dict[str, Evaluation]) -> str:
-    """Return one list of detectors, each with the file that it came from."""
-    detectors = [
-        {"file": name, **result.to_dict()}
-        for name, evaluation in results.items()
-        for result in evaluation.values()
-    ]
-    return json.dumps(envelope(detectors), indent=2, allow_nan=False, ensure_ascii=False)
+def _columns(result: Result, request: Request) -> dict[str, list[Any]]:
+    if request.summary and isinstance(result, GroupedEvaluation):
+        return result.summary(request.columns.groups[-1]).to_columns()
+    return result.to_columns()
 
 
-def _save(results: dict[str, Evaluation], output: Path) -> None:
-    with written_aside(output) as aside:
+def _as_json(results: Mapping[str, Result], request: Request) -> str:
+    """Return one list, of detectors or of rows of the summary, each with its file."""
+    if request.summary:
+        rows = [
+            {"file": name, **{key: _null(cell) for key, cell in zip(columns, row, strict=True)}}
+            for name, result in results.items()
+            for columns in [_columns(result, request)]
+            for row in zip(*columns.values(), strict=True)
+        ]
+        content = envelope([])
+        del content["detectors"]
+        content["summary"] = rows
+    else:
+        content = envelope(
+            [
+                {"file": name, **detector}
+                for name, result in results.items()
+                for detector in result.to_dict()["detectors"]
+            ]
+        )
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+
+
+def _null(cell: Any) -> Any:
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _save(results: Mapping[str, Result], request: Request, output: Path) -> None:
+    try:
         if output.suffix.lower() == ".json":
-            aside.write_text(_as_json(results) + "\n", encoding="utf-8")
+            save_text(_as_json(results, request) + "\n", output)
             return
-        with aside.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            for i, (name, result) in enumerate(results.items()):
-                columns = result.to_columns()
-                if i == 0:
-                    writer.writerow(["file", *columns])
-                writer.writerows([name, *row] for row in zip(*columns.values(), strict=True))
+        together: dict[str, list[Any]] = {}
+        for name, result in results.items():
+            columns = _columns(result, request)
+            n_rows = len(next(iter(columns.values())))
+            for key, cells in {"file": [name] * n_rows, **columns}.items():
+                together.setdefault(key, []).extend(cells)
+        save_columns(together, output)
+    except OSError as error:
+        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None

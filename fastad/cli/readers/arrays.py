@@ -1,0 +1,47 @@
+"""Columns of archives of NumPy arrays."""
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fastad.cli._console import DataError
+from fastad.cli.readers.source import Column
+
+
+class ArrayArchive:
+    """The arrays of an .npz file."""
+
+    def __init__(self, path: Path) -> None:
+        if not zipfile.is_zipfile(path):
+            raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
+        self.path = path
+        self._archive = np.load(path, allow_pickle=False)
+        self.names = list(self._archive)
+
+    def candidates(self, excluded: Sequence[str]) -> list[str]:
+        """Return the vectors of numbers as long as the first excluded array.
+
+        Data sets travel with other arrays, such as names, and the matrix of features.
+        """
+        shape = self.values(excluded[0]).shape
+        return [
+            name
+            for name in self.names
+            if name not in excluded
+            and (array := self.values(name)).shape == shape
+            and array.dtype.kind in "biuf"
+        ]
+
+    def numbers(self, chosen: Sequence[str]) -> dict[str, Column]:
+        """Read arrays."""
+        return {name: self.values(name) for name in chosen}
+
+    def values(self, name: str) -> Column:
+        """Read one array."""
+        try:
+            array: Column = self._archive[name]
+        except (zipfile.BadZipFile, ValueError, EOFError) as error:
+            raise DataError(f"{self.path}: the array {name!r} cannot be read: {error}") from None
+        return array

@@ -1,0 +1,101 @@
+"""Columns of text files."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad.cli._console import DataError
+from fastad.cli.readers.source import Column, is_number
+
+_DELIMITERS = ",;\t"
+# From here on, neighbouring integers share a float64.
+_FLOATS_MERGE = 2.0**53
+
+
+class DelimitedFile:
+    """The columns of a .csv or .tsv file, named by its first line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names, self.delimiter = _header(path)
+
+    def candidates(self, excluded: Sequence[str]) -> list[str]:
+        """Return the columns that may hold scores: all others."""
+        return [name for name in self.names if name not in excluded]
+
+    def numbers(self, chosen: Sequence[str]) -> dict[str, Column]:
+        """Read columns of numbers; integers that a float64 would merge stay integers."""
+        try:
+            values = self._load(chosen, np.float64)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.path}: the text is not UTF-8: {error}") from None
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"{self.path}: {self._first_bad_cell(chosen) or error}") from None
+        if values.shape[0] == 0:
+            raise DataError(f"{self.path}: there are no rows below the header")
+        return {name: self._as_written(name, values[:, i]) for i, name in enumerate(chosen)}
+
+    def values(self, name: str) -> Column:
+        """Read one column of text."""
+        values = self._load([name], np.str_)[:, 0]
+        if values.shape[0] == 0:
+            raise DataError(f"{self.path}: there are no rows below the header")
+        return values
+
+    def _load(self, chosen: Sequence[str], dtype: type) -> npt.NDArray[Any]:
+        with self.path.open(encoding="utf-8-sig", newline="") as lines:
+            lines.readline()
+            if not any(line.strip() for line in lines):
+                return np.empty((0, len(chosen)), dtype)
+            lines.seek(0)
+            return np.loadtxt(
+                lines,
+                dtype=dtype,
+                delimiter=self.delimiter,
+                quotechar='"',
+                comments=None,
+                skiprows=1,
+                usecols=[self.names.index(name) for name in chosen],
+                ndmin=2,
+            )
+
+    def _as_written(self, name: str, values: Column) -> Column:
+        if np.max(np.abs(values)) < _FLOATS_MERGE or not np.all(values == np.floor(values)):
+            return values
+        for dtype in (np.int64, np.uint64):
+            try:
+                return self._load([name], dtype)[:, 0]
+            except (ValueError, OverflowError):
+                continue
+        return values
+
+    def _first_bad_cell(self, chosen: Sequence[str]) -> str | None:
+        """Say where the first cell is that is not a number."""
+        with self.path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.reader(lines, delimiter=self.delimiter)
+            next(rows)
+            for row in rows:
+                for name in chosen:
+                    where = f"column {name!r}, line {rows.line_num}"
+                    if row and self.names.index(name) >= len(row):
+                        return f"{where}: the cell is missing"
+                    if row and not is_number(row[self.names.index(name)]):
+                        cell = row[self.names.index(name)]
+                        return f"{where}: {cell!r} is not a number"
+        return None
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: the text is not UTF-8: {error}") from None
+    if not first.strip():
+        raise DataError(f"{path}: the file is empty; its first line must name the columns")
+    delimiter = max(_DELIMITERS, key=first.count)
+    return [name.strip() for name in next(csv.reader([first], delimiter=delimiter))], delimiter
