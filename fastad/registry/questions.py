@@ -90,6 +90,7 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
 def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
     name = f"the operating point of {text!r}"
     try:
+        float(number)  # a fraction would also read "1/2"
         point = Fraction(number)
     except ValueError:
         raise InvalidInputError(f"measures: {text!r} does not end in a number") from None

@@ -1,6 +1,7 @@
 """Columns of text files."""
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -97,5 +98,6 @@ def _header(path: Path) -> tuple[list[str], str]:
         raise DataError(f"{path}: the text is not UTF-8: {error}") from None
     if not first.strip():
         raise DataError(f"{path}: the file is empty; its first line must name the columns")
-    delimiter = max(_DELIMITERS, key=first.count)
+    # What stands in quotes is part of a name.
+    delimiter = max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
     return [name.strip() for name in next(csv.reader([first], delimiter=delimiter))], delimiter
