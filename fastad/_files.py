@@ -14,7 +14,7 @@ def written_aside(path: Path) -> Iterator[Path]:
     Whoever reads the path meanwhile sees the old file or none; after a failure (a full disk,
     Ctrl-C) nothing is left behind.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".fastad-", suffix=path.suffix)
     os.close(handle)
     aside = Path(name)
     try:

@@ -22,7 +22,16 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
     installed = [name for name in wanted if importlib.util.find_spec(name) is not None]
     if not installed:
         raise MissingExtraError(f"to_frame needs {' or '.join(wanted)}; install one of them")
-    return _narwhals("to_frame").from_dict(columns, backend=installed[0]).to_native()
+    typed = {name: _of_one_type(cells) for name, cells in columns.items()}
+    return _narwhals("to_frame").from_dict(typed, backend=installed[0]).to_native()
+
+
+def _of_one_type(cells: Sequence[Any]) -> Sequence[Any]:
+    """Return whole numbers as they are, but as floats beside any float (+inf is one)."""
+    kinds = {type(cell) for cell in cells}
+    if kinds >= {int, float}:
+        return [float(cell) if isinstance(cell, int) else cell for cell in cells]
+    return cells
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:

@@ -231,7 +231,7 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         columns[label] = [result[label] for result in results]
     for points in zip(*(result.operating_points for result in results), strict=True):
         rate = f"{points[0].fpr:g}"
-        columns[f"threshold@{rate}"] = _of_one_type([point.threshold for point in points])
+        columns[f"threshold@{rate}"] = [point.threshold for point in points]
         columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
     return columns
 
@@ -247,13 +247,6 @@ def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _of_one_type(thresholds: list[Threshold | None]) -> list[Threshold | None]:
-    """Return whole numbers as they are, but as floats beside any float (+inf is one)."""
-    if any(isinstance(value, float) for value in thresholds):
-        return [None if value is None else float(value) for value in thresholds]
-    return thresholds
 
 
 def _number(value: float) -> str:

@@ -1,5 +1,6 @@
 """The command line ``fastad``: numbers on stdout, messages on stderr."""
 
+import io
 import sys
 
 
@@ -11,4 +12,8 @@ def main() -> None:
         if error.name not in ("typer", "rich", "click"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'fastad[cli]'")
+    # Names of files may hold what the terminal's encoding does not.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="fastad")

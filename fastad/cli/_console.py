@@ -10,12 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from fastad._tables import grid
-from fastad.errors import MissingExtraError
+from fastad.errors import InvalidInputError, MissingExtraError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 DATA_ARE_WRONG = 1
+WRONG_USAGE = 2
+
+# Wide enough for any table to be measured as it would like to be.
+_ANY_WIDTH = 1_000_000
 
 
 class DataError(Exception):
@@ -34,6 +38,10 @@ def ends_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         except (DataError, MissingExtraError, OSError) as error:
             say(f"Error: {error}")
             raise typer.Exit(DATA_ARE_WRONG) from None
+        except InvalidInputError as error:
+            # Not of a file: an environment variable.
+            say(f"Error: {error}")
+            raise typer.Exit(WRONG_USAGE) from None
 
     return run
 
@@ -50,14 +58,15 @@ def show(text: str) -> None:
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
-    console = Console()
+    console = Console(emoji=False, markup=False, highlight=False)
     table = Table(title=title or None, title_justify="left")
     for column, head in enumerate(header):
         table.add_column(head, justify="right" if column else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     # Rich would cut numbers off where the terminal is narrow.
-    if console.is_terminal and console.measure(table).maximum <= console.width:
-        console.print(table, markup=False)
+    natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
+    if console.is_terminal and natural <= console.width:
+        console.print(table)
     else:
         show("\n".join([*([title] if title else []), grid(header, rows), ""]))

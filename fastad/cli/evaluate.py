@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 
 import typer
 
+from fastad._threads import available_threads
+from fastad.answers import shown_name
 from fastad.cli._console import DataError, say, show, show_table
-from fastad.cli.readers import Wanted, read_table
+from fastad.cli.readers import ScoredTable, Wanted, read_table
 from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
 from fastad.evaluation import evaluate
@@ -56,6 +58,7 @@ class Request:
 def run(files: Sequence[Path], request: Request) -> None:
     """Evaluate each file, print the results and save them."""
     _check_usage(request)
+    available_threads()
     results = {str(path): _evaluate_file(path, request) for path in files}
     if request.output is not None:
         _save(results, request, request.output)
@@ -100,16 +103,24 @@ def _evaluate_file(path: Path, request: Request) -> Result:
     try:
         result: Result = evaluate(table.labels, table.scores, **options)
     except InvalidInputError as error:
-        message = str(error)
-        for name in table.scores:
-            shown = "y_score" if name == "score" else f"y_score[{name!r}]"
-            message = message.replace(shown, f"column {name!r}")
-        for name in table.groups:
-            message = message.replace(f"groups[{name!r}]", f"column {name!r}")
-        message = message.replace("y_true", f"column {request.columns.label!r}")
-        message = message.replace("pos_label=", "--pos-label")
-        raise DataError(f"{path}: {message}") from None
+        raise DataError(f"{path}: {_about_columns(str(error), table, request)}") from None
     return result
+
+
+def _about_columns(message: str, table: ScoredTable, request: Request) -> str:
+    """Return a message about an argument as one about the column that it came from."""
+    arguments = {
+        "y_true": request.columns.label,
+        **{shown_name(name): name for name in table.scores},
+        **{f"groups[{name!r}]": name for name in table.groups},
+    }
+    for argument, column in arguments.items():
+        if message.startswith(f"{argument} "):
+            about = message[len(argument) :]
+            if argument == "y_true":
+                about = about.replace("pos_label=", "--pos-label")
+            return f"column {column!r}{about}"
+    return message
 
 
 def _print_tables(result: Result, request: Request, title: str) -> None:

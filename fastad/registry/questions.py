@@ -95,7 +95,9 @@ def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
     except ValueError:
         raise InvalidInputError(f"measures: {text!r} does not end in a number") from None
     if row.domain == "count":
-        return check_count(point.numerator if point.denominator == 1 else float(point), name)
+        if point.denominator != 1:
+            raise InvalidInputError(f"{name} must be a whole number; found {number}")
+        return check_count(point.numerator, name)
     if row.domain == "positive":
         return check_positive(point, name)
     return exact_point(point, name, highest=100 if row.domain == "percentile" else 1)

@@ -77,7 +77,7 @@ def read_table(path: Path, wanted: Wanted) -> ScoredTable:
         scores = {name: numbers[name] for name in chosen}
         return ScoredTable(numbers[wanted.label], scores, groups, None)
     labels = source.values(wanted.label)
-    pos_label = _typed(wanted.pos_label, labels, f"{path}: column {wanted.label!r}")
+    pos_label = _typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
     return ScoredTable(labels, source.numbers(chosen), groups, pos_label)
 
 
@@ -86,7 +86,7 @@ def _typed(pos_label: str, labels: Column, where: str) -> Label:
     if labels.dtype.kind not in "biuf":
         return pos_label
     if not is_number(pos_label):
-        raise DataError(f"{where} holds numbers; found --pos-label {pos_label!r}")
+        raise DataError(f"{where} are numbers; found --pos-label {pos_label!r}")
     return float(pos_label)
 
 

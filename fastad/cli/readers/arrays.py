@@ -1,6 +1,7 @@
 """Columns of archives of NumPy arrays."""
 
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +18,8 @@ class ArrayArchive:
         if not zipfile.is_zipfile(path):
             raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
         self.path = path
-        self._archive = np.load(path, allow_pickle=False)
-        self.names = list(self._archive)
+        with np.load(path, allow_pickle=False) as archive:
+            self.names = list(archive)
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the vectors of numbers as long as the first excluded array.
@@ -26,13 +27,15 @@ class ArrayArchive:
         Data sets travel with other arrays, such as names, and the matrix of features.
         """
         shape = self.values(excluded[0]).shape
-        return [
-            name
-            for name in self.names
-            if name not in excluded
-            and (array := self.values(name)).shape == shape
-            and array.dtype.kind in "biuf"
-        ]
+        found = []
+        for name in self.names:
+            try:
+                array = self.values(name)
+            except DataError:
+                continue
+            if name not in excluded and array.shape == shape and array.dtype.kind in "biuf":
+                found.append(name)
+        return found
 
     def numbers(self, chosen: Sequence[str]) -> dict[str, Column]:
         """Read arrays."""
@@ -41,7 +44,10 @@ class ArrayArchive:
     def values(self, name: str) -> Column:
         """Read one array."""
         try:
-            array: Column = self._archive[name]
-        except (zipfile.BadZipFile, ValueError, EOFError) as error:
+            with np.load(self.path, allow_pickle=False) as archive:
+                array = archive[name]
+        except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as error:
             raise DataError(f"{self.path}: the array {name!r} cannot be read: {error}") from None
+        if not isinstance(array, np.ndarray):
+            raise DataError(f"{self.path}: {name!r} is not an array")
         return array

@@ -35,7 +35,7 @@ class DelimitedFile:
         except UnicodeDecodeError as error:
             raise DataError(f"{self.path}: the text is not UTF-8: {error}") from None
         except (ValueError, OverflowError) as error:
-            raise DataError(f"{self.path}: {self._first_bad_cell(chosen) or error}") from None
+            raise DataError(f"{self.path}: {self._bad_cell(chosen) or error}") from None
         if values.shape[0] == 0:
             raise DataError(f"{self.path}: there are no rows below the header")
         return {name: self._as_written(name, values[:, i]) for i, name in enumerate(chosen)}
@@ -74,8 +74,14 @@ class DelimitedFile:
                 continue
         return values
 
+    def _bad_cell(self, chosen: Sequence[str]) -> str | None:
+        """Say where the first cell is that is not a number; None where even that fails."""
+        try:
+            return self._first_bad_cell(chosen)
+        except csv.Error:
+            return None
+
     def _first_bad_cell(self, chosen: Sequence[str]) -> str | None:
-        """Say where the first cell is that is not a number."""
         with self.path.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.reader(lines, delimiter=self.delimiter)
             next(rows)

@@ -29,4 +29,5 @@ def is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    # Python reads "1_000" as a number, tables do not.
+    return "_" not in text

@@ -1,0 +1,46 @@
+"""scikit-learn's face of fastad: scorers for model selection, and adapters of fitted detectors.
+
+``<measure>_scorer`` makes a scorer of each measure that is a value, with the measure's own
+parameters: ``roc_auc_scorer()``, ``tpr_at_fpr_scorer(fpr=0.01)``. They are written from the
+registry when first used. scikit-learn is imported when something is made.
+"""
+
+from collections.abc import Callable
+
+from fastad.registry import MEASURES
+from fastad.sklearn._adapters import AdaptedDetector as AdaptedDetector
+from fastad.sklearn._adapters import OrientationWarning as OrientationWarning
+from fastad.sklearn._adapters import from_pyod as from_pyod
+from fastad.sklearn._adapters import from_sklearn as from_sklearn
+from fastad.sklearn._factories import evaluation_scorer as evaluation_scorer
+from fastad.sklearn._factories import make_factory
+from fastad.sklearn._scorers import EvaluationScorer as EvaluationScorer
+from fastad.sklearn._scorers import MeasureScorer as MeasureScorer
+from fastad.sklearn._scorers import factory_name
+
+_ROW_OF = {factory_name(row.name): row for row in MEASURES.values() if row.kind == "value"}
+
+__all__ = sorted(
+    [
+        "AdaptedDetector",
+        "EvaluationScorer",
+        "MeasureScorer",
+        "OrientationWarning",
+        "evaluation_scorer",
+        "from_pyod",
+        "from_sklearn",
+        *_ROW_OF,
+    ]
+)
+
+
+def __getattr__(name: str) -> Callable[..., MeasureScorer]:
+    if name not in _ROW_OF:
+        raise AttributeError(f"module 'fastad.sklearn' has no attribute {name!r}")
+    factory = make_factory(_ROW_OF[name])
+    globals()[name] = factory
+    return factory
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,221 @@
+"""Fitted detectors as anomaly scorers, with the orientation that the adapter's name says."""
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy.typing as npt
+
+from fastad._types import ScoreVector
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation import evaluate
+from fastad.labelled.roc import roc_auc
+from fastad.report import Evaluation
+from fastad.runs import GroupedEvaluation
+from fastad.sklearn._orientation import (
+    detector_scores,
+    is_pyod,
+    kind_of,
+    last_step,
+    name_of,
+    scikit_learn,
+)
+
+
+class OrientationWarning(UserWarning):
+    """A detector ranks normal points above anomalies: its AUC on labelled data is below 0.5.
+
+    Its scores are measured as they are, never flipped.
+    """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptedDetector:
+    """A fitted detector whose scores are higher for what is more anomalous.
+
+    Made by `from_sklearn` and `from_pyod`.
+
+    Attributes
+    ----------
+    estimator : object
+        The fitted detector.
+    name : str
+        Its name in tables.
+    method : str
+        Its method that is asked for scores.
+    negated : bool
+        Whether those scores are negated.
+    """
+
+    estimator: Any
+    name: str
+    method: str
+    negated: bool
+
+    def score_samples(self, X: Any) -> ScoreVector:
+        """Return anomaly scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            What the detector takes.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_samples,)
+            Higher is more anomalous.
+        """
+        return detector_scores(self.estimator, X, method=self.method, negate=self.negated)
+
+    @overload
+    def evaluate(
+        self, X: Any, y_true: npt.ArrayLike, *, groups: None = ..., **options: Any
+    ) -> Evaluation: ...
+    @overload
+    def evaluate(
+        self, X: Any, y_true: npt.ArrayLike, *, groups: Any, **options: Any
+    ) -> GroupedEvaluation: ...
+    def evaluate(
+        self, X: Any, y_true: npt.ArrayLike, *, groups: Any = None, **options: Any
+    ) -> Evaluation | GroupedEvaluation:
+        """Measure the detector on labelled points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            What the detector takes.
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        groups, **options
+            As in `fastad.evaluate`: ``measures``, ``fpr``, ``pos_label``, ``sample_weight``, ….
+
+        Returns
+        -------
+        Evaluation, or GroupedEvaluation with ``groups``
+            Holds the detector under its ``name``.
+
+        Warns
+        -----
+        OrientationWarning
+            If the AUC on all points is below 0.5. The result is not changed.
+        """
+        scores = self.score_samples(X)
+        table: Evaluation | GroupedEvaluation = evaluate(
+            y_true, {self.name: scores}, groups=groups, **options
+        )
+        labels = {key: options.get(key) for key in ("pos_label", "sample_weight")}
+        # With one class only there is nothing to warn of; bad scores stand in the table where
+        # on_error="record" asked for that.
+        with suppress(UndefinedMeasureError, InvalidInputError):
+            auc = roc_auc(y_true, scores, **labels)
+            if auc < 0.5:
+                warnings.warn(self._complain(auc), OrientationWarning, stacklevel=2)
+        return table
+
+    def _complain(self, auc: float) -> str:
+        turned = "negated" if self.negated else "taken as they are"
+        return (
+            f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal points above "
+            "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
+            f"that {self.method} of {name_of(self.estimator)}, whose values were {turned}, follows "
+            "the convention of its library; and that it was not fitted to anomalies as if they "
+            "were normal. If all hold, it is worse than chance on these points. Nothing was flipped"
+        )
+
+
+def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
+    """Adapt a fitted outlier detector of scikit-learn, whose scores are negated.
+
+    scikit-learn's outlier detectors score normal points higher.
+
+    Parameters
+    ----------
+    fitted : estimator
+        Fitted outlier detector with ``score_samples``, or a pipeline or search that ends in one:
+        ``IsolationForest``, ``OneClassSVM``, ``EllipticEnvelope``, ``SGDOneClassSVM``,
+        ``LocalOutlierFactor(novelty=True)``, and others that inherit from ``OutlierMixin``.
+    name : str, optional
+        Its name in tables; by default that of its class.
+
+    Returns
+    -------
+    AdaptedDetector
+        ``.score_samples(X)`` is ``-fitted.score_samples(X)``.
+
+    Raises
+    ------
+    TypeError
+        If it is no outlier detector of scikit-learn.
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+
+    Examples
+    --------
+    >>> from fastad.sklearn import from_sklearn
+    >>> from sklearn.ensemble import IsolationForest
+    >>> forest = IsolationForest(random_state=0).fit([[0.0], [0.1], [0.2], [0.3]])
+    >>> near, far = from_sklearn(forest).score_samples([[0.1], [9.0]])
+    >>> bool(far > near)
+    True
+    """
+    kind = kind_of(fitted)
+    if kind != "outlier detector":
+        other = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
+        raise TypeError(
+            "from_sklearn takes a fitted outlier detector of scikit-learn; "
+            f"found {_described(fitted, kind)}{other}"
+        )
+    if not hasattr(fitted, "score_samples"):
+        raise TypeError(
+            f"from_sklearn takes a detector that has score_samples; found {name_of(fitted)} "
+            "without it (LocalOutlierFactor has it with novelty=True)"
+        )
+    scikit_learn("utils.validation").check_is_fitted(fitted)
+    return AdaptedDetector(fitted, name or name_of(fitted), "score_samples", negated=True)
+
+
+def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
+    """Adapt a fitted detector of PyOD, whose scores stay as they are.
+
+    PyOD's detectors score anomalies higher. Detectors of other libraries that follow its
+    convention are taken too: they have ``decision_function`` and, once fitted,
+    ``decision_scores_``.
+
+    Parameters
+    ----------
+    fitted : detector
+        Fitted detector of PyOD, or a pipeline or search that ends in one.
+    name : str, optional
+        Its name in tables; by default that of its class.
+
+    Returns
+    -------
+    AdaptedDetector
+        ``.score_samples(X)`` is ``fitted.decision_function(X)``.
+
+    Raises
+    ------
+    TypeError
+        If it is no detector of PyOD.
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+    """
+    kind = kind_of(fitted)
+    step = last_step(fitted)
+    is_fitted = hasattr(step, "decision_scores_")
+    follows = is_pyod(step) or (is_fitted and kind is None)
+    if not follows or not hasattr(fitted, "decision_function"):
+        other = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
+        raise TypeError(
+            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{other}"
+        )
+    if not is_fitted:
+        raise scikit_learn("exceptions").NotFittedError(
+            f"from_pyod takes a fitted detector; call fit of {name_of(fitted)} first"
+        )
+    return AdaptedDetector(fitted, name or name_of(fitted), "decision_function", negated=False)
+
+
+def _described(estimator: Any, kind: str | None) -> str:
+    return f"the {kind} {name_of(estimator)}" if kind else name_of(estimator)
