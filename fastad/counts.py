@@ -79,7 +79,7 @@ class OrderedCounts:
         if point == 0:
             return np.inf
         score: float | int = self.codec.decode(self.keys[point - 1 : point])[0].item()
-        return score
+        return int(score) if self.codec.dtype.kind == "b" else score
 
 
 def count_values(order: PackedOrder | SplitOrder) -> OrderedCounts:

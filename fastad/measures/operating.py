@@ -79,8 +79,9 @@ def confusion_at(
         assert threshold is not None
         return confusion(counts, _points_flagged(counts, threshold))
     hits = hits_among(counts, k, "confusion_at")
-    tp, fp = _as_count(hits), _as_count(k - hits)
-    return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
+    others = exact(counts.n_normals) - (k - hits)
+    missed = exact(counts.n_anomalies) - hits
+    return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
 
 
 def flagged_at(counts: OrderedCounts, rate: Fraction) -> Confusion:

@@ -57,11 +57,13 @@ def precision_gain_auc(counts: OrderedCounts) -> float:
     start = n * n / (n + m)
     right = first_reaching(counts.tps, start)
     fp = between(counts.tps, counts.fps, right - 1, right, start)
-    tps = np.concatenate([[float(start)], counts.tps[right:]])
-    fps = np.concatenate([[float(fp)], counts.fps[right:]])
-    precision_gain = 1 - float(n / m) * fps / tps
-    recall_gain = 1 - float(n / m) * (float(n) - tps) / tps
-    recall_gain[0] = 0.0
+    tps, fps = counts.tps[right:].astype(np.float64), counts.fps[right:].astype(np.float64)
+    # Products of whole counts are exact: what is at chance has a gain of exactly 0.
+    won = float(m) * tps
+    precision_gain = np.concatenate(
+        [[float(1 - n * fp / (m * start))], (won - float(n) * fps) / won]
+    )
+    recall_gain = np.concatenate([[0.0], (won - float(n) * (float(n) - tps)) / won])
     return math.fsum(np.diff(recall_gain) * (precision_gain[1:] + precision_gain[:-1]) / 2)
 
 

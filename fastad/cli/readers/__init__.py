@@ -64,11 +64,10 @@ def read_table(path: Path, wanted: Wanted) -> ScoredTable:
         known = ", ".join(_READERS)
         raise DataError(f"{path}: the ending must be one of {known}; found {path.suffix!r}")
     source = reader(path)
-    for name in (wanted.label, *(wanted.scores or ()), *wanted.groups):
-        if source.names.count(name) != 1:
-            what = "no column" if name not in source.names else "more than one column"
-            raise DataError(f"{path}: there is {what} {name!r}; found {', '.join(source.names)}")
-    chosen = wanted.scores or source.candidates([wanted.label, *wanted.groups])
+    excluded = [wanted.label, *wanted.groups]
+    _need_once(path, source, [*excluded, *(wanted.scores or ())])
+    chosen = wanted.scores or source.candidates(excluded)
+    _need_once(path, source, chosen)
     if not chosen:
         raise DataError(f"{path}: there is no column of scores beside {wanted.label!r}")
     groups = {name: _integers_if_possible(source.values(name)) for name in wanted.groups}
@@ -79,6 +78,13 @@ def read_table(path: Path, wanted: Wanted) -> ScoredTable:
     labels = source.values(wanted.label)
     pos_label = _typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
     return ScoredTable(labels, source.numbers(chosen), groups, pos_label)
+
+
+def _need_once(path: Path, source: Source, names: Sequence[str]) -> None:
+    for name in names:
+        if source.names.count(name) != 1:
+            what = "no column" if name not in source.names else "more than one column"
+            raise DataError(f"{path}: there is {what} {name!r}; found {', '.join(source.names)}")
 
 
 def _typed(pos_label: str, labels: Column, where: str) -> Label:
