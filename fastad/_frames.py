@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+_LARGEST_INT64 = 2**63 - 1
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
@@ -26,12 +27,31 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
     return _narwhals("to_frame").from_dict(typed, backend=installed[0]).to_native()
 
 
-def _of_one_type(cells: Sequence[Any]) -> Sequence[Any]:
+def _of_one_type(cells: Sequence[Any]) -> Any:
     """Return whole numbers as they are, but as floats beside any float (+inf is one)."""
     kinds = {type(cell) for cell in cells}
+    if kinds == {int} and max(cells) > _LARGEST_INT64:
+        return np.array(cells, np.uint64 if min(cells) >= 0 else np.float64)
     if kinds >= {int, float}:
         return [float(cell) if isinstance(cell, int) else cell for cell in cells]
     return cells
+
+
+def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
+    """Return the columns of a mapping or a table with their names; None if it is neither."""
+    if isinstance(table, Mapping):
+        names = list(table)
+    elif hasattr(type(table), "column_names"):
+        names = list(table.column_names)
+    elif hasattr(type(table), "columns"):
+        names = list(table.columns)
+    else:
+        return None
+    if not names:
+        raise InvalidInputError(f"{name} must hold at least one column; found none")
+    if len({str(column) for column in names}) < len(names):
+        raise InvalidInputError(f"{name} must name each column once; found equal names")
+    return [(str(column), table[column]) for column in names]
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:

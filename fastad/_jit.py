@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numba
@@ -12,27 +13,49 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function of arrays and scalars, cached on disk where a folder can be written.
+    """Compile a function of arrays and scalars, cached on disk where that is possible.
 
-    Numba raises at decoration when no cache folder is writable (a read-only container); the
-    kernel then works all the same, compiled anew in each process.
+    Numba raises when no cache folder is writable (a read-only container), and when the disk is
+    full; the kernel then works all the same, compiled anew in each process.
     """
     try:
-        return _compile(function, cache=True)
+        compiled = _compile(function, cached=True)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        warnings.warn(
-            "fastad found no writable folder for its compiled kernels; they are compiled anew in "
-            "every process. Set NUMBA_CACHE_DIR to a writable folder to keep them.",
-            CompilationCacheWarning,
-            stacklevel=2,
-        )
-        return _compile(function, cache=False)
+        _warn_once()
+        return cast(Function, _compile(function, cached=False))
+    _survive_full_disk(compiled)
+    return cast(Function, compiled)
 
 
-def _compile(function: Function, *, cache: bool) -> Function:
+def _compile(function: Callable[..., Any], *, cached: bool) -> Any:
     # nogil: callers may use threads. error_model: a division is IEEE and loops can vectorise.
     # No fastmath: thresholds start at +inf and a tie is an exact equality.
-    compiled = numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
-    return cast(Function, compiled)
+    return numba.njit(cache=cached, nogil=True, error_model="numpy")(function)
+
+
+def _survive_full_disk(compiled: Any) -> None:
+    """Let a kernel that cannot be saved be used all the same."""
+    disk = getattr(compiled, "_cache", None)
+    if disk is None:
+        return  # compilation is switched off
+    save = disk.save_overload
+
+    def save_if_possible(*args: Any) -> None:
+        try:
+            save(*args)
+        except OSError:
+            _warn_once()
+
+    disk.save_overload = save_if_possible
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "fastad cannot write its compiled kernels to a folder; they are compiled anew in every "
+        "process. Set NUMBA_CACHE_DIR to a writable folder to keep them.",
+        CompilationCacheWarning,
+        stacklevel=3,
+    )

@@ -23,6 +23,8 @@ QUADRATURES = ("right", "exact")
 
 # Sums of whole weights stay below this, so that their sums and differences fit into int64.
 _LARGEST_TOTAL = 2**62
+# Real weights: products of sums of weights neither overflow nor vanish.
+_LARGEST_WEIGHT = 1e100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,7 +236,9 @@ def check_cut(threshold: Any, k: Any) -> tuple[float | int | None, int | None]:
 
 def check_threshold(value: Any) -> float | int:
     """Check a threshold: any real number, infinities included."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, np.bool_):
+        value = bool(value)
+    if not isinstance(value, Real):
         raise TypeError(f"threshold must be a number; found {type(value).__name__}")
     if math.isnan(value):
         raise InvalidInputError("threshold must be a number; found NaN")
@@ -360,11 +364,16 @@ def _weights(
     present = weights > 0
     rows = None if np.all(present) else np.flatnonzero(present)
     whole = weights.dtype.kind != "f" or bool(np.all(weights == np.floor(weights)))
-    total = float(np.sum(weights, dtype=np.float64))
+    with np.errstate(over="ignore"):
+        total = float(np.sum(weights, dtype=np.float64))
     if whole and total < _LARGEST_TOTAL:
         return weights.astype(np.int64), rows
-    if not total < np.inf:
-        raise InvalidInputError("sample_weight must have a finite sum; found inf")
+    positive = weights[present]
+    if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
+        raise InvalidInputError(
+            f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
+            f"found weights from {positive.min()} to {positive.max()}"
+        )
     return weights.astype(np.float64), rows
 
 

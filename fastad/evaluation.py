@@ -1,6 +1,6 @@
 """``evaluate``: a table of measures for one detector or many, each ordered once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias, overload
@@ -8,12 +8,13 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from fastad._frames import table_columns
 from fastad._threads import resolve_threads, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_choice, check_labels, check_range, check_rate
 from fastad.answers import evaluate_detector
 from fastad.errors import InvalidInputError
-from fastad.grouping import make_groups, named_columns
+from fastad.grouping import make_groups
 from fastad.registry import parse_questions, standard_questions, with_range
 from fastad.report import Evaluation
 from fastad.runs import GroupedEvaluation, evaluate_groups
@@ -137,7 +138,8 @@ def evaluate(
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     detectors = _named(y_score, labels.n_rows)
     if groups is not None:
-        runs = make_groups(named_columns(groups), labels.n_rows, labels.rows)
+        columns = table_columns(groups, "groups") or [("group", groups)]
+        runs = make_groups(dict(columns), labels.n_rows, labels.rows)
         return evaluate_groups(labels, detectors, runs, questions, on_error, threads)
     answer = partial(evaluate_detector, labels=labels, questions=questions, on_error=on_error)
     return Evaluation(thread_map(answer, detectors, threads))
@@ -145,12 +147,9 @@ def evaluate(
 
 def _named(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
     """Return the detectors of whatever holds them, with their names."""
-    if isinstance(y_score, Mapping):
-        return _columns(y_score.keys(), y_score)
-    # A pyarrow table has both; there, columns are arrays without names.
-    names = getattr(y_score, "column_names", None) or getattr(y_score, "columns", None)
-    if names is not None:
-        return _columns(names, y_score)
+    columns = table_columns(y_score, "y_score")
+    if columns is not None:
+        return columns
     try:
         scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
     except ValueError as error:
@@ -170,12 +169,3 @@ def _named(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
             f"{n_rows} labels, which looks transposed: pass y_score.T"
         )
     return [(f"score_{i}", row) for i, row in enumerate(scores)]
-
-
-def _columns(names: Iterable[Any], table: Any) -> list[tuple[str, npt.ArrayLike]]:
-    columns = [(str(name), table[name]) for name in names]
-    if not columns:
-        raise InvalidInputError("y_score must hold at least one detector; found none")
-    if len({name for name, _ in columns}) < len(columns):
-        raise InvalidInputError("y_score must name each detector once; found equal names")
-    return columns

@@ -56,22 +56,8 @@ class Groups:
         return fixed(together)
 
 
-def named_columns(groups: Any) -> dict[str, Any]:
-    """Return the columns of whatever holds them, under their names; one vector is "group"."""
-    if isinstance(groups, Mapping):
-        return {str(name): groups[name] for name in groups}
-    names = getattr(groups, "column_names", None)
-    if names is None:
-        names = getattr(groups, "columns", None)
-    if names is not None:
-        return {str(name): groups[name] for name in names}
-    return {"group": groups}
-
-
 def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:
     """Check the columns of groups and bring rows together; ``kept`` are the rows in use."""
-    if not columns:
-        raise InvalidInputError("groups must hold at least one column; found none")
     codes = np.zeros(n_rows if kept is None else len(kept), np.int64)
     factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
     for name, column in columns.items():

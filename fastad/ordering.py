@@ -178,7 +178,7 @@ def _fold(scores: ScoreVector, labels: Labels, name: str) -> _Folded:
         bits = 8 * floats.itemsize
         values = fixed(floats).view(f"i{bits // 8}")
         largest, shift = keys.float_layout(bits)
-        low, high, base = keys.scan_floats(values, largest, shift)
+        low, high, base = map(int, keys.scan_floats(values, largest, shift))
         infinity = int(np.array(np.inf, floats.dtype).view(values.dtype))
         if max(high, -low) > infinity:
             refuse_nan(scores, name, labels.rows)

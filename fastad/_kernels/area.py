@@ -26,9 +26,8 @@ def twice_area_packed(packed: KeyVector) -> int:
         label = packed[i] & 1
         concordant += (1 - label) * tp
         tp += label
-        # Within a tie the label changes once, where the doubled key rises by exactly 1.
-        # (The step is asked first: the label would be an unpredictable branch.)
-        if i > 0 and packed[i] - packed[i - 1] == 1 and label == 1:
+        # Within a tie the label changes once: there, keys differ in the lowest bit alone.
+        if i > 0 and packed[i] ^ 1 == packed[i - 1]:
             first = i - 1
             while first > 0 and packed[first - 1] == packed[i - 1]:
                 first -= 1
@@ -40,15 +39,15 @@ def twice_area_packed(packed: KeyVector) -> int:
 
 
 @kernel
-def twice_area(fps: CountVector, tps: CountVector, stop: int) -> Any:
-    """Return twice the area under the curve from its start to point ``stop``.
+def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Any:
+    """Return twice the area under a curve of straight pieces between two of its points.
 
     Whole counts add exactly (the caller makes sure that the sum fits into 64 bits).
     """
-    total = fps[0] - fps[0]
+    total = xs[0] - xs[0]
     lost = total
-    for i in range(1, stop + 1):
-        term = (fps[i] - fps[i - 1]) * (tps[i] + tps[i - 1])
+    for i in range(start + 1, stop + 1):
+        term = (xs[i] - xs[i - 1]) * (ys[i] + ys[i - 1])
         added = total + term
         lost += (total - added) + term if total >= term else (term - added) + total
         total = added

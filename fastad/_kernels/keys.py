@@ -85,8 +85,9 @@ def pack_floats(
 ) -> None:
     """Write the falling key of each float, doubled, with its label in the lowest bit."""
     for i in range(bits.shape[0]):
-        magnitude = bits[i] & largest
-        sign = bits[i] >> shift
+        value = np.int64(bits[i])
+        magnitude = value & largest
+        sign = value >> shift
         reduced = magnitude - base if magnitude != 0 else 0
         packed[i] = ((centre - ((reduced ^ sign) - sign)) << 1) | labels[i]
 
@@ -100,7 +101,7 @@ def pack_integers(
 ) -> None:
     """Write the falling key of each integer, doubled, with its label in the lowest bit."""
     for i in range(values.shape[0]):
-        packed[i] = ((centre - values[i]) << 1) | labels[i]
+        packed[i] = ((centre - np.int64(values[i])) << 1) | labels[i]
 
 
 @kernel
@@ -112,8 +113,9 @@ def fold_floats(
 ) -> None:
     """Write the falling key of each float without a label: minus its signed magnitude."""
     for i in range(bits.shape[0]):
-        sign = bits[i] >> shift
-        falling[i] = sign - ((bits[i] & largest) ^ sign)
+        value = np.int64(bits[i])
+        sign = value >> shift
+        falling[i] = sign - ((value & largest) ^ sign)
 
 
 @kernel

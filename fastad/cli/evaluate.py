@@ -17,7 +17,7 @@ from fastad.cli.readers import ScoredTable, Wanted, read_table
 from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
 from fastad.evaluation import evaluate
-from fastad.registry import parse_questions, with_range
+from fastad.registry import parse_questions, standard_questions, with_range
 from fastad.report import Evaluation, envelope
 from fastad.runs import GroupedEvaluation
 
@@ -81,9 +81,11 @@ def _check_usage(request: Request) -> None:
     if bounds is not None and not bounds[0] < bounds[1]:
         raise typer.BadParameter("the range must rise", param_hint="--score-range")
     try:
-        questions = parse_questions(
-            request.measures or ["auc"], [Fraction(repr(rate)) for rate in request.fpr]
-        )
+        rates = [Fraction(repr(rate)) for rate in request.fpr]
+        if request.measures is None:
+            questions = standard_questions(rates)
+        else:
+            questions = parse_questions(request.measures, rates)
         with_range(questions, bounds and (Fraction(bounds[0]), Fraction(bounds[1])))
     except InvalidInputError as error:
         message = str(error).replace("score_range", "--score-range").replace("; found None", "")

@@ -8,13 +8,15 @@ from typing import Any
 from fastad._files import written_aside
 from fastad._frames import frame
 
+# Names of files may hold what UTF-8 does not.
+_ERRORS = "backslashreplace"
 FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
 
 
 def save_text(text: str, path: Path) -> None:
     """Save a text."""
     with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_text(text, encoding="utf-8", errors=_ERRORS)
 
 
 def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:
@@ -22,7 +24,10 @@ def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:
     if path.suffix.lower() != ".csv":
         _save_arrow(columns, path)
         return
-    with written_aside(path) as aside, aside.open("w", encoding="utf-8", newline="") as file:
+    with (
+        written_aside(path) as aside,
+        aside.open("w", encoding="utf-8", errors=_ERRORS, newline="") as file,
+    ):
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))

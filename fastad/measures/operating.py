@@ -149,6 +149,8 @@ def _as_array(thresholds: list[Threshold]) -> ScoreVector:
 def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     """Return how many distinct scores reach a threshold, as NumPy compares them."""
     scores = counts.thresholds()
+    if scores.dtype.kind == "b":
+        scores = scores.view(np.uint8)
     if scores.dtype.kind != "f":
         if np.isinf(float(threshold)):
             return 0 if threshold > 0 else scores.shape[0]

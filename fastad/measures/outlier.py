@@ -9,7 +9,7 @@ from fastad._types import Count, IntVector
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import exact, last_flagging, last_within, need_both
-from fastad.measures.roc import thresholds_from_infinity, twice_area_to
+from fastad.measures.roc import thresholds_from_infinity, twice_area
 from fastad.results import NpCurve
 
 _INT64 = 2**63
@@ -37,7 +37,9 @@ def ht_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
     dropped = int(alpha * m)
     # A dropped normal loses the anomalies above it and half of those tied with it.
     lost = _twice_wins(counts, dropped)
-    return (twice_area_to(counts, len(counts.fps) - 1) - lost + 2 * n * dropped) / (2 * n * m)
+    return (twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1) - lost + 2 * n * dropped) / (
+        2 * n * m
+    )
 
 
 def lf_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
@@ -47,7 +49,7 @@ def lf_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
     point = last_within(counts.tps, Fraction(kept))
     fp, tp = int(counts.fps[point]), int(counts.tps[point])
     # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
-    won = 2 * tp * m - (2 * tp * fp - twice_area_to(counts, point))
+    won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
     if kept > tp:
         won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
     return (won + 2 * m * (n - kept)) / (2 * n * m)
@@ -117,7 +119,7 @@ def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
     """Return twice the pairs that the highest normals lose, ties counting half."""
     point = last_within(counts.fps, Fraction(n_highest))
     rest = n_highest - int(counts.fps[point])
-    lost = twice_area_to(counts, point)
+    lost = twice_area(counts.fps, counts.tps, 0, point)
     if rest:
         lost += rest * (int(counts.tps[point]) + int(counts.tps[point + 1]))
     return lost

@@ -5,8 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._kernels import area
-from fastad._types import Count, FloatVector, Interpolation, Normalize, Quadrature, ScoreVector
+from fastad._kernels import area as kernels
+from fastad._types import (
+    Count,
+    CountVector,
+    FloatVector,
+    Interpolation,
+    Normalize,
+    Quadrature,
+    ScoreVector,
+)
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import (
@@ -40,7 +48,9 @@ def roc_curve(counts: OrderedCounts, *, drop_collinear: bool = False) -> RocCurv
 def roc_auc(counts: OrderedCounts) -> float:
     """Area under the curve; see `fastad.roc_auc`."""
     need_both(counts, "roc_auc")
-    return _area_share(twice_area_to(counts, counts.fps.shape[0] - 1), counts)
+    twice = twice_area(counts.fps, counts.tps, 0, counts.fps.shape[0] - 1)
+    # Python divides whole numbers of any length with one rounding.
+    return twice / (2 * counts.n_anomalies * counts.n_normals)
 
 
 def roc_auc_of_values(order: PackedOrder, n_anomalies: int) -> float | None:
@@ -51,7 +61,7 @@ def roc_auc_of_values(order: PackedOrder, n_anomalies: int) -> float | None:
     pairs = 2 * n_anomalies * (len(order.packed) - n_anomalies)
     if not 0 < pairs < _LARGEST_AREA:
         return None
-    return int(area.twice_area_packed(order.packed)) / pairs
+    return int(kernels.twice_area_packed(order.packed)) / pairs
 
 
 def tpr_at_fpr(
@@ -91,7 +101,9 @@ def auc_at_fpr(
     def partial(rate: Fraction) -> float:
         width = _width(min_fpr, rate, "min_fpr", "fpr")
         pairs = exact(counts.n_anomalies) * exact(counts.n_normals)
-        inside = (_area_to(counts, rate) - _area_to(counts, min_fpr)) / pairs
+        normals = exact(counts.n_normals)
+        area = _area_between(counts.fps, counts.tps, min_fpr * normals, rate * normals)
+        inside = area / pairs
         return _normalized(counts, inside, width, (rate**2 - min_fpr**2) / 2, normalize)
 
     return at_each(fpr, partial)
@@ -106,17 +118,15 @@ def auc_at_tpr(
 ) -> float | FloatVector:
     """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
-    normals = exact(counts.n_normals)
+    anomalies = exact(counts.n_anomalies)
+    passed = counts.n_normals - counts.fps
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")
-        left = _fp_at(counts, rate, "linear") / normals
-        right = _fp_at(counts, max_tpr, "linear") / normals
-        below = _area_to(counts, right) - _area_to(counts, left)
-        # The two integrals along one piece of the curve fill the difference of two rectangles.
-        left_of = right * max_tpr - left * rate - below / (exact(counts.n_anomalies) * normals)
+        area = _area_between(counts.tps, passed, rate * anomalies, max_tpr * anomalies)
         chance = width - (max_tpr**2 - rate**2) / 2
-        return _normalized(counts, width - left_of, width, chance, normalize)
+        inside = area / (anomalies * exact(counts.n_normals))
+        return _normalized(counts, inside, width, chance, normalize)
 
     return at_each(min_tpr, partial)
 
@@ -130,8 +140,8 @@ def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> 
                 "quadrature='exact' starts at 1 / (number of normals) and takes no "
                 "sample_weight; found weights"
             )
-        return area.logarithmic_area(counts.fps, counts.tps) / counts.n_anomalies
-    return area.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
+        return kernels.logarithmic_area(counts.fps, counts.tps) / counts.n_anomalies
+    return kernels.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
 
 
 def det_curve(counts: OrderedCounts) -> DetCurve:
@@ -180,31 +190,34 @@ def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]
     return kept
 
 
-def twice_area_to(counts: OrderedCounts, stop: int) -> Count:
-    """Return twice the area up to a point, in counts; exact unless weights are real."""
-    fps, tps = counts.fps, counts.tps
-    if fps.dtype.kind == "f" or 2 * int(fps[stop]) * int(tps[stop]) < _LARGEST_AREA:
-        twice: Count = area.twice_area(fps, tps, stop)
+def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count:
+    """Return twice the area between two points, in counts; exact unless weights are real."""
+    highest = max(int(ys[start]), int(ys[stop]))
+    if xs.dtype.kind == "f" or 2 * int(xs[stop] - xs[start]) * highest < _LARGEST_AREA:
+        twice: Count = kernels.twice_area(xs, ys, start, stop)
         return twice
-    widths = np.diff(fps[: stop + 1]).astype(object)
-    return int(np.dot(widths, tps[1 : stop + 1].astype(object) + tps[:stop]))
+    widths = np.diff(xs[start : stop + 1]).astype(object)
+    heights = ys[start : stop + 1].astype(object)
+    return int(np.dot(widths, heights[1:] + heights[:-1]))
 
 
-def _area_share(twice: Count, counts: OrderedCounts) -> float:
-    # Python divides whole numbers of any length with one rounding.
-    return twice / (2 * counts.n_anomalies * counts.n_normals)
+def _area_between(xs: CountVector, ys: CountVector, start: Fraction, end: Fraction) -> Fraction:
+    """Return the area under a curve of straight pieces over a range, in counts."""
+    first, last = last_within(xs, start), last_within(xs, end)
+    left, right = _height(xs, ys, first, start), _height(xs, ys, last, end)
+    if first == last:
+        return (end - start) * (left + right) / 2
+    # What the range covers of the first piece, the whole pieces, and what it covers of the last.
+    before = (exact(xs[first + 1]) - start) * (left + exact(ys[first + 1]))
+    after = (end - exact(xs[last])) * (exact(ys[last]) + right)
+    return (before + Fraction(twice_area(xs, ys, first + 1, last)) + after) / 2
 
 
-def _area_to(counts: OrderedCounts, rate: Fraction) -> Fraction:
-    """Return the area from 0 to a false positive rate, in counts."""
-    fps, tps = counts.fps, counts.tps
-    end = rate * exact(counts.n_normals)
-    left = last_within(fps, end)
-    inside = Fraction(twice_area_to(counts, left)) / 2
-    rest = end - exact(fps[left])
-    if rest == 0 or left + 1 == fps.shape[0]:
-        return inside
-    return inside + rest * (exact(tps[left]) + between(fps, tps, left, left + 1, end)) / 2
+def _height(xs: CountVector, ys: CountVector, point: int, x: Fraction) -> Fraction:
+    """Return the height at x, which lies on the piece that starts at a point."""
+    if x == exact(xs[point]):
+        return exact(ys[point])
+    return between(xs, ys, point, point + 1, x)
 
 
 def _tp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Fraction:

@@ -69,7 +69,7 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
             if row.points == ():
                 raise InvalidInputError(
                     f"measures: {text!r} needs its {row.operating} in the label, "
-                    f"such as {row.label_at(_EXAMPLES[row.domain])!r}"
+                    f"such as {example(row)!r}"
                 )
             return [_ask(row, x) for x in points] if row.operating else [Question(row.label, row)]
         if text == row.label and (row.operating is None or row.points == (None,)):
@@ -78,9 +78,7 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
         number = text[len(row.prefix) :]
         if row.operating and text.startswith(row.prefix) and number[:1].isdigit():
             return [_ask(row, _read_point(row, number, text))]
-    known = ", ".join(
-        row.label_at(_example(row)) for row in MEASURES.values() if row.kind == "value"
-    )
+    known = ", ".join(example(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
         f"measures must hold labels such as {known}, or names of functions that return a value; "
         f"found {text!r}"
@@ -108,8 +106,9 @@ def _ask(row: Measure, point: Any) -> Question:
     return Question(row.label_at(point), row, {} if point is None else {row.operating: point})
 
 
-def _example(row: Measure) -> Any:
-    return row.points[0] if row.points else _EXAMPLES[row.domain]
+def example(row: Measure) -> str:
+    """Return a label of a measure, at an operating point where it needs one."""
+    return row.label_at(row.points[0] if row.points else _EXAMPLES[row.domain])
 
 
 def _distinct(questions: list[Question]) -> list[Question]:

@@ -67,12 +67,15 @@ def kind_of(estimator: Any) -> Kind | None:
     # First: should PyOD ever carry scikit-learn's tag of outlier detectors, its sign remains.
     if is_pyod(last_step(estimator)):
         return "PyOD detector"
+    # What scikit-learn reads, from 1.6 on and before; without it some versions warn, some raise.
+    if not hasattr(estimator, "__sklearn_tags__") and not hasattr(estimator, "_estimator_type"):
+        return None
     try:
         if base.is_outlier_detector(estimator):
             return "outlier detector"
         if base.is_classifier(estimator):
             return "classifier"
-    except AttributeError:  # scikit-learn from 1.7 on, of an object without its tags
+    except AttributeError:  # a mixin of scikit-learn without its base class
         pass
     return None
 

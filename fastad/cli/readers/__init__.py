@@ -70,14 +70,16 @@ def read_table(path: Path, wanted: Wanted) -> ScoredTable:
     _need_once(path, source, chosen)
     if not chosen:
         raise DataError(f"{path}: there is no column of scores beside {wanted.label!r}")
-    groups = {name: _integers_if_possible(source.values(name)) for name in wanted.groups}
+    pos_label: Label | None = None
     if wanted.pos_label is None:
         numbers = source.numbers([wanted.label, *chosen])
-        scores = {name: numbers[name] for name in chosen}
-        return ScoredTable(numbers[wanted.label], scores, groups, None)
-    labels = source.values(wanted.label)
-    pos_label = _typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
-    return ScoredTable(labels, source.numbers(chosen), groups, pos_label)
+        labels, scores = numbers[wanted.label], {name: numbers[name] for name in chosen}
+    else:
+        scores = source.numbers(chosen)
+        labels = source.values(wanted.label)
+        pos_label = _typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
+    groups = {name: _integers_if_possible(source.values(name)) for name in wanted.groups}
+    return ScoredTable(labels, scores, groups, pos_label)
 
 
 def _need_once(path: Path, source: Source, names: Sequence[str]) -> None:

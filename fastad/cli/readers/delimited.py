@@ -30,28 +30,39 @@ class DelimitedFile:
 
     def numbers(self, chosen: Sequence[str]) -> dict[str, Column]:
         """Read columns of numbers; integers that a float64 would merge stay integers."""
+        # All columns are read, so that each row must have as many as the first line.
+        wanted = set(chosen)
+        types = [np.float64 if name in wanted else "U1" for name in self.names]
+        dtype = np.dtype([(f"column {i}", kind) for i, kind in enumerate(types)])
         try:
-            values = self._load(chosen, np.float64)
+            values = self._load(dtype)
         except UnicodeDecodeError as error:
             raise DataError(f"{self.path}: the text is not UTF-8: {error}") from None
         except (ValueError, OverflowError) as error:
             raise DataError(f"{self.path}: {self._bad_cell(chosen) or error}") from None
         if values.shape[0] == 0:
             raise DataError(f"{self.path}: there are no rows below the header")
-        return {name: self._as_written(name, values[:, i]) for i, name in enumerate(chosen)}
+        return {
+            name: self._as_written(name, values[f"column {self.names.index(name)}"])
+            for name in chosen
+        }
 
     def values(self, name: str) -> Column:
         """Read one column of text."""
-        values = self._load([name], np.str_)[:, 0]
-        if values.shape[0] == 0:
-            raise DataError(f"{self.path}: there are no rows below the header")
+        values = self._load(np.dtype(np.str_), self.names.index(name))
+        missing = values == ""
+        if np.any(missing):
+            raise DataError(
+                f"{self.path}: column {name!r}: {np.count_nonzero(missing)} cells are missing, the "
+                f"first in row {int(np.argmax(missing))}"
+            )
         return values
 
-    def _load(self, chosen: Sequence[str], dtype: type) -> npt.NDArray[Any]:
+    def _load(self, dtype: np.dtype[Any], column: int | None = None) -> npt.NDArray[Any]:
         with self.path.open(encoding="utf-8-sig", newline="") as lines:
             lines.readline()
             if not any(line.strip() for line in lines):
-                return np.empty((0, len(chosen)), dtype)
+                return np.empty(0, dtype)
             lines.seek(0)
             return np.loadtxt(
                 lines,
@@ -60,8 +71,8 @@ class DelimitedFile:
                 quotechar='"',
                 comments=None,
                 skiprows=1,
-                usecols=[self.names.index(name) for name in chosen],
-                ndmin=2,
+                usecols=column,
+                ndmin=1,
             )
 
     def _as_written(self, name: str, values: Column) -> Column:
@@ -69,7 +80,7 @@ class DelimitedFile:
             return values
         for dtype in (np.int64, np.uint64):
             try:
-                return self._load([name], dtype)[:, 0]
+                return self._load(np.dtype(dtype), self.names.index(name))
             except (ValueError, OverflowError):
                 continue
         return values
@@ -90,6 +101,8 @@ class DelimitedFile:
                     where = f"column {name!r}, line {rows.line_num}"
                     if row and self.names.index(name) >= len(row):
                         return f"{where}: the cell is missing"
+                    if len(row) > len(self.names):
+                        return f"line {rows.line_num}: there are more cells than columns"
                     if row and not is_number(row[self.names.index(name)]):
                         cell = row[self.names.index(name)]
                         return f"{where}: {cell!r} is not a number"
@@ -106,4 +119,8 @@ def _header(path: Path) -> tuple[list[str], str]:
         raise DataError(f"{path}: the file is empty; its first line must name the columns")
     # What stands in quotes is part of a name.
     delimiter = max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
-    return [name.strip() for name in next(csv.reader([first], delimiter=delimiter))], delimiter
+    try:
+        names = next(csv.reader([first], delimiter=delimiter))
+    except csv.Error as error:
+        raise DataError(f"{path}: the first line must name the columns: {error}") from None
+    return [name.strip() for name in names], delimiter
