@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from fastad.results import RocCurve as RocCurve
     from fastad.results import RpCurve as RpCurve
     from fastad.results import ValueAtThreshold as ValueAtThreshold
+    from fastad.runs import GroupedEvaluation as GroupedEvaluation
+    from fastad.summary import Summary as Summary
 
 __version__ = "0.1.0"
 
@@ -135,6 +137,8 @@ _HOMES = {
         "Evaluation",
         "OperatingPoint",
     ),
+    "runs": ("GroupedEvaluation",),
+    "summary": ("Summary",),
     "results": (
         "ClassPercentiles",
         "Confusion",

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,15 +14,15 @@ def written_aside(path: Path) -> Iterator[Path]:
     Whoever reads the path meanwhile sees the old file or none; after a failure (a full disk,
     Ctrl-C) nothing is left behind.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".fastad-", suffix=path.suffix)
-    os.close(handle)
-    aside = Path(name)
+    # A short name: the other may be as long as names can be.
+    aside = path.parent / f".fastad-{secrets.token_hex(8)}{path.suffix}"
+    os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
+        # The usual permissions, once the file is whole; until then it is for its owner alone.
+        usual = aside.stat().st_mode
+        aside.chmod(0o600)
         yield aside
-        # A temporary file is for its owner alone; the result has the usual permissions.
-        mask = os.umask(0)
-        os.umask(mask)
-        aside.chmod(0o666 & ~mask)
+        aside.chmod(usual)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)

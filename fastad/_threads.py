@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 def available_threads() -> int:
     """Return how many threads the process may use: the variable, else its processors."""
     text = os.environ.get(_VARIABLE)
-    if text is not None:
+    if text:
         if not text.isdecimal() or int(text) < 1:
             raise InvalidInputError(f"{_VARIABLE} must be a whole number from 1; found {text!r}")
         return int(text)

@@ -37,9 +37,8 @@ def ht_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
     dropped = int(alpha * m)
     # A dropped normal loses the anomalies above it and half of those tied with it.
     lost = _twice_wins(counts, dropped)
-    return (twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1) - lost + 2 * n * dropped) / (
-        2 * n * m
-    )
+    won = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1) - lost
+    return (won + 2 * n * dropped) / (2 * n * m)
 
 
 def lf_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:

@@ -15,6 +15,7 @@ from fastad._types import (
     Quadrature,
     ScoreVector,
 )
+from fastad._validate import fixed
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import (
@@ -119,7 +120,7 @@ def auc_at_tpr(
     """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
     anomalies = exact(counts.n_anomalies)
-    passed = counts.n_normals - counts.fps
+    passed = fixed(counts.n_normals - counts.fps)
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")

@@ -88,10 +88,10 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
 def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
     name = f"the operating point of {text!r}"
     try:
-        float(number)  # a fraction would also read "1/2"
-        point = Fraction(number)
+        # By way of a float: a fraction would also read "1/2", and "1e999999999" for ever.
+        point = Fraction(repr(float(number)))
     except ValueError:
-        raise InvalidInputError(f"measures: {text!r} does not end in a number") from None
+        raise InvalidInputError(f"measures: {text!r} does not end in a finite number") from None
     if row.domain == "count":
         if point.denominator != 1:
             raise InvalidInputError(f"{name} must be a whole number; found {number}")
@@ -119,5 +119,12 @@ def _distinct(questions: list[Question]) -> list[Question]:
         if known.parameters != question.parameters:
             raise InvalidInputError(
                 f"operating points must differ in six digits; found two for {question.label!r}"
+            )
+    rates: dict[str, Fraction] = {}
+    for question in seen.values():
+        rate = question.parameters.get("fpr")
+        if rate is not None and rates.setdefault(f"{float(rate):g}", rate) != rate:
+            raise InvalidInputError(
+                f"operating points must differ in six digits; found two for {float(rate):g}"
             )
     return list(seen.values())

@@ -78,12 +78,11 @@ class DelimitedFile:
     def _as_written(self, name: str, values: Column) -> Column:
         if np.max(np.abs(values)) < _FLOATS_MERGE or not np.all(values == np.floor(values)):
             return values
-        for dtype in (np.int64, np.uint64):
-            try:
-                return self._load(np.dtype(dtype), self.names.index(name))
-            except (ValueError, OverflowError):
-                continue
-        return values
+        cells = self._load(np.dtype(np.str_), self.names.index(name))
+        if not np.all(np.strings.isdecimal(np.strings.lstrip(cells, "+- "))):
+            return values
+        whole = np.array([int(cell) for cell in cells])
+        return values if whole.dtype == object else whole
 
     def _bad_cell(self, chosen: Sequence[str]) -> str | None:
         """Say where the first cell is that is not a number; None where even that fails."""
@@ -97,12 +96,13 @@ class DelimitedFile:
             rows = csv.reader(lines, delimiter=self.delimiter)
             next(rows)
             for row in rows:
+                if row and len(row) < len(self.names):
+                    name = self.names[len(row)]
+                    return f"column {name!r}, line {rows.line_num}: the cell is missing"
+                if len(row) > len(self.names):
+                    return f"line {rows.line_num}: there are more cells than columns"
                 for name in chosen:
                     where = f"column {name!r}, line {rows.line_num}"
-                    if row and self.names.index(name) >= len(row):
-                        return f"{where}: the cell is missing"
-                    if len(row) > len(self.names):
-                        return f"line {rows.line_num}: there are more cells than columns"
                     if row and not is_number(row[self.names.index(name)]):
                         cell = row[self.names.index(name)]
                         return f"{where}: {cell!r} is not a number"

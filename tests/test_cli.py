@@ -1,0 +1,342 @@
+"""``fastad evaluate`` on good files: what it reads, prints and saves."""
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from typer.testing import CliRunner
+
+import fastad
+from fastad.cli.app import app
+
+# y and s of four points: of the four pairs three are in order, AUC 0.75.
+ROWS = "0,0.1\n0,0.3\n1,0.2\n1,0.4\n"
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+FASTAD = [sys.executable, "-m", "fastad"]
+
+_RNG = np.random.default_rng(17)
+Y = _RNG.permutation(np.repeat([0, 1], [80, 20]))
+SCORES: dict[str, npt.NDArray[Any]] = {
+    "knn": _RNG.normal(size=100) + Y,
+    "ties": np.round(_RNG.normal(size=100) + Y),
+    "ünï 中": _RNG.normal(size=100) - Y,
+}
+
+
+def strict(text: str) -> Any:
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def run(*arguments: object) -> str:
+    """Run ``fastad evaluate`` and return its stdout."""
+    result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)], env=PLAIN)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def aucs(*arguments: object) -> dict[str, float]:
+    detectors = strict(run(*arguments, "--json", "--measure", "auc"))["detectors"]
+    return {detector["detector"]: detector["values"]["auc"] for detector in detectors}
+
+
+def on_terminal(arguments: Sequence[str], columns: int = 120) -> tuple[int, str]:
+    """Run the command with a terminal as its stdout; return exit code and what is shown."""
+    pty = pytest.importorskip("pty", reason="terminals of POSIX")
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
+    with subprocess.Popen([*FASTAD, *arguments], stdout=theirs, env=env) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # Linux: the other side has closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(ours)
+    return process.returncode, shown.decode()
+
+
+def save(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def save_table(path: Path) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["y", *SCORES])
+        writer.writerows(zip(Y.tolist(), *(s.tolist() for s in SCORES.values()), strict=True))
+    return path
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y,s\n" + ROWS,
+        "y;s\n" + ROWS.replace(",", ";"),
+        "y\ts\n" + ROWS.replace(",", "\t"),
+        ("y,s\n" + ROWS).replace("\n", "\r\n"),
+        "\ufeffy,s\n" + ROWS,
+        ("y,s\n" + ROWS)[:-1],
+        '"y","s"\n' + ROWS,
+        " y , s \n" + ROWS.replace(",", " , "),
+        "y,s\n\n" + ROWS.replace("\n", "\n\n"),
+        'y,s\n"0","0.1"\n0,0.3\n1,0.2\n1,4e-1\n',
+    ],
+    ids=["comma", "semicolon", "tab", "crlf", "bom", "no-eol", "quoted", "spaces", "gaps", "cells"],
+)
+@pytest.mark.parametrize("ending", [".csv", ".CSV", ".tsv"])
+def test_text_files_are_read_however_they_are_written(
+    tmp_path: Path, text: str, ending: str
+) -> None:
+    assert aucs(save(tmp_path / f"scores{ending}", text)) == {"s": 0.75}
+
+
+@pytest.mark.parametrize(
+    "name", ["a, b", 'say ""hi""', "a;b;c;d", "a\tb\tc", "[red]x[/red]", "[/x]", "ünï 中", "y_true"]
+)
+def test_columns_may_have_any_quoted_name(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path / "scores.csv", f'y,"{name}"\n{ROWS}')
+    plain = name.replace('""', '"')
+    assert aucs(path) == {plain: 0.75}
+    assert aucs(path, "--label", "y", "--score", plain) == {plain: 0.75}
+    assert plain in run(path)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (2**53, 2**53 + 1),
+        (-(2**53) - 1, -(2**53)),
+        (2**63 - 2, 2**63 - 1),
+        (2**64 - 2, 2**64 - 1),
+        (-(2**63), -(2**63) + 1),
+    ],
+)
+def test_neighbouring_large_integers_stay_apart(tmp_path: Path, low: int, high: int) -> None:
+    path = save(tmp_path / "scores.csv", f"y,s,t\n0,{low},0.5\n1,{high},0.25\n")
+    assert aucs(path) == {"s": 1.0, "t": 0.0}
+
+
+def test_large_whole_floats_keep_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers such as 1e20 are whole but no integers: older NumPy casts them to one int64."""
+    path = save(tmp_path / "scores.csv", "y,s\n0,1e17\n0,1e20\n1,3e20\n1,4e20\n0,2e20\n")
+    assert aucs(path) == {"s": 1.0}
+    load = np.loadtxt
+
+    def load_like_numpy_2_0(lines: Any, dtype: Any, **options: Any) -> Any:
+        text = lines.read()
+        try:
+            return load(io.StringIO(text), dtype=dtype, **options)
+        except ValueError:
+            with np.errstate(invalid="ignore"):
+                return load(io.StringIO(text), dtype=float, **options).astype(dtype)
+
+    monkeypatch.setattr(np, "loadtxt", load_like_numpy_2_0)
+    assert aucs(path) == {"s": 1.0}
+
+
+def test_infinite_scores_are_ordered(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", "y,s\n0,-inf\n0,1e308\n1,inf\n1,Infinity\n")
+    assert aucs(path) == {"s": 1.0}
+
+
+def test_columns_are_chosen_by_name_and_come_in_the_order_asked_for(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    assert list(aucs(path)) == list(SCORES)
+    assert list(aucs(path, "--score", "ties", "--score", "knn")) == ["ties", "knn"]
+    assert list(aucs(path, "--score", "knn", "--score", "knn")) == ["knn"]
+
+
+def test_unread_columns_may_hold_anything(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", 'name,y,s,s2,s2\n"x,y",0,1,,\nz,1,2,a,b\n')
+    assert aucs(path, "--score", "s") == {"s": 1.0}
+
+
+def test_archives_of_arrays_keep_their_types(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    big = np.array([2**60, 2**60 + 1, 2**60 + 2])
+    np.savez(
+        path, y=np.array([False, False, True]), big=big, half=np.array([0.1, 0.2, 0.1], np.float16)
+    )
+    assert aucs(path) == {"big": 1.0, "half": 0.25}
+    np.savez_compressed(path, truth=[0, 0, 1], big=big)
+    assert aucs(path, "--label", "truth", "--score", "big") == {"big": 1.0}
+
+
+def test_other_arrays_in_an_archive_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    y, s = [0, 0, 1], [0.1, 0.2, 0.3]
+    np.savez(path, y=y, s=s, X=np.zeros((3, 2)), n=np.array(3), who=np.array(["a", "b", "c"]))
+    assert aucs(path) == {"s": 1.0}
+
+
+def test_arrays_of_objects_beside_the_scores_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    np.savez(path, y=[0, 0, 1], s=[0.1, 0.2, 0.3], who=np.array(["a", None, "c"], object))
+    assert aucs(path, "--score", "s") == {"s": 1.0}
+    assert aucs(path) == {"s": 1.0}
+
+
+@pytest.mark.parametrize(("zero", "one", "option"), [("ok", "bad", "bad"), ("1", "-1", "-1")])
+def test_pos_label_names_the_anomalies_of_text(
+    tmp_path: Path, zero: str, one: str, option: str
+) -> None:
+    rows = ROWS.replace("1,0.2", f"{one},0.2").replace("1,0.4", f"{one},0.4")
+    path = save(tmp_path / "scores.csv", "y,s\n" + rows.replace("\n0,", f"\n{zero},"))
+    path.write_text(path.read_text().replace("s\n0,", f"s\n{zero},"))
+    assert aucs(path, "--pos-label", option) == {"s": 0.75}
+
+
+@pytest.mark.parametrize(("labels", "option"), [(["n", "n", "a"], "a"), ([1, 1, -1], "-1")])
+def test_pos_label_names_the_anomalies_of_arrays(
+    tmp_path: Path, labels: list[Any], option: str
+) -> None:
+    path = tmp_path / "scores.npz"
+    np.savez(path, y=labels, s=[0.1, 0.2, 0.3])
+    assert aucs(path, "--pos-label", option) == {"s": 1.0}
+
+
+# --- printing
+
+
+def test_stdout_is_the_table_of_the_api_and_stderr_the_remarks(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    arguments = ["evaluate", str(path), "--fpr", "0.05", "--fpr", "0.001"]
+    result = CliRunner().invoke(app, arguments, env=PLAIN)
+    expected = fastad.evaluate(Y, SCORES, fpr=[0.05, 0.001])
+    shown = [line for line in str(expected).splitlines() if line and not line.startswith("nan")]
+    assert [line for line in result.stdout.splitlines() if line] == shown
+    assert result.stderr.splitlines() == expected.remarks()
+    assert expected.remarks()
+
+
+def test_a_pipe_gets_plain_text(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    env = {k: v for k, v in os.environ.items() if k not in PLAIN} | {"TERM": "xterm-256color"}
+    result = subprocess.run([*FASTAD, "evaluate", path], capture_output=True, env=env, check=True)
+    assert b"\x1b" not in result.stdout
+    assert all(ord(x) < 128 or x in "ünï 中" for x in result.stdout.decode())
+
+
+def test_a_terminal_gets_a_drawn_table_unless_it_is_too_narrow(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    code, wide = on_terminal(["evaluate", str(path), "--measure", "auc"])
+    assert code == 0
+    assert "│" in wide
+    code, narrow = on_terminal(["evaluate", str(path), "--measure", "auc"], columns=12)
+    assert code == 0
+    assert "│" not in narrow
+    for name, scores in SCORES.items():
+        assert name in wide
+        assert name in narrow
+        assert f"{fastad.roc_auc(Y, scores):.4f}" in re.sub(r"\x1b\[[0-9;]*m", "", narrow)
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "[/red]", ":rocket:", "[bold]", "a[0]"])
+def test_a_terminal_shows_strange_names_as_they_are(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path / "scores.csv", f"y,{name}\n{ROWS}")
+    code, shown = on_terminal(["evaluate", str(path), "--measure", "auc"])
+    assert code == 0
+    assert name in shown
+
+
+@pytest.mark.parametrize("folder", ["[bold]", ":rocket:", "[x"])
+def test_a_terminal_shows_strange_files_as_they_are(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    paths = [save(tmp_path / folder / f"{i}.csv", "y,s\n" + ROWS) for i in (1, 2)]
+    code, shown = on_terminal(["evaluate", *map(str, paths), "--measure", "auc"], columns=500)
+    assert code == 0
+    # A long title is broken over lines.
+    shown = "".join(re.sub(r"\x1b\[[0-9;]*m", "", shown).split())
+    assert all(str(path) in shown for path in paths)
+
+
+def test_several_files_print_under_their_names(tmp_path: Path) -> None:
+    first = save(tmp_path / "a.csv", "y,s\n" + ROWS)
+    second = save(tmp_path / "b.csv", "y,s\n0,1\n1,2\n")
+    shown = run(first, second, "--measure", "auc").split()
+    assert shown == [str(first), "s", "auc", "0.7500", str(second), "s", "auc", "1.0000"]
+
+
+# --- JSON and files
+
+
+def test_json_has_the_values_of_the_api(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    found = strict(run(path, "--json", "--fpr", 0.1))
+    expected = fastad.evaluate(Y, SCORES, fpr=0.1).to_dict()
+    for detector in expected["detectors"]:
+        detector["file"] = str(path)
+    assert found == expected
+
+
+def test_json_of_several_files_is_one_document(tmp_path: Path) -> None:
+    paths = [save(tmp_path / f"{name}.csv", "y,s\n" + ROWS) for name in "ab"]
+    found = strict(run(*paths, "--json"))
+    assert [detector["file"] for detector in found["detectors"]] == [str(path) for path in paths]
+    assert found["fastad_version"] == fastad.__version__
+
+
+def test_measures_are_those_asked_for(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc"]
+    options = [part for label in chosen for part in ("--measure", label)]
+    found = strict(run(path, "--json", "--fpr", 0.2, *options))["detectors"]
+    labels = ["precision@k10", "fpr@tpr0.95", "tpr@0.2", "auc"]
+    expected = fastad.evaluate(Y, SCORES, measures=labels)
+    assert [detector["values"] for detector in found] == [dict(x) for x in expected.values()]
+
+
+def test_a_saved_json_file_is_what_json_prints(tmp_path: Path) -> None:
+    path, output = save_table(tmp_path / "scores.csv"), tmp_path / "out.json"
+    assert run(path, "--json", "--output", output) == output.read_text(encoding="utf-8")
+
+
+def test_a_saved_csv_file_holds_the_values_to_the_last_bit(tmp_path: Path) -> None:
+    paths = [save_table(tmp_path / name) for name in ("a.csv", "b.csv")]
+    output = save(tmp_path / "out.csv", "an older, longer file\n" * 1000)
+    assert run(*paths, "--output", output) == run(*paths)
+    with output.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = fastad.evaluate(Y, SCORES)
+    assert [(row["file"], row["detector"]) for row in rows] == [
+        (str(path), name) for path in paths for name in SCORES
+    ]
+    for row in rows:
+        for label, value in expected[row["detector"]].items():
+            assert float(row[label]) == value or (math.isnan(value) and row[label] == "nan")
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["a.csv", "b.csv", "out.csv"]
+
+
+def test_thresholds_in_a_saved_csv_file_flag_what_stands_beside_them(tmp_path: Path) -> None:
+    whole = [2**60 + 2 * i + 1 for i in range(4)]
+    path = save(tmp_path / "scores.csv", "y,i,f\n" + "".join(f"0,{x},{x % 7}.5\n" for x in whole))
+    run(path, "--fpr", 0.5, "--output", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    threshold, flagged = row["threshold@0.5"], row["flagged@0.5"]
+    assert sum(x >= Fraction(threshold) for x in whole) == int(flagged) == 2

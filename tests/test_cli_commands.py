@@ -1,0 +1,278 @@
+"""``fastad demo``, ``warmup`` and ``doctor``, saving results, and what ends a command."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fastad
+from fastad.cli.app import app
+
+FASTAD = [sys.executable, "-m", "fastad"]
+CLEARED = ("FORCE_COLOR", "TTY_COMPATIBLE", "FASTAD_NUM_THREADS")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows has no such limits and signals")
+
+
+def run(*arguments: object, cwd: Path | None = None, **env: str) -> CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    inherited = {key: value for key, value in os.environ.items() if key not in CLEARED}
+    return subprocess.run(
+        [*FASTAD, *map(str, arguments)],
+        env={**inherited, "PYTHONUTF8": "1", **env},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        cwd=cwd,
+    )
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scores of 200 detectors."""
+    rng = np.random.default_rng(4)
+    path = tmp_path_factory.mktemp("scores") / "scores.npz"
+    y = np.arange(400) % 8 == 0
+    arrays: dict[str, Any] = {f"d{i}": rng.normal(size=400) + y for i in range(200)}
+    np.savez(path, y=y, **arrays)
+    assert run("evaluate", path).returncode == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Folder in which the demo ran, and its stdout."""
+    folder = tmp_path_factory.mktemp("demo")
+    shown = run("demo", "--output", "my demo", cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    return folder, shown.stdout
+
+
+# --- demo, warmup, doctor
+
+
+def test_the_demo_leaves_scores_and_a_picture(demo: tuple[Path, str]) -> None:
+    folder = demo[0] / "my demo"
+    assert sorted(x.name for x in folder.iterdir()) == ["roc.png", "scores.csv"]
+    picture = (folder / "roc.png").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(picture) > 10_000
+
+
+def test_the_demo_shows_a_line_that_prints_its_table(demo: tuple[Path, str]) -> None:
+    folder, stdout = demo
+    assert "\x1b" not in stdout
+    *table, line = stdout.splitlines()
+    program, *arguments = shlex.split(line)
+    assert (program, arguments[0]) == ("fastad", "evaluate")
+    again = run(*arguments, cwd=folder)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.splitlines() == table
+    assert any(row.split()[:1] == ["auc"] for row in table)
+
+
+def test_the_demo_s_detectors_are_real_and_the_right_way_up(demo: tuple[Path, str]) -> None:
+    """Every one of the four beats chance by far; flipped scores would be as far below it."""
+    path = demo[0] / "my demo" / "scores.csv"
+    found = json.loads(run("evaluate", path, "--json").stdout)["detectors"]
+    assert len(found) == 4
+    assert all(0.8 < detector["values"]["auc"] < 1 for detector in found)
+    # Wisconsin breast cancer: 357 benign, 212 malignant; 60 % of the benign train.
+    assert {(x["n_anomalies"], x["n_normals"]) for x in found} == {(212, 357 - 214)}
+
+
+def test_doctor_names_versions_cache_threads_and_sort() -> None:
+    result = run("doctor", FASTAD_NUM_THREADS="3")
+    assert (result.returncode, result.stderr) == (0, "")
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in result.stdout.splitlines())
+    assert facts["fastad"] == fastad.__version__
+    assert facts["numpy"] == np.__version__
+    assert facts["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+    assert facts["threads"].startswith("3 of ")
+    assert {"numba", "scipy", "cache folder", "SIMD", "sort"} <= set(facts)
+
+
+def test_doctor_names_the_cache_folder_that_kernels_go_to(tmp_path: Path) -> None:
+    result = run("doctor", NUMBA_CACHE_DIR=str(tmp_path))
+    assert str(tmp_path) in result.stdout
+
+
+def test_the_version_goes_to_stdout() -> None:
+    result = run("--version")
+    assert (result.returncode, result.stdout) == (0, f"{fastad.__version__}\n")
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_without_the_extra_the_command_says_what_to_install(module: str) -> None:
+    code = f"""
+import sys
+class Without:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Without())
+from fastad.cli import main; main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"The command line needs {module}: pip install 'fastad[cli]'\n"
+
+
+@pytest.mark.parametrize("module", ["sklearn", "matplotlib"])
+def test_without_its_extra_the_demo_says_what_to_install(module: str, tmp_path: Path) -> None:
+    code = f"""
+import importlib.util, sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
+sys.argv = ["fastad", "demo", "--output", {str(tmp_path / "demo")!r}]
+from fastad.cli import main; main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+    assert f"the demo needs {module}: pip install 'fastad[demo]'" in result.stderr
+    assert not (tmp_path / "demo").exists()
+
+
+# --- saving
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+@pytest.mark.parametrize("place", ["missing folder", "folder is a file", "is a folder"])
+def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
+    scores: Path, tmp_path: Path, place: str, ending: str
+) -> None:
+    folder = tmp_path / "place"
+    output = folder / f"out{ending}"
+    if place == "folder is a file":
+        folder.write_text("mine")
+    elif place == "is a folder":
+        output.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    arguments = ["evaluate", str(scores), "--measure", "auc", "--output", str(output)]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {output}: the file cannot be written")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@POSIX
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    scores: Path, tmp_path: Path, ending: str
+) -> None:
+    output = tmp_path / f"out{ending}"
+    output.write_text("old")
+    command = shlex.join([*FASTAD, "evaluate", str(scores), "--output", str(output)])
+    # Files end at 8 blocks, as on a full disk.
+    result = subprocess.run(
+        ["sh", "-c", f"ulimit -f 8; {command}"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert str(output) in result.stderr
+    assert "Traceback" not in result.stderr
+    assert output.read_text() == "old"
+    assert os.listdir(tmp_path) == [output.name]
+
+
+def test_processes_that_save_at_once_leave_one_whole_file(scores: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    command = [*FASTAD, "evaluate", str(scores), "--output", str(output), "--measure", "auc"]
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0] * 3
+    assert len(json.loads(output.read_text())["detectors"]) == 200
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_file_name_as_long_as_the_system_allows_is_written(scores: Path, tmp_path: Path) -> None:
+    output = tmp_path / f"{'x' * 251}.csv"
+    output.write_text("")
+    result = run("evaluate", scores, "--output", output, "--measure", "auc")
+    assert result.returncode == 0, result.stderr
+    assert output.read_text()
+
+
+# --- ends
+
+
+@POSIX
+@pytest.mark.parametrize("reader", ["true", "head -c 100"])
+def test_a_closed_pipe_ends_the_command_quietly(scores: Path, reader: str) -> None:
+    command = shlex.join([*FASTAD, "evaluate", str(scores), "--json"])
+    result = subprocess.run(
+        ["sh", "-c", f"{command} | {reader}"], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_stdout_is_an_error(scores: Path) -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*FASTAD, "evaluate", scores, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert b"No space left" in result.stderr
+    assert b"Traceback" not in result.stderr
+
+
+@POSIX
+def test_ctrl_c_ends_the_command_and_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+    """The file to read is a pipe under the name of a file that never ends."""
+    source = tmp_path / "scores.csv"
+    os.mkfifo(source)
+    (tmp_path / "out").mkdir()
+    code = (
+        "import pathlib; pathlib.Path.is_file = pathlib.Path.exists\n"
+        "from fastad.cli import main; main()"
+    )
+    output = tmp_path / "out" / "o.csv"
+    command = [sys.executable, "-c", code, "evaluate", str(source), "--output", str(output)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process, source.open("w") as never_ends:
+        never_ends.write("y,s\n0,1\n")
+        never_ends.flush()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode not in (0, 2)
+    assert (out, b"Traceback" in err) == (b"", False)
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_names_that_stdout_cannot_show_do_not_end_in_a_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("y,ünï\n0,0.1\n1,0.2\n", encoding="utf-8")
+    result = run("evaluate", path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert "Traceback" not in result.stderr
+
+
+@POSIX
+@pytest.mark.parametrize("ending", [".json", ".csv"])
+def test_file_names_that_are_no_text_do_not_end_in_a_traceback(
+    scores: Path, tmp_path: Path, ending: str
+) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.npz"
+    Path(os.fsdecode(path)).write_bytes(scores.read_bytes())
+    result = subprocess.run(
+        [*FASTAD, "evaluate", path, "--output", tmp_path / f"out{ending}"],
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in result.stderr

@@ -1,0 +1,284 @@
+"""The command line on bad input: a message that names it, exit code 1 for data, 2 for usage."""
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from fastad.cli.app import app
+
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "FASTAD_NUM_THREADS": None}
+GOOD = "y,s\n0,0.1\n1,0.2\n"
+
+
+def invoke(*arguments: object) -> Result:
+    """Run a command in this process; an exception that it does not turn into a message escapes."""
+    return CliRunner().invoke(app, list(map(str, arguments)), env=PLAIN, catch_exceptions=False)
+
+
+def refused(*arguments: object) -> str:
+    """Evaluate what is bad; return the message."""
+    result = invoke("evaluate", *arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def misused(*arguments: object) -> str:
+    """Evaluate with bad options; return the message."""
+    result = invoke("evaluate", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    return result.stderr
+
+
+def save(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def npy(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def archive(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+# --- files
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.npz", ".", "missing/scores.csv"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    message = refused(tmp_path / name)
+    assert str(tmp_path / name) in message
+    assert "no such file" in message
+
+
+@pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.csv.gz"])
+def test_an_unknown_ending_is_named_with_the_known_ones(tmp_path: Path, name: str) -> None:
+    message = refused(save(tmp_path / name, GOOD))
+    assert all(ending in message for ending in (name, ".csv", ".tsv", ".npz"))
+
+
+def test_one_bad_file_among_several_is_named_and_nothing_printed(tmp_path: Path) -> None:
+    good = save(tmp_path / "good.csv", GOOD)
+    bad = save(tmp_path / "bad.csv", "y,s\n0,x\n")
+    assert f"{bad}: column 's', line 2: 'x' is not a number" in refused(good, bad, good)
+
+
+# --- text
+
+BAD_TEXT = {
+    "empty": ("", "the file is empty"),
+    "blank": ("\n\n", "the file is empty"),
+    "header only": ("y,s\n", "no rows below the header"),
+    "header only, no end": ("y,s", "no rows below the header"),
+    "header and blank lines": ("y,s\n\n  \n", "no rows below the header"),
+    "no label column": ("z,s\n0,1\n", "no column 'y'; found z, s"),
+    "no score column": ("y\n0\n1\n", "no column of scores beside 'y'"),
+    "two labels": ("y,y,s\n0,0,1\n", "more than one column 'y'"),
+    "two scores": ("y,s,s\n0,0,1\n", "more than one column 's'"),
+    "text": ("y,s\n0,0.1\n1,high\n", "column 's', line 3: 'high' is not a number"),
+    "empty cell": ("y,s\n0,0.1\n\n1,\n", "column 's', line 4: '' is not a number"),
+    "decimal comma": ("y;s\n0;0,1\n1;0,2\n", "column 's', line 2: '0,1' is not a number"),
+    "short row": ("y,s\n0,0.1\n1\n", "column 's', line 3: the cell is missing"),
+    "long row": ("y,s\n0,0.1\n1,0.2,0.3\n", "line 3"),
+    "decimal commas": ("y,s\n0,0,1\n1,0,2\n", "line 2"),
+    "comment": ("y,s\n# 0,0.1\n1,0.2\n", "column 'y', line 2: '# 0' is not a number"),
+    "nan": ("y,s\n0,0.1\n1,nan\n0,NaN\n", "column 's' must not contain NaN; found 2, the first"),
+    "label 2": ("y,s\n0,0.1\n2,0.2\n", "column 'y' must hold 0 (normal) and 1 (anomaly)"),
+    "label -1": ("y,s\n1,0.1\n-1,0.2\n", "--pos-label"),
+    "label text": ("y,s\ngood,0.1\nbad,0.2\n", "column 'y', line 2: 'good' is not a number"),
+    "label empty": ("y,s\n0,0.1\n,0.2\n", "column 'y', line 3: '' is not a number"),
+    "label nan": ("y,s\n0,0.1\nnan,0.2\n", "column 'y' must hold 0 (normal) and 1 (anomaly)"),
+    "underscore": ("y,s\n0,1_0\n1,2\n", "column 's', line 2"),
+    "nul": ("y,s\n0,1\n1,\0\n", "column 's', line 3"),
+}
+BAD_BYTES = {
+    "binary": bytes(range(256)) * 64,
+    "zeros": bytes(200_000),
+    "one long line": b"y" * 200_000,
+    "one long cell": b'y,s\n0,"' + b"x" * 200_000 + b'"\n',
+    "latin-1 header": "y,scör\n0,1\n".encode("latin-1"),
+    "latin-1 cell": "y,s\n0,1\n1,ö\n".encode("latin-1"),
+    "utf-16": GOOD.encode("utf-16"),
+    "zip": b"PK\x03\x04" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("kind", list(BAD_TEXT))
+def test_bad_text_is_refused_with_its_place(tmp_path: Path, kind: str) -> None:
+    content, expected = BAD_TEXT[kind]
+    path = save(tmp_path / "scores.csv", content)
+    message = refused(path)
+    assert str(path) in message
+    assert expected in message
+
+
+@pytest.mark.parametrize("options", [(), ("--pos-label", "1"), ("--score", "s")], ids=" ".join)
+@pytest.mark.parametrize("kind", list(BAD_BYTES))
+def test_bytes_that_are_no_table_are_refused(
+    tmp_path: Path, kind: str, options: tuple[str, ...]
+) -> None:
+    path = save(tmp_path / "scores.csv", BAD_BYTES[kind])
+    assert str(path) in refused(path, *options)
+
+
+def test_a_label_that_is_missing_in_a_row_is_refused_under_pos_label_too(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", "s,y\n0.1,a\n0.2\n")
+    assert "line 3: the cell is missing" in refused(path, "--pos-label", "a")
+
+
+def test_a_third_label_is_refused_under_pos_label(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", "y,s\na,1\nb,2\nc,3\n")
+    message = refused(path, "--pos-label", "a")
+    assert "column 'y' must hold at most two labels" in message
+    assert "'b' and 'c'" in message
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("y", "y_true_s"), ("y", "score", "y_score"), ("y_true", "y_score"), ("y", "pos_label=")],
+)
+def test_messages_quote_the_names_of_columns_as_they_are(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    cells = ["1"] * (len(names) - 1)
+    text = f"{','.join(names)}\n0,{','.join(cells)}\n1,{','.join([*cells[1:], 'nan'])}\n"
+    message = refused(save(tmp_path / "scores.csv", text), "--label", names[0])
+    assert f": column {names[-1]!r} must not contain NaN" in message
+
+
+# --- archives
+
+Y_NPY, S_NPY = npy(np.array([0, 1])), npy(np.array([0.1, 0.2]))
+BAD_ARCHIVES: dict[str, dict[str, bytes]] = {
+    "empty": {},
+    "no label": {"s.npy": S_NPY},
+    "no score": {"y.npy": Y_NPY},
+    "no arrays": {"y.npy": b"garbage", "s.npy": b"more"},
+    "text for labels": {"y": b"text", "s.npy": S_NPY},
+    "cut label": {"y.npy": Y_NPY[:-3], "s.npy": S_NPY},
+    "cut head": {"y.npy": Y_NPY[:20], "s.npy": S_NPY},
+    "object labels": {"y.npy": npy(np.array([0, None])), "s.npy": S_NPY},
+    "label matrix": {"y.npy": npy(np.zeros((2, 2))), "s.npy": npy(np.zeros((2, 2)))},
+    "label scalar": {"y.npy": npy(np.array(1)), "s.npy": npy(np.array(0.1))},
+    "empty arrays": {"y.npy": npy(np.zeros(0)), "s.npy": npy(np.zeros(0))},
+    "nan": {"y.npy": Y_NPY, "s.npy": npy(np.array([0.1, np.nan]))},
+    "labels 1, 2": {"y.npy": npy(np.array([1, 2])), "s.npy": S_NPY},
+}
+BAD_SCORES = {
+    "missing": Y_NPY,
+    "objects": npy(np.array([0.1, None])),
+    "texts": npy(np.array(["a", "b"])),
+    "complex": npy(np.array([1j, 2j])),
+    "longer": npy(np.zeros(3)),
+    "matrix": npy(np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize("kind", list(BAD_ARCHIVES))
+def test_a_bad_archive_is_refused(tmp_path: Path, kind: str) -> None:
+    path = archive(tmp_path / "scores.npz", BAD_ARCHIVES[kind])
+    assert str(path) in refused(path)
+
+
+@pytest.mark.parametrize("kind", list(BAD_SCORES))
+def test_a_bad_array_that_is_asked_for_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
+    name = "other" if kind == "missing" else "s"
+    path = archive(tmp_path / "scores.npz", {"y.npy": Y_NPY, "s.npy": BAD_SCORES[kind]})
+    assert repr(name) in refused(path, "--score", name)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", bytes(1000), npy(np.zeros(3))])
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    assert "not an archive" in refused(save(tmp_path / "scores.npz", content))
+
+
+def test_texts_beside_the_arrays_are_left_alone(tmp_path: Path) -> None:
+    path = archive(
+        tmp_path / "scores.npz", {"y.npy": Y_NPY, "s.npy": S_NPY, "about.json": b'{"a": 1}'}
+    )
+    assert invoke("evaluate", path).exit_code == 0
+
+
+def test_a_damaged_archive_is_read_or_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = npy(rng.normal(size=300))
+    members = {"y.npy": npy(np.arange(300) % 2), "s.npy": scores}
+    whole = archive(tmp_path / "whole.npz", members).read_bytes()
+    path = tmp_path / "damaged.npz"
+    for _ in range(250):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        save(path, bytes(damaged[: max(rng.integers(1, len(whole), 9))]))
+        result = invoke("evaluate", path, "--measure", "auc")
+        assert (result.exit_code, result.stderr[:7]) in [(0, ""), (1, "Error: ")]
+
+
+@pytest.mark.parametrize("option", ["a", "True", ""])
+def test_a_text_names_no_label_among_numbers(tmp_path: Path, option: str) -> None:
+    path = archive(tmp_path / "scores.npz", {"y.npy": Y_NPY, "s.npy": S_NPY})
+    assert "'y' are numbers" in refused(path, "--pos-label", option)
+
+
+# --- usage
+
+
+@pytest.mark.parametrize("fpr", ["-0.1", "1.5", "nan", "inf", "x", ""])
+def test_a_bad_fpr_is_misuse(tmp_path: Path, fpr: str) -> None:
+    assert "--fpr" in misused(save(tmp_path / "scores.csv", GOOD), "--fpr", fpr)
+
+
+@pytest.mark.parametrize(
+    "measure", ["no_such", "", "auc@2", "auc@1/0", "precision@k1.5", "roc_curve"]
+)
+def test_a_bad_measure_is_misuse(tmp_path: Path, measure: str) -> None:
+    path = save(tmp_path / "scores.csv", GOOD)
+    assert repr(measure) in misused(path, "--measure", "auc", "--measure", measure)
+
+
+def test_rates_that_print_alike_are_misuse(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", GOOD)
+    assert "six digits" in misused(path, "--fpr", 0.1, "--fpr", 0.1000000001)
+
+
+@pytest.mark.parametrize("output", ["out.txt", "out", "out.csv.gz"])
+def test_an_unknown_ending_of_the_output_is_misuse(tmp_path: Path, output: str) -> None:
+    path = save(tmp_path / "scores.csv", GOOD)
+    assert "--output" in misused(path, "--output", tmp_path / output)
+    assert [x.name for x in tmp_path.iterdir()] == ["scores.csv"]
+
+
+@pytest.mark.parametrize("arguments", [["evaluate"], ["no-such"], ["evaluate", "--no-such"], []])
+def test_wrong_commands_are_misuse(arguments: list[str]) -> None:
+    assert invoke(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["bad", "0"])
+@pytest.mark.parametrize("command", ["evaluate", "doctor"])
+def test_a_bad_number_of_threads_is_named(tmp_path: Path, command: str, text: str) -> None:
+    path = save(tmp_path / "scores.csv", GOOD)
+    result = subprocess.run(
+        [sys.executable, "-m", "fastad", command, *([path] if command == "evaluate" else [])],
+        env={**os.environ, "FASTAD_NUM_THREADS": text},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode in (1, 2)
+    assert "FASTAD_NUM_THREADS" in result.stderr
+    assert "Traceback" not in result.stderr

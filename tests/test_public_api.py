@@ -1,0 +1,248 @@
+"""The names that fastad offers, and what each says of itself."""
+
+import importlib
+import importlib.metadata
+import inspect
+import itertools
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import fastad
+from fastad.registry import MEASURES
+
+FUNCTIONS = sorted(x for x in fastad.__all__ if inspect.isfunction(getattr(fastad, x)))
+METHODS = sorted(
+    name
+    for name, _ in inspect.getmembers(fastad.RankedScores, inspect.isfunction)
+    if name[0] != "_"
+)
+DATA = ("y_true", "y_score", "sample_weight", "pos_label")
+SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
+
+
+def submodules() -> list[str]:
+    found = pkgutil.walk_packages(fastad.__path__, "fastad.")
+    return [module.name for module in found if module.name != "fastad.__main__"]
+
+
+def sections(docstring: str) -> list[str]:
+    """Return the headings that are underlined as numpydoc has it."""
+    lines = inspect.cleandoc(docstring).splitlines()
+    return [head for head, line in itertools.pairwise(lines) if head and line == "-" * len(head)]
+
+
+def in_a_new_process(code: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+# --- names
+
+
+def test_all_names_are_public_sorted_and_what_dir_shows() -> None:
+    assert list(fastad.__all__) == sorted(set(fastad.__all__))
+    assert not [name for name in fastad.__all__ if name.startswith("_")]
+    assert set(dir(fastad)) == {*fastad.__all__, "__version__"}
+
+
+def test_the_names_of_the_issue_are_there() -> None:
+    """Issue 2, part B, and MEASURES.md."""
+    expected = (
+        "roc_curve roc_auc tpr_at_fpr fpr_at_tpr threshold_at_fpr threshold_at_rate auc_at_fpr "
+        "auc_at_tpr weighted_auc f1_at_fpr precision_at_fpr precision_at_k recall_at_k "
+        "precision_at_p average_precision precision_recall_curve confusion_at evaluate rank_scores "
+        "RocCurve PrecisionRecallCurve Evaluation InvalidInputError UndefinedMeasureError"
+    )
+    assert set(expected.split()) <= set(fastad.__all__)
+
+
+def test_every_name_is_the_same_object_before_and_after_all_submodules_are_loaded() -> None:
+    """With lazy loading, a module of the name of a function would replace it."""
+    code = f"""
+import importlib, types, fastad
+first = {{name: getattr(fastad, name) for name in fastad.__all__}}
+for module in {submodules()!r}:
+    importlib.import_module(module)
+for name in fastad.__all__:
+    assert getattr(fastad, name) is first[name], name
+    assert not isinstance(first[name], types.ModuleType), name
+"""
+    in_a_new_process(code)
+
+
+def test_every_name_is_there_when_all_submodules_were_loaded_first() -> None:
+    code = f"""
+import importlib, types, fastad
+for module in {submodules()!r}:
+    importlib.import_module(module)
+for name in fastad.__all__:
+    assert not isinstance(getattr(fastad, name), types.ModuleType), name
+"""
+    in_a_new_process(code)
+
+
+def test_no_submodule_has_the_name_of_a_public_object() -> None:
+    assert not {name.removeprefix("fastad.") for name in submodules()} & set(fastad.__all__)
+
+
+@pytest.mark.parametrize("name", fastad.__all__)
+def test_every_name_says_where_it_lives_truly(name: str) -> None:
+    value = getattr(fastad, name)
+    assert value.__name__ == name
+    assert getattr(importlib.import_module(value.__module__), name) is value
+    assert value.__module__.split(".")[0] == "fastad"
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The imports under TYPE_CHECKING, which no program runs."""
+    source = Path(str(fastad.__file__)).read_text(encoding="utf-8")
+    block = source.split("if TYPE_CHECKING:\n")[1].split("\n\n")[0]
+    seen: dict[str, Any] = {}
+    exec(inspect.cleandoc(block), seen)
+    assert {name for name in seen if name != "__builtins__"} == set(fastad.__all__)
+    assert all(seen[name] is getattr(fastad, name) for name in fastad.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'fastad' has no attribute 'no_such'"):
+        fastad.no_such  # noqa: B018
+    assert not hasattr(fastad, "__wrapped__")
+
+
+def test_a_star_import_gives_all_names() -> None:
+    space: dict[str, Any] = {}
+    exec("from fastad import *", space)
+    assert set(fastad.__all__) <= set(space)
+
+
+# --- what an import loads
+
+HEAVY = ("numba", "numpy", "scipy", "sklearn", "matplotlib", "pandas", "polars", "pyarrow")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = in_a_new_process("import sys, fastad; print(*sys.modules)").split()
+    assert not set(HEAVY) & set(loaded)
+    assert not [name for name in loaded if name.startswith("fastad.")]
+
+
+def test_measuring_loads_no_learning_plotting_or_frame_library() -> None:
+    code = "import sys, fastad; fastad.evaluate([0, 1], [1, 2]).to_json(); print(*sys.modules)"
+    loaded = in_a_new_process(code).split()
+    assert "numba" in loaded
+    assert not {"sklearn", "matplotlib", "pandas", "polars", "pyarrow", "typer", "rich"} & set(
+        loaded
+    )
+
+
+def test_errors_load_neither_numpy_nor_numba() -> None:
+    code = "import sys, fastad; fastad.InvalidInputError; print(*sys.modules)"
+    assert not set(HEAVY) & set(in_a_new_process(code).split())
+
+
+# --- docstrings
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -> None:
+    function = getattr(fastad, name)
+    found = sections(str(function.__doc__))
+    assert [x for x in found if x in SECTIONS] == list(SECTIONS)
+    example = str(function.__doc__).split("Examples")[1]
+    assert f"fastad.{name}(" in example
+    assert ">>> import fastad" in example
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_parameter_is_documented_in_its_order(name: str) -> None:
+    function: Callable[..., Any] = getattr(fastad, name)
+    text = inspect.cleandoc(str(function.__doc__)).split("Parameters\n----------\n")[1]
+    lines = text.split("\n\n")[0].splitlines()
+    heads = [line.split(" : ")[0] for line in lines if line[:1].strip()]
+    documented = [name for head in heads for name in head.split(", ")]
+    assert documented == list(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_data_are_positional_and_options_keyword_only(name: str) -> None:
+    for parameter in inspect.signature(getattr(fastad, name)).parameters.values():
+        if parameter.name in ("y_true", "y_score"):
+            assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+            assert parameter.default is parameter.empty
+        else:
+            assert parameter.kind is parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("name", [x for x in fastad.__all__ if x not in FUNCTIONS])
+def test_every_class_says_what_it_is(name: str) -> None:
+    assert str(getattr(fastad, name).__doc__).strip()
+
+
+# --- registry and methods
+
+
+def test_the_registry_holds_every_measure_under_its_own_name() -> None:
+    assert all(row.name == name for name, row in MEASURES.items())
+    assert set(MEASURES) <= set(FUNCTIONS)
+    assert set(MEASURES) <= set(METHODS)
+
+
+def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
+    """Beside `evaluate` and `rank_scores`, which are about all of them."""
+    single = {
+        name
+        for name in FUNCTIONS
+        if "y_score" in inspect.signature(getattr(fastad, name)).parameters
+    }
+    assert single - {"evaluate", "rank_scores"} == set(MEASURES)
+
+
+def test_labels_of_the_registry_tell_measures_apart() -> None:
+    labels = [row.label for row in MEASURES.values()]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_a_method_is_its_function_without_the_data(name: str) -> None:
+    function = inspect.signature(getattr(fastad, name))
+    method = inspect.signature(getattr(fastad.RankedScores, name))
+    options = [x for x in function.parameters.values() if x.name not in DATA]
+    assert list(method.parameters.values())[1:] == options
+    assert method.return_annotation == function.return_annotation
+
+
+# --- package
+
+
+def test_the_type_marker_is_there() -> None:
+    assert (Path(str(fastad.__file__)).parent / "py.typed").is_file()
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert fastad.__version__ == importlib.metadata.version("fastad")
+
+
+def test_errors_are_value_errors_and_import_errors() -> None:
+    assert issubclass(fastad.InvalidInputError, ValueError)
+    assert issubclass(fastad.UndefinedMeasureError, ValueError)
+    assert not issubclass(fastad.UndefinedMeasureError, fastad.InvalidInputError)
+    assert issubclass(fastad.MissingExtraError, ImportError)
+    assert issubclass(fastad.CompilationCacheWarning, UserWarning)
+
+
+def test_the_command_is_installed_and_runs_as_a_module() -> None:
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="fastad")
+    module: ModuleType = importlib.import_module(script.module)
+    assert getattr(module, script.attr) is importlib.import_module("fastad.cli").main
+    code = "import runpy, sys; sys.argv = ['fastad', '--version']; runpy.run_module('fastad')"
+    in_a_new_process(code)
