@@ -52,7 +52,11 @@ class Groups:
         if self.codes is None:
             return values
         together = np.empty_like(values)
-        kernels.bring_together(self.codes, self.starts.copy(), values, together)
+        # Numba has no float16; its bits are moved as well as the number.
+        movable = np.uint16 if values.dtype == np.float16 else values.dtype
+        kernels.bring_together(
+            self.codes, self.starts.copy(), values.view(movable), together.view(movable)
+        )
         return fixed(together)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from fastad.summary import Summary, summarize
 _SHOWN = 20
 
 
-class GroupedEvaluation(Mapping[Hashable, Evaluation]):
+class GroupedEvaluation(Mapping[Any, Evaluation]):
     """Values of many runs: group, then detector, then label, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
@@ -45,15 +45,15 @@ class GroupedEvaluation(Mapping[Hashable, Evaluation]):
         }
 
     @staticmethod
-    def _keys(columns: list[Sequence[Any]]) -> list[Hashable]:
+    def _keys(columns: list[Sequence[Any]]) -> list[Any]:
         if len(columns) == 1:
             return list(columns[0])
         return list(zip(*columns, strict=True))
 
-    def __getitem__(self, group: Hashable) -> Evaluation:
+    def __getitem__(self, group: Any) -> Evaluation:
         return Evaluation(self._results[group])
 
-    def __iter__(self) -> Iterator[Hashable]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._results)
 
     def __len__(self) -> int:

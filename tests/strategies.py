@@ -133,7 +133,8 @@ def weight_vectors(draw: st.DrawFn, size: int, kind: str) -> npt.NDArray[Any] | 
         weights = np.array(entries, draw(st.sampled_from([np.int64, np.uint8, np.float32])))
     else:
         real = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
-        weights = np.array(draw(st.lists(real, min_size=size, max_size=size)))
+        entries_real = draw(st.lists(real, min_size=size, max_size=size))
+        weights = np.array(entries_real, draw(st.sampled_from(FLOATS)))
     if not weights.any():
         weights[draw(st.integers(0, size - 1))] = 1
     return in_layout(weights, draw(st.sampled_from(LAYOUTS)))

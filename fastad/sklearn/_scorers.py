@@ -120,7 +120,6 @@ class Scorer(ABC, Generic[_Answer]):
         score_range = self.options.get("score_range")
         inside = 0 if score_range is None else sum(check_range(score_range)) / 2
         trial = copy.copy(self)
-        trial.options = copy.deepcopy(self.options)  # a random generator must not advance
         trial.pos_label = None
         with suppress(UndefinedMeasureError):
             trial._answer([0, 1], np.full(2, float(inside)), None)

@@ -1,0 +1,30 @@
+"""Pictures of what fastad measures: displays as in scikit-learn; needs the extra ``plot``.
+
+``RocDisplay.from_predictions(y_true, y_score)`` computes and draws; ``RocDisplay(curve)`` holds a
+result that is there already, and its method ``plot`` draws it. matplotlib is imported when
+something is drawn.
+"""
+
+from fastad.plot._det import DetDisplay as DetDisplay
+from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
+from fastad.plot._histogram import RpSpan as RpSpan
+from fastad.plot._histogram import ScoreDistribution as ScoreDistribution
+from fastad.plot._precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
+from fastad.plot._roc import RocDisplay as RocDisplay
+from fastad.plot._roc import RocMark as RocMark
+from fastad.plot._rp import RpDisplay as RpDisplay
+from fastad.plot._variation import RocVariation as RocVariation
+from fastad.plot._variation import RocVariationDisplay as RocVariationDisplay
+
+__all__ = [
+    "DetDisplay",
+    "PrecisionRecallDisplay",
+    "RocDisplay",
+    "RocMark",
+    "RocVariation",
+    "RocVariationDisplay",
+    "RpDisplay",
+    "RpSpan",
+    "ScoreDistribution",
+    "ScoreDistributionDisplay",
+]

@@ -1,0 +1,120 @@
+"""What is drawn: detectors by name, texts of the legend, and paths between points of curves."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import FloatVector, Label
+from fastad._validate import check_labels, check_scores
+from fastad.answers import answer_all, shown_name
+from fastad.counts import count_scores
+from fastad.errors import InvalidInputError
+from fastad.evaluation import _named as named_detectors
+from fastad.ranking import RankedScores
+from fastad.registry import Question, parse_questions, with_range
+
+Result = TypeVar("Result")
+# Detector, then label of a measure, then value: what `fastad.evaluate` returns, for one.
+Values = Mapping[str, Mapping[str, float]]
+ScoreRange = tuple[Fraction, Fraction]
+
+
+def rank_detectors(
+    y_true: npt.ArrayLike,
+    y_score: Any,
+    sample_weight: npt.ArrayLike | None,
+    pos_label: Label | None,
+) -> dict[str, RankedScores]:
+    """Check labels and the scores of one detector or many, and order each."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    ranked = {}
+    for name, values in named_detectors(y_score, labels.n_rows):
+        scores = check_scores(values, labels, name=shown_name(name))
+        ranked[name] = RankedScores(count_scores(scores, labels, shown_name(name)))
+    return ranked
+
+
+def ask_each(
+    ranked: Mapping[str, RankedScores], ask: Callable[[RankedScores], Result]
+) -> dict[str, Result]:
+    """Ask each detector; an error about the values of its scores names it."""
+    results = {}
+    for name, one in ranked.items():
+        try:
+            results[name] = ask(one)
+        except InvalidInputError as error:
+            message = str(error).replace("y_score", shown_name(name))
+            raise InvalidInputError(message) from None
+    return results
+
+
+def read_measures(
+    measures: Sequence[str], fpr: Sequence[Fraction] = (), score_range: ScoreRange | None = None
+) -> list[Question]:
+    """Read the labels of the measures that the legend shows."""
+    labels = [measures] if isinstance(measures, str) else measures
+    return with_range(parse_questions(labels, fpr), score_range) if len(labels) else []
+
+
+def answer_each(ranked: Mapping[str, RankedScores], questions: Sequence[Question]) -> Values:
+    """Return the values of measures; what is undefined is NaN."""
+    return {name: answer_all(name, one.counts, questions, "raise") for name, one in ranked.items()}
+
+
+def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:
+    """Return results by detector; one result alone is that of ``score``."""
+    named = dict(results) if isinstance(results, Mapping) else {"score": results}
+    if not named:
+        raise InvalidInputError(f"{argument} must hold at least one result; found none")
+    for name, result in named.items():
+        if not isinstance(result, kind):
+            raise TypeError(
+                f"{argument} must be of {kind.__name__}, or name such; "
+                f"found {type(result).__name__} for {name!r}"
+            )
+    return {str(name): result for name, result in named.items()}
+
+
+def legend_texts(detectors: Mapping[str, Any], values: Values) -> dict[str, str]:
+    """Return what the legend says of each detector: its name and its values."""
+    texts = {}
+    for name in detectors:
+        shown = ", ".join(
+            f"{label} {'undefined' if math.isnan(value) else f'{value:.3f}'}"
+            for label, value in values.get(name, {}).items()
+        )
+        texts[name] = f"{name} ({shown})" if shown else name
+    return texts
+
+
+def smallest_step(rates: Sequence[FloatVector]) -> float:
+    """Return the smallest step of rates that do not fall: one point, unless all are tied."""
+    steps = np.concatenate([np.diff(rate) for rate in rates])
+    return float(steps[steps > 0].min())
+
+
+def total_size(ranked: Mapping[str, RankedScores], which: str) -> float | None:
+    """Return the size of a class; None where real weights do not say how fine its rates are."""
+    one = next(iter(ranked.values()))
+    return None if one.counts.weighting == "real" else float(getattr(one, which))
+
+
+def refine(
+    x: FloatVector, y: FloatVector, grid: npt.NDArray[np.float64]
+) -> tuple[FloatVector, FloatVector]:
+    """Insert points into straight pieces of a path, where x passes the numbers of a rising grid.
+
+    All points stay, and x does not fall. On axes that bend straight pieces, the path between the
+    inserted points follows what was interpolated.
+    """
+    after = np.searchsorted(x, grid)
+    inside = (after > 0) & (after < len(x))
+    inside[inside] = x[after[inside]] != grid[inside]
+    grid, after = grid[inside], after[inside]
+    before = after - 1
+    step = (grid - x[before]) / (x[after] - x[before])
+    return np.insert(x, after, grid), np.insert(y, after, y[before] + step * (y[after] - y[before]))

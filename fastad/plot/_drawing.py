@@ -1,0 +1,176 @@
+"""How it is drawn: axes, styles of lines, legends. matplotlib is imported in here only."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy.typing as npt
+
+from fastad._types import FloatVector
+from fastad.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+Path = tuple[FloatVector, FloatVector]
+
+# Okabe and Ito's colours, told apart by the colour-blind too; their yellow is lost on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
+# With two widths, dashes alone tell twelve detectors apart, as in greyscale. 7 colours and 6 dashes
+# have no common factor: 42 pairs.
+_DASHES: tuple[Any, ...] = (
+    "solid",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (10, 3)),
+    (0, (4, 1.2, 1, 1.2, 1, 1.2)),
+)
+_WIDTHS = (1.5, 2.8)
+_REFERENCE = {"color": "0.55", "linestyle": (0, (1, 2)), "linewidth": 1.2, "zorder": 1.5}
+# So many lines of text fit into a corner of the picture; a longer legend stands beside it.
+_ROWS_INSIDE = 6
+_ROW_HEIGHT = 0.19
+# Which lines of some axes are detectors, so that the next display goes on with other styles.
+_DETECTORS: "WeakSet[Line2D]" = WeakSet()
+
+
+class Display:
+    """What a display has once it is drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        Where the picture is.
+    figure_ : matplotlib.figure.Figure or SubFigure
+        The figure of the axes.
+    lines_ : dict of str to matplotlib.lines.Line2D
+        The line of each detector.
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: "dict[str, Line2D]"
+
+    @property
+    def line_(self) -> "Line2D":
+        """The line of the first detector."""
+        return next(iter(self.lines_.values()))
+
+
+def need_matplotlib() -> None:
+    """Raise where matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "fastad.plot needs matplotlib: pip install 'fastad[plot]'"
+        ) from None
+
+
+def open_axes(ax: Any, n: int = 1, *, n_rows: int = 0, shape: tuple[int, int] | None = None) -> Any:
+    """Return a list of n axes: the user's, or those of a new figure with room for the legend."""
+    need_matplotlib()
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        # pyplot, so that an interactive session shows the figure.
+        from matplotlib import pyplot
+
+        rows, columns = shape or (n, 1)
+        beside = n_rows > _ROWS_INSIDE
+        width = (6.4 if columns == 1 else 4.6 * columns) + (2.4 if beside else 0)
+        height = max(4.8 if rows == 1 else 3.2 * rows, _ROW_HEIGHT * n_rows + 1 if beside else 0)
+        figure, grid = pyplot.subplots(
+            rows, columns, squeeze=False, figsize=(width, height), layout="constrained"
+        )
+        axes = list(grid.flat)
+        for unused in axes[n:]:
+            figure.delaxes(unused)
+        return axes[:n]
+    axes = [ax] if isinstance(ax, Axes) else list(ax) if hasattr(ax, "__iter__") else [ax]
+    axes = [one for part in axes for one in (part if hasattr(part, "__iter__") else [part])]
+    for one in axes:
+        if not isinstance(one, Axes):
+            raise TypeError(f"ax must be matplotlib axes; found {type(one).__name__}")
+    if len(axes) != n:
+        raise InvalidInputError(f"ax must hold {n} axes; found {len(axes)}")
+    return axes
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Return colour, dashes and width of the i-th detector; the first ones lie on top."""
+    return {
+        "color": COLOURS[i % len(COLOURS)],
+        "linestyle": _DASHES[i % len(_DASHES)],
+        "linewidth": _WIDTHS[i // len(_DASHES) % len(_WIDTHS)],
+        "zorder": 3 - i / 100,
+    }
+
+
+def draw_detectors(
+    ax: "Axes",
+    paths: Mapping[str, Path],
+    texts: Mapping[str, str],
+    line_kw: Mapping[str, Any] | None,
+) -> "dict[str, Line2D]":
+    """Draw a line for each detector, in styles that no other detector on these axes has."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    options = normalize_kwargs(dict(line_kw or {}), Line2D)
+    first = sum(line in _DETECTORS for line in ax.lines)
+    lines = {}
+    for i, (name, (x, y)) in enumerate(paths.items(), start=first):
+        (line,) = ax.plot(x, y, **{**line_style(i), "label": shown_text(texts[name]), **options})
+        _DETECTORS.add(line)
+        lines[name] = line
+    return lines
+
+
+def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -> None:
+    """Draw a line to compare with, once on the same axes."""
+    for line in ax.lines:
+        if line.get_label() == label:
+            line.remove()
+    ax.plot(x, y, label=label, **_REFERENCE)
+
+
+def draw_mark(ax: "Axes", x: float, y: float, line: "Line2D") -> None:
+    """Mark a point of a detector's line; the legend says what it is."""
+    style = {"color": line.get_color(), "markerfacecolor": "white", "markeredgewidth": 1.6}
+    ax.plot([x], [y], marker="o", linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
+
+
+def draw_legend(ax: "Axes", corner: str) -> None:
+    """Draw the legend in a corner, or beside the axes where it is long and room can be made."""
+    handles, labels = ax.get_legend_handles_labels()
+    n_rows = count_rows(labels)
+    if n_rows <= _ROWS_INSIDE:
+        ax.legend(handles, labels, loc=corner, framealpha=0.85, fontsize="small", handlelength=3.2)
+    elif ax.figure.get_layout_engine() is None:
+        ax.legend(handles, labels, loc=corner, framealpha=0.7, fontsize="x-small", handlelength=3.2)
+    else:
+        ax.legend(
+            handles,
+            labels,
+            loc="upper left",
+            bbox_to_anchor=(1.02, 1),
+            borderaxespad=0,
+            fontsize="small",
+            frameon=False,
+            handlelength=3.2,
+        )
+
+
+def count_rows(texts: Sequence[str]) -> int:
+    """Return how many lines of text a legend has."""
+    return sum(text.count("\n") + 1 for text in texts)
+
+
+def shown_text(text: str) -> str:
+    """Return a text that matplotlib neither hides nor takes for a formula."""
+    plain = text.replace("$", r"\$")
+    return f" {plain}" if plain.startswith("_") else plain

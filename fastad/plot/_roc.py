@@ -1,0 +1,285 @@
+"""Receiver operating characteristics, on a linear or logarithmic axis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import Label, Point, Points, Threshold
+from fastad._validate import check_choice, check_rate
+from fastad.errors import InvalidInputError
+from fastad.plot import _data, _drawing
+from fastad.ranking import RankedScores
+from fastad.results import RocCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+Scale = Literal["linear", "log"]
+SCALES = ("linear", "log")
+# So many points over the width of the axis: what they leave out is less than a pixel.
+_N_BENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RocMark:
+    """An operating point that is marked on a curve.
+
+    Attributes
+    ----------
+    fpr : float
+        False positive rate.
+    tpr : float
+        True positive rate of the interpolated curve there, as `fastad.tpr_at_fpr`.
+    threshold : float or int
+        As `fastad.threshold_at_fpr`: it flags no larger share of the normals.
+    """
+
+    fpr: float
+    tpr: float
+    threshold: Threshold
+
+
+class RocDisplay(_drawing.Display):
+    """ROC curves of one detector or several on one pair of axes.
+
+    Parameters
+    ----------
+    curves : RocCurve or mapping of str to RocCurve
+        The curve of one detector, or curves by the names of detectors.
+    values : mapping of str to mapping of str to float, optional
+        Detector, then label, then value: what the legend shows, such as the result of
+        `fastad.evaluate`.
+    marks : mapping of str to sequence of RocMark, optional
+        Operating points to mark on the curve of each detector.
+    n_normals : float, optional
+        Number of normal points; by default what the smallest step of the curves implies.
+
+    Attributes
+    ----------
+    curves : dict of str to RocCurve
+        Curves by detector.
+    marks : dict of str to list of RocMark
+        Operating points by detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.roc_curve : The curve.
+    RocVariationDisplay : Mean and deviation of many curves.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import RocDisplay
+    >>> from matplotlib.figure import Figure
+    >>> curve = fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display = RocDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display.line_.get_ydata()
+    array([0. , 0.5, 0.5, 1. , 1. ])
+    """
+
+    def __init__(
+        self,
+        curves: RocCurve | Mapping[str, RocCurve],
+        *,
+        values: _data.Values | None = None,
+        marks: Mapping[str, Sequence[RocMark]] | None = None,
+        n_normals: float | None = None,
+    ) -> None:
+        self.curves = _data.by_name(curves, RocCurve, "curves")
+        self.values = dict(values or {})
+        self.marks = {name: list(points) for name, points in (marks or {}).items()}
+        self.n_normals = n_normals
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        *,
+        fpr: Point | Points = (),
+        measures: Sequence[str] = ("auc",),
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Label | None = None,
+        ax: "Axes | None" = None,
+        xscale: Scale = "linear",
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute the curves of one detector or several, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+            Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
+        fpr : float or sequence of floats, default ()
+            False positive rates in [0, 1] to mark; the legend shows TPR and threshold there.
+        measures : sequence of str, default ("auc",)
+            Labels of measures that the legend shows, as `fastad.evaluate` takes them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+        ax, xscale, chance, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        RocDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from fastad.plot import RocDisplay
+        >>> from matplotlib.figure import Figure
+        >>> scores = {"knn": [0.1, 0.4, 0.35, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
+        >>> display = RocDisplay.from_predictions(
+        ...     [0, 0, 1, 1], scores, fpr=0.5, xscale="log", ax=Figure().subplots()
+        ... )
+        >>> display.marks["knn"]
+        [RocMark(fpr=0.5, tpr=1.0, threshold=0.225)]
+        """
+        rates = _rates(fpr)
+        questions = _data.read_measures(measures, rates)
+        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls(
+            _data.ask_each(ranked, RankedScores.roc_curve),
+            values=_data.answer_each(ranked, questions),
+            marks=_data.ask_each(ranked, lambda one: [_mark(one, rate) for rate in rates]),
+            n_normals=_data.total_size(ranked, "n_normals"),
+        )
+        return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        xscale: Scale = "linear",
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        xscale : {"linear", "log"}, default "linear"
+            Axis of the false positive rate. The logarithmic one starts at half of what one
+            normal point makes; straight pieces of the curve are bent on it.
+        chance : bool, default True
+            Whether to draw the line of scores without information.
+        legend : bool, default True
+            Whether to draw the legend. A long one stands beside the axes, where the layout of
+            the figure can make room for it (``layout="constrained"``).
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        RocDisplay
+            This display.
+
+        Raises
+        ------
+        InvalidInputError
+            If a mark is at 0 and the axis is logarithmic.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        check_choice(xscale, SCALES, "xscale")
+        lowest = self._lowest() if xscale == "log" else 0.0
+        texts = self._texts()
+        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 1)
+        if chance:
+            diagonal = np.array([0.0, 1.0])
+            _drawing.draw_reference(axes, *path_on(xscale, diagonal, diagonal, lowest), "chance")
+        self.lines_ = _drawing.draw_detectors(
+            axes,
+            {name: path_on(xscale, c.fpr, c.tpr, lowest) for name, c in self.curves.items()},
+            texts,
+            line_kw,
+        )
+        for name, line in self.lines_.items():
+            for mark in self.marks.get(name, ()):
+                _drawing.draw_mark(axes, mark.fpr, mark.tpr, line)
+        set_rate_axes(axes, xscale, lowest)
+        axes.set_ylabel("True positive rate")
+        if legend:
+            _drawing.draw_legend(axes, "lower right")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _lowest(self) -> float:
+        """Return where a logarithmic axis starts."""
+        marked = [mark.fpr for marks in self.marks.values() for mark in marks]
+        if 0 in marked:
+            raise InvalidInputError(
+                "fpr must be positive on a logarithmic axis (xscale='log'); found 0"
+            )
+        curves = [curve.fpr for curve in self.curves.values()]
+        step = 1 / self.n_normals if self.n_normals else _data.smallest_step(curves)
+        return min([step, *marked]) / 2
+
+    def _texts(self) -> dict[str, str]:
+        texts = _data.legend_texts(self.curves, self.values)
+        for name, marks in self.marks.items():
+            for mark in marks:
+                texts[name] += (
+                    f"\n  tpr@{mark.fpr:g} {mark.tpr:.3f} at threshold {mark.threshold:.4g}"
+                )
+        return texts
+
+
+def path_on(
+    xscale: Scale, fpr: npt.NDArray[np.float64], tpr: npt.NDArray[np.float64], lowest: float
+) -> _drawing.Path:
+    """Return the path of an interpolated curve on an axis; on a logarithmic one from its start."""
+    if xscale == "linear":
+        return fpr, tpr
+    fpr, tpr = _data.refine(fpr, tpr, np.geomspace(lowest, 1, _N_BENT))
+    seen = fpr >= lowest
+    return fpr[seen], tpr[seen]
+
+
+def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
+    """Set scale, limits and label of the false positive rate, and the limits of a rate."""
+    margin = 0.01
+    axes.set(
+        xscale=xscale,
+        xlim=(lowest, 1) if xscale == "log" else (-margin, 1 + margin),
+        ylim=(-margin, 1 + margin),
+        xlabel="False positive rate",
+    )
+    axes.grid(alpha=0.3)
+
+
+def _rates(fpr: Point | Points) -> list[Fraction]:
+    if not isinstance(fpr, Fraction) and np.size(fpr) == 0:
+        return []
+    rates = check_rate(fpr, "fpr")
+    return [rates] if isinstance(rates, Fraction) else rates
+
+
+def _mark(ranked: RankedScores, rate: Fraction) -> RocMark:
+    tpr, threshold = ranked.tpr_at_fpr(fpr=rate), ranked.threshold_at_fpr(fpr=rate)
+    return RocMark(float(rate), tpr, threshold)

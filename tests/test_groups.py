@@ -1,0 +1,247 @@
+"""Groups: each is evaluated as if it stood alone."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastad
+from fastad import InvalidInputError
+
+N = 600
+RNG = np.random.default_rng(20260101)
+Y = RNG.random(N) < 0.2
+SCORES: dict[str, Any] = {
+    "a": np.round(RNG.normal(size=N) + Y, 1),
+    "b": RNG.normal(size=N).astype(np.float32) + Y,
+}
+DATASET = RNG.choice(["wine", "iris", "cover"], N)
+FOLD = RNG.integers(-1, 3, N)
+COLUMNS = {"dataset": DATASET, "fold": FOLD}
+
+
+def assert_alone(
+    result: Any, key: Any, rows: npt.NDArray[np.bool_], weights: Any = None, **options: Any
+) -> None:
+    """The values of one group are those of its rows alone, bit for bit."""
+    alone = fastad.evaluate(
+        Y[rows],
+        {name: values[rows] for name, values in SCORES.items()},
+        sample_weight=None if weights is None else weights[rows],
+        **options,
+    )
+    assert list(result[key]) == list(alone)
+    for name, expected in alone.items():
+        found = result[key][name]
+        assert found.to_dict() == expected.to_dict()
+
+
+@pytest.mark.parametrize("weights", [None, RNG.integers(0, 3, N), RNG.random(N) + 0.1])
+def test_each_group_has_the_values_that_its_rows_have_alone(weights: Any) -> None:
+    result = fastad.evaluate(Y, SCORES, groups=COLUMNS, sample_weight=weights)
+    keys = sorted(set(zip(DATASET.tolist(), FOLD.tolist(), strict=True)))
+    assert list(result) == keys
+    for dataset, fold in keys:
+        assert_alone(result, (dataset, fold), (dataset == DATASET) & (fold == FOLD), weights)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        SCORES["a"],
+        SCORES["a"].astype(np.float16),
+        (SCORES["a"] * 10).astype(np.int64) * 2**55,
+        np.where(np.arange(N) % 2, 1e300, -1e-300) * (1 + np.arange(N)),
+    ],
+    ids=["float64", "float16", "wide integers", "wide floats"],
+)
+def test_the_area_of_each_group_is_that_of_its_rows(scores: npt.NDArray[Any]) -> None:
+    result = fastad.evaluate(Y, scores, groups=FOLD, measures=["auc"])
+    for fold in np.unique(FOLD).tolist():
+        alone = fastad.rank_scores(Y[fold == FOLD], scores[fold == FOLD])
+        found = result[fold]["score"]
+        assert found["auc"] == alone.roc_auc()
+        assert found.tied_share == alone.tied_share
+        assert (found.n_anomalies, found.n_normals) == (alone.n_anomalies, alone.n_normals)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(0, 4), st.integers(-3, 3), st.sampled_from("xy")),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_groups_of_any_shape_equal_their_rows_alone(
+    rows: list[tuple[bool, int, int, str]],
+) -> None:
+    y, s, first, second = (np.array(column) for column in zip(*rows, strict=True))
+    result = fastad.evaluate(y, s, groups={"first": first, "second": second}, fpr=0.3)
+    assert sum(int(r["score"].n_anomalies + r["score"].n_normals) for r in result.values()) == len(
+        y
+    )
+    for (one, two), found in result.items():
+        kept = (first == one) & (second == two)
+        alone = fastad.evaluate(y[kept], s[kept], fpr=0.3)
+        assert found["score"].to_dict() == alone["score"].to_dict()
+
+
+def test_any_number_of_threads_gives_the_same() -> None:
+    one = fastad.evaluate(Y, SCORES, groups=FOLD, n_threads=1)
+    assert one.to_dict() == fastad.evaluate(Y, SCORES, groups=FOLD, n_threads=3).to_dict()
+
+
+def test_rows_in_order_and_shuffled_give_the_same() -> None:
+    order = np.argsort(FOLD, kind="stable")
+    shuffled = fastad.evaluate(Y, SCORES["a"], groups=FOLD)
+    sorted_ = fastad.evaluate(Y[order], SCORES["a"][order], groups=FOLD[order])
+    assert shuffled.to_dict() == sorted_.to_dict()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [str(name) for name in DATASET],
+        pd.Series(DATASET, dtype="string"),
+        pd.Series(pd.Categorical(DATASET)),
+        pl.Series(DATASET.tolist()),
+        pa.array(DATASET.tolist()),
+        pa.chunked_array([DATASET[:100].tolist(), DATASET[100:].tolist()]),
+    ],
+    ids=["list", "pandas", "categorical", "polars", "arrow", "chunked"],
+)
+def test_columns_of_every_library_name_the_same_groups(column: Any) -> None:
+    expected = fastad.evaluate(Y, SCORES, groups=DATASET).to_dict()
+    assert fastad.evaluate(Y, SCORES, groups=column).to_dict() == expected
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_of_columns_is_several_groups(library: Any) -> None:
+    expected = fastad.evaluate(Y, SCORES, groups=COLUMNS)
+    plain = {"dataset": DATASET.tolist(), "fold": FOLD.tolist()}
+    make: Any = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
+    found = fastad.evaluate(Y, SCORES, groups=make(plain))
+    assert found.to_dict() == expected.to_dict()
+    frame = found.to_frame(library)
+    assert list(getattr(frame, "column_names", None) or frame.columns)[:3] == [
+        "dataset",
+        "fold",
+        "detector",
+    ]
+    assert len(frame) == 2 * len(expected)
+
+
+def test_a_group_with_one_class_is_undefined_and_counted() -> None:
+    groups = np.where(Y & (FOLD == 0), 9, FOLD)
+    for measures in (None, ["auc"]):
+        result = fastad.evaluate(Y, SCORES["a"], groups=groups, measures=measures)
+        for key in (0, 9):
+            assert math.isnan(result[key]["score"]["auc"])
+            assert "undefined" in result[key]["score"].undefined["auc"]
+        assert result.n_undefined["auc"] == 2
+        assert "auc is undefined in 2 of 5 runs" in str(result)
+
+
+def test_a_detector_among_the_groups_names_the_rows() -> None:
+    """A long table: one column of scores, one of the detectors that gave them."""
+    y = np.concatenate([Y, Y])
+    s = np.concatenate([SCORES["a"], SCORES["b"]])
+    result = fastad.evaluate(
+        y,
+        s,
+        groups={"fold": np.concatenate([FOLD, FOLD]), "detector": np.repeat(["a", "b"], N)},
+        measures=["auc"],
+    )
+    columns = result.to_columns()
+    assert list(columns)[:2] == ["fold", "detector"]
+    assert columns["detector"] == ["a", "b"] * len(np.unique(FOLD))
+    wide = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
+    assert columns["auc"] == wide.to_columns()["auc"]
+
+
+def test_a_summary_is_mean_and_deviation_over_the_column() -> None:
+    groups = np.where(Y & (FOLD == 0), 9, FOLD)
+    result = fastad.evaluate(
+        Y, SCORES, groups={"dataset": DATASET, "fold": groups}, measures=["auc", "ap"]
+    )
+    summary = result.summary("fold")
+    rows = list(zip(summary.keys["dataset"], summary.keys["detector"], strict=True))
+    assert rows == [(d, s) for d in ("cover", "iris", "wine") for s in ("a", "b")]
+    for i, (dataset, detector) in enumerate(rows):
+        values = [found[detector]["auc"] for (name, _), found in result.items() if name == dataset]
+        defined = [value for value in values if not math.isnan(value)]
+        assert summary.mean["auc"][i] == pytest.approx(sum(defined) / len(defined), rel=1e-14)
+        assert summary.std["auc"][i] == pytest.approx(float(np.std(defined, ddof=1)), rel=1e-14)
+        assert summary.n_undefined["auc"][i] == len(values) - len(defined) > 0
+        assert summary.n_runs[i] == len(values)
+    assert list(summary.to_frame("pandas").columns) == list(summary.to_columns())
+    assert f"{summary.mean['auc'][0]:.4f} ± {summary.std['auc'][0]:.4f}" in str(summary)
+
+
+def test_a_summary_over_everything_has_a_row_for_each_detector() -> None:
+    result = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
+    summary = result.summary()
+    assert summary.keys == {"detector": ["a", "b"]}
+    values = [found["b"]["auc"] for found in result.values()]
+    assert summary.mean["auc"][1] == pytest.approx(float(np.mean(values)), rel=1e-14)
+    one = fastad.evaluate(Y, SCORES["a"], groups=np.zeros(N, int), measures=["auc"]).summary()
+    assert math.isnan(one.std["auc"][0])
+
+
+def test_json_carries_the_group_of_each_run() -> None:
+    result = fastad.evaluate(Y, SCORES["a"], groups=COLUMNS, measures=["auc"])
+    runs = json.loads(result.to_json())["detectors"]
+    for run in runs:
+        group = run["group"]
+        assert run["values"]["auc"] == result[group["dataset"], group["fold"]]["score"]["auc"]
+
+
+def test_scores_that_are_nan_in_one_group_fail_there_only() -> None:
+    bad = SCORES["a"].copy()
+    row = int(np.flatnonzero(FOLD == 1)[3])
+    bad[row] = np.nan
+    with pytest.raises(InvalidInputError, match=rf"NaN; found 1, the first at index {row}"):
+        fastad.evaluate(Y, bad, groups=FOLD)
+    result = fastad.evaluate(Y, bad, groups=FOLD, on_error="record", fpr=0.1)
+    assert f"the first at index {row}" in str(result[1]["score"].error)
+    assert result.n_undefined["auc"] == 1
+    assert result[0]["score"].error is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (FOLD[:-1], r"groups\['group'\] must have one value for each label; found shape \(599,\)"),
+        ({"fold": FOLD, "x": [[1]] * N}, r"groups\['x'\] must have one value for each label"),
+        ({}, r"groups must hold at least one column"),
+        ({"g": [None, *DATASET[1:]]}, r"groups\['g'\] must not have missing values; found 1, .*0"),
+        ({"g": np.where(FOLD == 0, np.nan, 1.0)}, r"groups\['g'\] must not have missing values"),
+        (pd.Series([1, None] * (N // 2), dtype="Int64"), r"missing values; found 300, .* row 1$"),
+        (np.array(["2020-01-01", "NaT"] * (N // 2), "M8[D]"), r"missing values; found 300"),
+    ],
+    ids=["short", "2-D", "none", "None", "NaN", "NA", "NaT"],
+)
+def test_bad_groups_are_refused(groups: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.evaluate(Y, SCORES["a"], groups=groups)
+
+
+def test_an_unknown_column_of_a_summary_is_refused() -> None:
+    result = fastad.evaluate(Y, SCORES["a"], groups=COLUMNS, measures=["auc"])
+    with pytest.raises(InvalidInputError, match="over must be one of dataset, fold; found 'seed'"):
+        result.summary("seed")
+
+
+def test_rows_of_weight_0_are_in_no_group() -> None:
+    weights = (FOLD != 2).astype(int)
+    result = fastad.evaluate(Y, SCORES["a"], groups=FOLD, sample_weight=weights, measures=["auc"])
+    assert list(result) == [-1, 0, 1]
