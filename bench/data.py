@@ -1,0 +1,78 @@
+"""Generated labels and scores: sizes, shares of anomalies, types and kinds of scores."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Labels: TypeAlias = npt.NDArray[np.int64]
+Scores: TypeAlias = npt.NDArray[Any]
+
+SIZES = (10**3, 10**5, 10**6)
+LARGE = 10**7
+SHARES = (0.01, 0.5)
+DTYPES = ("float64", "float32")
+CONTINUOUS = "continuous"
+
+
+def _nearly_sorted(
+    labels: Labels, scores: Scores, rng: np.random.Generator
+) -> tuple[Labels, Scores]:
+    rows = np.argsort(scores + rng.normal(scale=0.01, size=scores.shape))
+    return labels[rows], scores[rows]
+
+
+def _wide(scores: Scores) -> Scores:
+    """Spread scores over magnitudes from 1e-300 to 1e300, of both signs, in the same order."""
+    spread: Scores = np.sign(scores) * 10.0 ** (600 * np.tanh(np.abs(scores) / 3) - 300)
+    return spread
+
+
+KINDS: dict[str, Callable[[Labels, Scores, np.random.Generator], tuple[Labels, Scores]]] = {
+    CONTINUOUS: lambda labels, scores, rng: (labels, scores),
+    "tied": lambda labels, scores, rng: (labels, scores.round(2)),
+    "nearly sorted": _nearly_sorted,
+    "heavy-tailed": lambda labels, scores, rng: (
+        labels,
+        rng.standard_cauchy(labels.shape) + 1.5 * labels,
+    ),
+    "wide": lambda labels, scores, rng: (labels, _wide(scores)),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is generated: normals from N(0, 1), anomalies from N(1.5, 1), then the kind."""
+
+    n: int
+    share: float
+    dtype: str = "float64"
+    kind: str = CONTINUOUS
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.n}-{self.share:.0%}-{self.dtype}"
+
+
+@lru_cache(maxsize=1)  # the tests go from case to case
+def generate(case: Case) -> tuple[Labels, Scores]:
+    rng = np.random.default_rng(2)
+    labels = rng.permutation((np.arange(case.n) < round(case.share * case.n)).astype(np.int64))
+    labels, scores = KINDS[case.kind](labels, rng.normal(1.5 * labels), rng)
+    return labels, scores.astype(case.dtype)
+
+
+def cases(*, large: bool) -> list[Case]:
+    """Return every size, share and type, every kind of a million, and the largest on request."""
+    return [
+        *(Case(n, share, dtype) for share in SHARES for dtype in DTYPES for n in SIZES),
+        *(
+            Case(10**6, share, kind=kind)
+            for share in SHARES
+            for kind in KINDS
+            if kind != CONTINUOUS
+        ),
+        *(Case(LARGE, share) for share in SHARES if large),
+    ]
