@@ -28,15 +28,19 @@ class Row(NamedTuple):
 def main(path: str) -> None:
     run = json.loads(Path(path).read_text())
     medians: dict[Row, dict[str, float]] = {}
+    runs: dict[str, dict[str, float]] = {}
     starts: dict[str, float] = {}
     for entry in run["benchmarks"]:
         info, median = entry["extra_info"], 1e3 * entry["stats"]["median"]
         if "start" in info:
             starts[info["start"]] = median
+        elif "runs" in info:
+            runs.setdefault(info["runs"], {})[info["library"]] = median
         else:
             row = Row(*(info[field] for field in Row._fields))
             medians.setdefault(row, {})[info["library"]] = median
     _print_measures(medians)
+    _print_runs(runs)
     _print_starts(starts)
     _print_machine(run["machine_info"])
 
@@ -78,6 +82,18 @@ def _reached(row: Row, times: dict[str, float]) -> str:
         return ""
     verdict = "reached" if times[library] >= ratio * times["fastad"] else "missed"
     return f"{ratio}x {library}: {verdict}"
+
+
+def _print_runs(runs: dict[str, dict[str, float]]) -> None:
+    print(
+        "\nMany runs in one call, median time in ms; in brackets against the first row of each.\n"
+    )
+    rows = [
+        [name, library, f"{_number(time, 3)} ({_number(time / next(iter(times.values())), 2)}x)"]
+        for name, times in runs.items()
+        for library, time in times.items()
+    ]
+    _print_table(["runs", "library", "ms"], rows)
 
 
 def _print_starts(starts: dict[str, float]) -> None:

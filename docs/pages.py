@@ -31,9 +31,10 @@ _WEIGHTS = {"real": "any that are not negative", "whole": "whole numbers only"}
 _NEEDS = {
     "all": "the whole order of the scores",
     "prefix": "the part of the order above the operating point",
+    "values": "the values of the scores, which must be finite",
 }
 _BETTER = {True: "higher", False: "lower", None: "neither"}
-_EXAMPLE_POINT = 0.01
+_EXAMPLE_POINTS = {"rate": 0.01, "count": 10, "percentile": 90, "positive": 1.25}
 
 
 def check_prose(names: Iterable[str] = MEASURES, prose: Path = PROSE) -> None:
@@ -62,7 +63,7 @@ def facts(row: Measure) -> dict[str, str]:
         "Range": row.range,
         "Undefined without": _CLASSES[row.classes],
         "Sample weights": _weights(row),
-        "Reads": _NEEDS[row.needs],
+        "Reads": _NEEDS[row.needs] + (" and lie in `score_range`" if row.ranged else ""),
         "Better is": _BETTER[row.higher_is_better],
         "Cost after ordering": f"{row.cost}, g the number of distinct scores",
         "Source": row.source,
@@ -144,10 +145,11 @@ def _label(row: Measure) -> str:
         return "does not stand in tables"
     if row.operating is None:
         return f"`{row.label}`"
-    if row.points is None:
-        return f"`{row.label_at(_EXAMPLE_POINT)}`"
+    example = f"`{row.label_at(_EXAMPLE_POINTS[row.domain])}`"
+    if not row.points:
+        return example
     label = f"`{row.label_at(row.points[0])}`"
-    return f"{label}, `{row.label_at(10)}`" if row.operating == "k" else label
+    return f"{label}, {example}" if row.domain == "count" else label
 
 
 def _operating(row: Measure) -> str:
@@ -157,6 +159,8 @@ def _operating(row: Measure) -> str:
         return f"`{row.operating}`"
     if row.points is None:
         return f"`{row.operating}`; in tables each value of `fpr=`"
+    if not row.points:
+        return f"`{row.operating}`; in tables the label must say it"
     shown = ", ".join("its default" if x is None else f"{float(x):g}" for x in row.points)
     return f"`{row.operating}`; in tables {shown} unless the label says another"
 

@@ -25,6 +25,7 @@ QUADRATURES = ("right", "exact")
 _LARGEST_TOTAL = 2**62
 # Real weights: products of sums of weights neither overflow nor vanish.
 _LARGEST_WEIGHT = 1e100
+_LARGEST_SCORE = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +100,19 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
             f"{name} must hold booleans, integers or floats of at most 64 bits; "
             f"found {_describe_type(vector)}"
         )
+    if isinstance(values, list | tuple) and kind == "f" and np.max(np.abs(vector)) >= 2.0**53:
+        _refuse_merged(values, name)
     return vector.astype(vector.dtype.newbyteorder("="), copy=False)
+
+
+def _refuse_merged(values: Sequence[Any], name: str) -> None:
+    """Refuse whole numbers that NumPy has made floats, because no integer type holds them all."""
+    for i, value in enumerate(values):
+        if isinstance(value, int) and int(float(value)) != value:
+            raise InvalidInputError(
+                f"{name} must not mix whole numbers that no one type holds; found {value} at "
+                f"index {i}, which a float would round. Give an array of int64 or uint64"
+            )
 
 
 def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
@@ -117,7 +130,9 @@ def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
     return check_points(value, name, highest=1)
 
 
-def check_points(value: Point | Points, name: str, *, highest: int) -> Fraction | list[Fraction]:
+def check_points(
+    value: Point | Points, name: str, *, highest: int | None
+) -> Fraction | list[Fraction]:
     """Check one point of an axis from 0 on, or a sequence of them."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -143,10 +158,10 @@ def exact_rate(value: Any, name: str) -> Fraction:
     return exact_point(value, name, highest=1)
 
 
-def exact_point(value: Any, name: str, *, highest: int) -> Fraction:
+def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     """Return the decimal that was written for a number in [0, highest]."""
     exact = exact_number(value, name)
-    if not 0 <= exact <= highest:
+    if highest is not None and not 0 <= exact <= highest:
         raise InvalidInputError(f"{name} must lie in [0, {highest}]; found {value!r}")
     return exact
 
@@ -161,13 +176,26 @@ def check_prevalence(prevalence: Point | None) -> Fraction | None:
     return share
 
 
-def check_positive(value: Point, name: str, *, at_most: float = math.inf) -> Fraction:
+def check_positive(value: Point, name: str) -> Fraction:
     """Check a number above 0."""
     exact = exact_number(value, name)
-    if not 0 < exact <= at_most:
-        bound = "above 0" if at_most == math.inf else f"in (0, {at_most}]"
-        raise InvalidInputError(f"{name} must lie {bound}; found {value}")
+    if exact <= 0:
+        raise InvalidInputError(f"{name} must lie above 0; found {value}")
     return exact
+
+
+def check_positives(value: Point | Points, name: str) -> Fraction | list[Fraction]:
+    """Check a number above 0, or a sequence of them."""
+    points = check_points(value, name, highest=None)
+    for point in points if isinstance(points, list) else [points]:
+        check_positive(point, name)
+    return points
+
+
+def check_some_counts(value: Any, name: str) -> int | list[int]:
+    """Check a whole number of at least 1, or a sequence of them."""
+    counts = check_counts(value, name)
+    return check_count(None, name) if counts is None else counts
 
 
 def check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
@@ -180,8 +208,8 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     if not isinstance(score_range, Sequence | np.ndarray) or len(score_range) != 2:
         raise TypeError(f"score_range must be a pair of numbers; found {score_range!r}")
     low, high = (exact_number(bound, "score_range") for bound in score_range)
-    if not low < high:
-        raise InvalidInputError(f"score_range must rise; found {score_range!r}")
+    if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
+        raise InvalidInputError(f"score_range must rise within float64; found {score_range!r}")
     return low, high
 
 
@@ -240,9 +268,16 @@ def check_threshold(value: Any) -> float | int:
         value = bool(value)
     if not isinstance(value, Real):
         raise TypeError(f"threshold must be a number; found {type(value).__name__}")
-    if math.isnan(value):
+    if value != value:
         raise InvalidInputError("threshold must be a number; found NaN")
     return value  # type: ignore[return-value]
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Check an option that is on or off."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; found {type(value).__name__}")
+    return bool(value)
 
 
 def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
@@ -325,6 +360,8 @@ def _binary_labels(
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
     """Tell the anomalies by their label; all other rows must carry one and the same label."""
+    if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
+        raise TypeError(f"pos_label must be a single label; found {type(pos_label).__name__}")
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:
         raise InvalidInputError(
@@ -368,7 +405,7 @@ def _weights(
         total = float(np.sum(weights, dtype=np.float64))
     if whole and total < _LARGEST_TOTAL:
         return weights.astype(np.int64), rows
-    positive = weights[present]
+    positive = weights[present].astype(np.float64)
     if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
         raise InvalidInputError(
             f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "

@@ -55,12 +55,17 @@ class OrderedCounts:
         """Number of points, or their total weight."""
         return self.n_anomalies + self.n_normals
 
+    def normal_weight(self, prevalence: Fraction | None) -> Fraction:
+        """Return the weight of a normal point with which anomalies make a share of the total."""
+        if prevalence is None:
+            return Fraction(1)
+        return (1 - prevalence) / prevalence * Fraction(self.n_anomalies) / Fraction(self.n_normals)
+
     def at_prevalence(self, prevalence: Fraction | None) -> "OrderedCounts":
         """Return the counts with normals weighted so that anomalies make a share of the total."""
         if prevalence is None:
             return self
-        classes = Fraction(self.n_anomalies) / Fraction(self.n_normals)
-        weight = float((1 - prevalence) / prevalence * classes)
+        weight = float(self.normal_weight(prevalence))
         return replace(
             self,
             fps=fixed(self.fps * weight),

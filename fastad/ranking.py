@@ -27,12 +27,15 @@ from fastad._validate import (
     check_count,
     check_counts,
     check_cut,
+    check_flag,
     check_generator,
     check_percentiles,
     check_positive,
+    check_positives,
     check_prevalence,
     check_range,
     check_rate,
+    check_some_counts,
     exact_rate,
 )
 from fastad.counts import OrderedCounts, count
@@ -90,7 +93,8 @@ class RankedScores:
 
     def roc_curve(self, *, drop_collinear: bool = False) -> RocCurve:
         """See `fastad.roc_curve`."""
-        return roc.roc_curve(self._counts, drop_collinear=drop_collinear)
+        thin = check_flag(drop_collinear, "drop_collinear")
+        return roc.roc_curve(self._counts, drop_collinear=thin)
 
     def roc_auc(self) -> float:
         """See `fastad.roc_auc`."""
@@ -291,11 +295,19 @@ class RankedScores:
         """See `fastad.precision_gain_auc`."""
         return precision.precision_gain_auc(self._counts)
 
+    @overload
     def recall_at_precision(
-        self, *, precision: Point, prevalence: Point | None = None
-    ) -> ValueAtThreshold:
+        self, *, precision: Point, prevalence: Point | None = ...
+    ) -> ValueAtThreshold: ...
+    @overload
+    def recall_at_precision(
+        self, *, precision: Points, prevalence: Point | None = ...
+    ) -> FloatVector: ...
+    def recall_at_precision(
+        self, *, precision: Point | Points, prevalence: Point | None = None
+    ) -> ValueAtThreshold | FloatVector:
         """See `fastad.recall_at_precision`."""
-        bound, share = exact_rate(precision, "precision"), check_prevalence(prevalence)
+        bound, share = check_rate(precision, "precision"), check_prevalence(prevalence)
         return recall_at_precision(self._counts, bound, prevalence=share)
 
     def best_f1(self, *, prevalence: Point | None = None) -> ValueAtThreshold:
@@ -304,27 +316,47 @@ class RankedScores:
 
     def np_curve(self, *, alpha: Point) -> NpCurve:
         """See `fastad.np_curve`."""
-        return outlier.np_curve(self._counts, alpha=check_positive(alpha, "alpha", at_most=1))
+        return outlier.np_curve(self._counts, alpha=check_positive(alpha, "alpha"))
 
-    def np_score(self, *, alpha: Point) -> float:
+    @overload
+    def np_score(self, *, alpha: Point) -> float: ...
+    @overload
+    def np_score(self, *, alpha: Points) -> FloatVector: ...
+    def np_score(self, *, alpha: Point | Points) -> float | FloatVector:
         """See `fastad.np_score`."""
-        return outlier.np_score(self._counts, alpha=check_positive(alpha, "alpha", at_most=1))
+        return outlier.np_score(self._counts, check_positives(alpha, "alpha"))
 
-    def ht_auc(self, *, alpha: Point) -> float:
+    @overload
+    def ht_auc(self, *, alpha: Point) -> float: ...
+    @overload
+    def ht_auc(self, *, alpha: Points) -> FloatVector: ...
+    def ht_auc(self, *, alpha: Point | Points) -> float | FloatVector:
         """See `fastad.ht_auc`."""
-        return outlier.ht_auc(self._counts, alpha=exact_rate(alpha, "alpha"))
+        return outlier.ht_auc(self._counts, check_rate(alpha, "alpha"))
 
-    def lf_auc(self, *, alpha: Point) -> float:
+    @overload
+    def lf_auc(self, *, alpha: Point) -> float: ...
+    @overload
+    def lf_auc(self, *, alpha: Points) -> FloatVector: ...
+    def lf_auc(self, *, alpha: Point | Points) -> float | FloatVector:
         """See `fastad.lf_auc`."""
-        return outlier.lf_auc(self._counts, alpha=exact_rate(alpha, "alpha"))
+        return outlier.lf_auc(self._counts, check_rate(alpha, "alpha"))
 
-    def rank_power(self, *, k: int) -> float:
+    @overload
+    def rank_power(self, *, k: int) -> float: ...
+    @overload
+    def rank_power(self, *, k: Sequence[int] | IntVector) -> FloatVector: ...
+    def rank_power(self, *, k: int | Sequence[int] | IntVector) -> float | FloatVector:
         """See `fastad.rank_power`."""
-        return outlier.rank_power(self._counts, k=check_count(k, "k"))
+        return outlier.rank_power(self._counts, check_some_counts(k, "k"))
 
-    def cost_auc(self, *, cost_ratio: Point) -> float:
+    @overload
+    def cost_auc(self, *, cost_ratio: Point) -> float: ...
+    @overload
+    def cost_auc(self, *, cost_ratio: Points) -> FloatVector: ...
+    def cost_auc(self, *, cost_ratio: Point | Points) -> float | FloatVector:
         """See `fastad.cost_auc`."""
-        return outlier.cost_auc(self._counts, cost_ratio=check_positive(cost_ratio, "cost_ratio"))
+        return outlier.cost_auc(self._counts, check_positives(cost_ratio, "cost_ratio"))
 
     def class_percentiles(self, *, p: Points = tuple(range(101))) -> ClassPercentiles:
         """See `fastad.class_percentiles`."""

@@ -107,11 +107,12 @@ class ClassPercentiles(_Curve):
         Percentiles in [0, 100].
     anomalies, normals : numpy.ndarray of shape (n_percentiles,)
         Scores at these percentiles: the lowest score that at least p percent do not exceed.
+        Floats, or integers where a float64 would not be exact.
     """
 
     p: FloatVector
-    anomalies: FloatVector
-    normals: FloatVector
+    anomalies: ScoreVector
+    normals: ScoreVector
 
 
 class ValueAtThreshold(float):

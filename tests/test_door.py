@@ -363,44 +363,6 @@ def test_errors_are_value_errors() -> None:
     assert isinstance(error, UndefinedMeasureError)
 
 
-LABELS: list[tuple[Any, Any]] = [
-    ([-1, 1, 1, -1], -1),
-    ([2, 1, 1, 2], 2),
-    ([1, 0, 0, 1], 1),
-    ([1.5, 0.5, 0.5, 1.5], 1.5),
-    (["fraud", "ok", "ok", "fraud"], "fraud"),
-    (np.array(["b", "a", "a", "b"], object), "b"),
-    (pd.Series(["b", "a", "a", "b"]), "b"),
-    (pd.Series(["b", "a", "a", "b"]).astype("category"), "b"),
-    (pl.Series(["b", "a", "a", "b"]), "b"),
-    ([True, False, False, True], True),
-    ([False, True, True, False], False),
-]
-
-
-@pytest.mark.parametrize(("labels", "positive"), LABELS)
-def test_pos_label_names_the_anomalies(labels: Any, positive: Any) -> None:
-    # Anomalies 0.9 and 0.2, normals 0.5 and 0.1: three of four pairs in order.
-    scores = [0.9, 0.5, 0.1, 0.2]
-    assert fastad.roc_auc(labels, scores, pos_label=positive) == 0.75
-    assert fastad.rank_scores(labels, scores, pos_label=positive).roc_auc() == 0.75
-
-
-def test_pos_label_beside_two_other_labels_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="pos_label"):
-        fastad.roc_auc(["a", "b", "c"], [1, 2, 3], pos_label="a")
-    with pytest.raises(InvalidInputError, match="pos_label"):
-        fastad.roc_auc([0, 1, 0], [1, 2, 3], pos_label=7)
-    with pytest.raises(InvalidInputError, match="pos_label"):
-        fastad.roc_auc([0, 1, np.nan], [1, 2, 3], pos_label=1)
-
-
-@pytest.mark.parametrize("value", [[0, 0, 1, 1, 0], np.array(Y), {1}, (1,)])
-def test_pos_label_is_one_label(value: Any) -> None:
-    with pytest.raises((TypeError, InvalidInputError), match="pos_label"):
-        fastad.roc_auc(Y, S, pos_label=value)
-
-
 @EVERY
 def test_inputs_are_not_modified(name: str) -> None:
     for scores in (np.array(S), np.array(S, np.float32), np.array([3, 1, 2, 5, 4])):
@@ -410,30 +372,3 @@ def test_inputs_are_not_modified(name: str) -> None:
         assert y.tolist() == Y
         assert s.tobytes() == scores.tobytes()
         assert w.tolist() == [1, 0, 1, 1, 3]
-
-
-class Subclass(np.ndarray):
-    """An array that claims to be something else."""
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        list,
-        tuple,
-        np.array,
-        lambda x: np.array(x).view(Subclass),
-        lambda x: pd.Series(x, index=[9, 8, 7, 6, 5]),
-        pd.Index,
-        pl.Series,
-        memoryview,
-    ],
-    ids=["list", "tuple", "array", "subclass", "pandas", "index", "polars", "buffer"],
-)
-def test_containers_of_all_kinds(wrap: Callable[[Any], Any]) -> None:
-    scores = wrap(np.array(S) if wrap is memoryview else S)
-    labels = wrap(np.array(Y) if wrap is memoryview else Y)
-    # Anomalies 0.35 and 0.8, normals 0.1, 0.4 and 0.2: five of six pairs.
-    found = fastad.roc_auc(labels, scores, sample_weight=wrap(np.ones(5)))
-    assert type(found) is float
-    assert found == fastad.roc_auc(labels, scores) == 5 / 6

@@ -154,13 +154,34 @@ def test_percent_of_hundreds_are_whole_at_any_size(m: int, percent: int) -> None
             assert alarms.fp == flagged
 
 
-def test_drawn_anomalies_are_counted_with_the_decimal_as_written() -> None:
-    # 0.1 / (1 - 0.1) · 9 = 1 exactly; floats make 0.9999999999999999 or 1 of it.
-    y, s = [1, 1] + [0] * 9, [10, 5.5, *range(9)]
-    assert fastad.precision_at_p(y, s, p=0.1) == 0.5
-    assert fastad.precision_at_p(y, s, p=np.float32(0.1)) == 0.5
-    with pytest.raises(fastad.UndefinedMeasureError):
-        fastad.precision_at_p(y, s, p=math.nextafter(0.1, 0))
+@pytest.mark.parametrize("percent", [1, 5, 7, 10, 14, 29, 35, 55, 57, 58])
+def test_drawn_anomalies_are_counted_with_the_decimal_as_written(percent: int) -> None:
+    for units in (1, 2, 3, 7):
+        # Beside (100 - percent) units of normals the share takes percent units of anomalies.
+        m, k = (100 - percent) * units, percent * units
+        # One normal is on top of k anomalies: k - 1 of the k highest are anomalies.
+        y, s, w = [0, 1, 0], [3, 2, 1], [1, k, m - 1]
+        for p in (percent / 100, np.float32(percent / 100), Fraction(percent, 100)):
+            found = fastad.precision_at_p(y, s, p=p, sample_weight=w)
+            assert found == pytest.approx((k - 1) / k, rel=1e-14)
+        below = math.nextafter(percent / 100, 0)
+        if k == 1:
+            with pytest.raises(fastad.UndefinedMeasureError):
+                fastad.precision_at_p(y, s, p=below, sample_weight=w)
+        else:
+            found = fastad.precision_at_p(y, s, p=below, sample_weight=w)
+            assert found == pytest.approx((k - 2) / (k - 1), rel=1e-14)
+
+
+def test_rates_meet_real_weights_exactly() -> None:
+    # The first normal has FPR 3/4; a rate less than half an ulp below does not reach it.
+    arguments: Any = ([0, 0, 1], [3.0, 2.0, 1.0])
+    w = [1.5, 0.5, 0.25]
+    for rate, threshold in ((Fraction(3, 4), 3), (Fraction(3, 4) - Fraction(1, 2**60), math.inf)):
+        found = fastad.threshold_at_fpr(
+            *arguments, fpr=rate, interpolation="conservative", sample_weight=w
+        )
+        assert found == threshold
 
 
 def test_float32_operating_points_are_their_own_decimals() -> None:

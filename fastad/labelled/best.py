@@ -1,9 +1,11 @@
 """Public measures at the best of all thresholds."""
 
+from typing import overload
+
 import numpy.typing as npt
 
-from fastad._types import Label, Point
-from fastad._validate import check_prevalence, exact_rate
+from fastad._types import FloatVector, Label, Point, Points
+from fastad._validate import check_prevalence, check_rate
 from fastad.counts import count
 from fastad.measures import precision as measures
 from fastad.results import ValueAtThreshold
@@ -63,15 +65,35 @@ def best_f1(
     return measures.best_f1(counts, prevalence=share)
 
 
+@overload
 def recall_at_precision(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
     precision: Point,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ValueAtThreshold: ...
+@overload
+def recall_at_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    precision: Points,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def recall_at_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    precision: Point | Points,
     prevalence: Point | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> ValueAtThreshold:
+) -> ValueAtThreshold | FloatVector:
     """Highest recall among the thresholds that reach a precision, with its threshold.
 
     The maximum over the real points; of equal ones that of the highest threshold.
@@ -82,7 +104,7 @@ def recall_at_precision(
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    precision : float
+    precision : float or sequence of floats
         Lowest precision, in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
         Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
@@ -93,8 +115,8 @@ def recall_at_precision(
 
     Returns
     -------
-    ValueAtThreshold
-        A float with the attribute ``threshold``.
+    ValueAtThreshold or numpy.ndarray
+        A float with the attribute ``threshold``; a plain array for a sequence.
 
     Raises
     ------
@@ -113,6 +135,6 @@ def recall_at_precision(
     >>> fastad.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
     ValueAtThreshold(1.0, threshold=0.35)
     """
-    bound, share = exact_rate(precision, "precision"), check_prevalence(prevalence)
+    bound, share = check_rate(precision, "precision"), check_prevalence(prevalence)
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     return measures.recall_at_precision(counts, bound, prevalence=share)

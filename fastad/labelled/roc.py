@@ -3,7 +3,7 @@
 import numpy.typing as npt
 
 from fastad._types import Label, Quadrature
-from fastad._validate import QUADRATURES, check_choice, check_labels, check_scores
+from fastad._validate import QUADRATURES, check_choice, check_flag, check_labels, check_scores
 from fastad.counts import count, count_scores, count_values
 from fastad.measures import roc
 from fastad.ordering import PackedOrder, order_values
@@ -62,8 +62,9 @@ def roc_curve(
     >>> fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).tpr
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
+    thin = check_flag(drop_collinear, "drop_collinear")
     counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return roc.roc_curve(counts, drop_collinear=drop_collinear)
+    return roc.roc_curve(counts, drop_collinear=thin)
 
 
 def roc_auc(

@@ -65,7 +65,8 @@ def hits_among(counts: OrderedCounts, k: Count, measure: str) -> Fraction:
     left = last_flagging(counts, k)
     hits = exact(counts.tps[left])
     rest = exact(k) - hits - exact(counts.fps[left])
-    if rest == 0:
+    # The float total of real weights may exceed the sum of what was counted by its last digit.
+    if rest == 0 or left + 1 == counts.tps.shape[0]:
         return hits
     anomalies = exact(counts.tps[left + 1]) - hits
     return hits + rest * anomalies / (anomalies + exact(counts.fps[left + 1] - counts.fps[left]))

@@ -1,5 +1,6 @@
 """Thresholds at a false positive rate, and what they flag."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,6 +20,9 @@ from fastad.measures._points import (
 )
 from fastad.results import Confusion
 
+# Whole numbers from here on are above every finite float64.
+_BEYOND_FLOATS = 2**1024
+
 
 def threshold_at_fpr(
     counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation = "linear"
@@ -27,7 +31,7 @@ def threshold_at_fpr(
     need_normals(counts, "threshold_at_fpr")
     if isinstance(fpr, Fraction):
         return _threshold(counts, fpr, interpolation)
-    return _as_array([_threshold(counts, rate, interpolation) for rate in fpr])
+    return threshold_array([_threshold(counts, rate, interpolation) for rate in fpr])
 
 
 def threshold_at_rate(
@@ -128,15 +132,16 @@ def _round_up(value: Fraction, dtype: np.dtype[np.generic]) -> Threshold:
     if dtype.kind != "f":
         return -(-value.numerator // value.denominator)
     number = dtype.type(float(value))
-    while Fraction(number.item()) >= value:
-        number = np.nextafter(number, dtype.type(-np.inf))
-    while Fraction(number.item()) < value:
-        number = np.nextafter(number, dtype.type(np.inf))
+    with np.errstate(under="ignore"):
+        while Fraction(number.item()) >= value:
+            number = np.nextafter(number, dtype.type(-np.inf))
+        while Fraction(number.item()) < value:
+            number = np.nextafter(number, dtype.type(np.inf))
     result: float = number.item()
     return result
 
 
-def _as_array(thresholds: list[Threshold]) -> ScoreVector:
+def threshold_array(thresholds: list[Threshold]) -> ScoreVector:
     """Return an array that holds each threshold exactly."""
     if all(isinstance(value, float) for value in thresholds):
         return np.array(thresholds, np.float64)
@@ -152,10 +157,12 @@ def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     if scores.dtype.kind == "b":
         scores = scores.view(np.uint8)
     if scores.dtype.kind != "f":
-        if np.isinf(float(threshold)):
+        if threshold in (math.inf, -math.inf):
             return 0 if threshold > 0 else scores.shape[0]
         # NumPy would compare an integer with a float as floats, which merges large integers.
         threshold = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
+        threshold = math.inf if threshold > 0 else -math.inf
     with np.errstate(over="ignore"):
         return int(np.count_nonzero(scores >= threshold))
 

@@ -5,10 +5,17 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._kernels import subsample
-from fastad._types import Count, IntVector
+from fastad._types import Count, FloatVector, IntVector
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import exact, last_flagging, last_within, need_both
+from fastad.measures._points import (
+    Rates,
+    at_each,
+    exact,
+    last_flagging,
+    last_within,
+    need_both,
+)
 from fastad.measures.roc import thresholds_from_infinity, twice_area
 from fastad.results import NpCurve
 
@@ -23,40 +30,59 @@ def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
     return NpCurve.of(score, thresholds_from_infinity(counts))
 
 
-def np_score(counts: OrderedCounts, *, alpha: Fraction) -> float:
+def np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """Lowest Neyman-Pearson score; see `fastad.np_score`."""
-    point = int(np.argmin(np_curve(counts, alpha=alpha).score))
-    fpr = exact(counts.fps[point]) / exact(counts.n_normals)
-    tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
-    return float(max(fpr - alpha, Fraction(0)) / alpha + 1 - tpr)
+
+    def lowest(bound: Fraction) -> float:
+        point = int(np.argmin(np_curve(counts, alpha=bound).score))
+        fpr = exact(counts.fps[point]) / exact(counts.n_normals)
+        tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
+        return float(max(fpr - bound, Fraction(0)) / bound + 1 - tpr)
+
+    need_both(counts, "np_score")
+    return at_each(alpha, lowest)
 
 
-def ht_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
+def ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """AUC without the highest normals, which count as won; see `fastad.ht_auc`."""
     n, m = _whole_classes(counts, "ht_auc")
-    dropped = int(alpha * m)
-    # A dropped normal loses the anomalies above it and half of those tied with it.
-    lost = _twice_wins(counts, dropped)
-    won = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1) - lost
-    return (won + 2 * n * dropped) / (2 * n * m)
+    whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
+
+    def forgiving(share: Fraction) -> float:
+        dropped = int(share * m)
+        # A dropped normal loses the anomalies above it and half of those tied with it.
+        won = whole - _twice_wins(counts, dropped)
+        return (won + 2 * n * dropped) / (2 * n * m)
+
+    return at_each(alpha, forgiving)
 
 
-def lf_auc(counts: OrderedCounts, *, alpha: Fraction) -> float:
+def lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """AUC of the highest anomalies, the others counting as won; see `fastad.lf_auc`."""
     n, m = _whole_classes(counts, "lf_auc")
-    kept = int(alpha * n)
-    point = last_within(counts.tps, Fraction(kept))
-    fp, tp = int(counts.fps[point]), int(counts.tps[point])
-    # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
-    won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
-    if kept > tp:
-        won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
-    return (won + 2 * m * (n - kept)) / (2 * n * m)
+
+    def of_highest(share: Fraction) -> float:
+        kept = int(share * n)
+        point = last_within(counts.tps, Fraction(kept))
+        fp, tp = int(counts.fps[point]), int(counts.tps[point])
+        # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
+        won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
+        if kept > tp:
+            won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
+        return (won + 2 * m * (n - kept)) / (2 * n * m)
+
+    return at_each(alpha, of_highest)
 
 
-def rank_power(counts: OrderedCounts, *, k: int) -> float:
+def rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
     """How near to the top the anomalies among the k highest are; see `fastad.rank_power`."""
-    _whole_classes(counts, "rank_power")
+    _need_whole(counts, "rank_power")
+    if isinstance(k, list):
+        return np.array([_rank_power(counts, flagged) for flagged in k], np.float64)
+    return _rank_power(counts, k)
+
+
+def _rank_power(counts: OrderedCounts, k: int) -> float:
     if k > counts.total:
         raise UndefinedMeasureError(
             f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
@@ -82,36 +108,44 @@ def rank_power(counts: OrderedCounts, *, k: int) -> float:
     return float(np.dot(chances[:size], powers))
 
 
-def cost_auc(counts: OrderedCounts, *, cost_ratio: Fraction) -> float:
+def cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
     """Pairs whose ranks stand in more than a ratio; see `fastad.cost_auc`."""
     n, m = _whole_classes(counts, "cost_auc")
     ranks = _twice_mean_ranks(counts, len(counts.fps) - 1)
-    if int(ranks[-1]) * cost_ratio.numerator >= _INT64:
-        ranks = ranks.astype(object)
-    scaled = ranks * cost_ratio.numerator
-    limits = scaled // cost_ratio.denominator
-    # The first distinct score whose rank is above the limit.
-    beyond = np.searchsorted(ranks, limits, side="right")
-    at_limit = (scaled % cost_ratio.denominator == 0) & (beyond > 0)
-    at_limit &= ranks[np.maximum(beyond - 1, 0)] == limits
-    normals = np.diff(counts.fps)
-    won = 2 * (m - counts.fps[beyond])
-    won += np.where(at_limit, normals[np.maximum(beyond - 1, 0)], 0)
-    anomalies = np.diff(counts.tps)
-    if 2 * n * m >= _INT64:
-        won, anomalies = won.astype(object), anomalies.astype(object)
-    return int(np.dot(anomalies, won)) / (2 * n * m)
+    anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
+
+    def share(ratio: Fraction) -> float:
+        scaled, divisor = ranks, ratio.denominator
+        if max(int(ranks[-1]) * ratio.numerator, divisor) >= _INT64:
+            scaled = ranks.astype(object)
+        scaled = scaled * ratio.numerator
+        # No rank is above the highest, so that larger limits are all alike.
+        limits = np.minimum(scaled // divisor, int(ranks[-1]) + 1).astype(np.int64)
+        # The first distinct score whose rank is above the limit, and the one before it.
+        beyond = np.searchsorted(ranks, limits, side="right")
+        before = np.maximum(beyond - 1, 0)
+        at_limit = (scaled % divisor == 0) & (ranks[before] == limits)
+        won = 2 * (m - counts.fps[beyond]) + np.where(at_limit, normals[before], 0)
+        if 2 * n * m >= _INT64:
+            won = won.astype(object)
+        return int(np.dot(anomalies.astype(won.dtype), won)) / (2 * n * m)
+
+    return at_each(cost_ratio, share)
 
 
 def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
     """Return the numbers of anomalies and normals, which must be whole."""
     need_both(counts, measure)
+    _need_whole(counts, measure)
+    return int(counts.n_anomalies), int(counts.n_normals)
+
+
+def _need_whole(counts: OrderedCounts, measure: str) -> None:
     if counts.weighting == "real":
         raise InvalidInputError(
             f"{measure} counts whole points: sample_weight must hold whole numbers; "
             "found other values"
         )
-    return int(counts.n_anomalies), int(counts.n_normals)
 
 
 def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:

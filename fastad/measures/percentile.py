@@ -1,11 +1,13 @@
 """Measures that read the values of scores, not only their order."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from fastad._kernels import values
-from fastad._types import Count, CountVector, FloatVector
+from fastad._types import Count, CountVector, FloatVector, ScoreVector, Threshold
+from fastad._validate import fixed
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import (
@@ -16,7 +18,13 @@ from fastad.measures._points import (
     last_within,
     need_both,
 )
+from fastad.measures.operating import threshold_array
 from fastad.results import ClassPercentiles, RpCurve
+
+# From here on, differences of scores might overflow.
+_WIDE = 1e300
+# Scaled scores so near to their mean are compared with it exactly.
+_NEAR = 1e-9
 
 ScoreRange = tuple[Fraction, Fraction]
 
@@ -24,31 +32,26 @@ ScoreRange = tuple[Fraction, Fraction]
 def class_percentiles(counts: OrderedCounts, p: list[Fraction]) -> ClassPercentiles:
     """Percentiles of each class; see `fastad.class_percentiles`."""
     need_both(counts, "class_percentiles")
-    scores = _finite_scores(counts, "class_percentiles")
+    _need_finite(counts, "class_percentiles")
     return ClassPercentiles.of(
         np.array([float(share) for share in p]),
-        np.array([scores[_quantile(counts.tps, counts.n_anomalies, x / 100) - 1] for x in p]),
-        np.array([scores[_quantile(counts.fps, counts.n_normals, x / 100) - 1] for x in p]),
+        _array([_percentile(counts, counts.tps, counts.n_anomalies, x) for x in p]),
+        _array([_percentile(counts, counts.fps, counts.n_normals, x) for x in p]),
     )
 
 
 def rp_distance(counts: OrderedCounts, p: Rates) -> float | FloatVector:
     """Reverse percentile distance; see `fastad.rp_distance`."""
     need_both(counts, "rp_distance")
-    scores = _finite_scores(counts, "rp_distance")
-
-    def distance(percentile: Fraction) -> float:
-        share = percentile / 100
-        anomaly = scores[_quantile(counts.tps, counts.n_anomalies, 1 - share) - 1]
-        normal = scores[_quantile(counts.fps, counts.n_normals, share) - 1]
-        return float(anomaly - normal)
-
-    return at_each(p, distance)
+    _need_finite(counts, "rp_distance")
+    return at_each(p, lambda percentile: _distance(counts, percentile))
 
 
 def rp_curve(counts: OrderedCounts) -> RpCurve:
     """Distances at all whole percentiles; see `fastad.rp_curve`."""
-    distance = rp_distance(counts, [Fraction(p) for p in range(101)])
+    need_both(counts, "rp_curve")
+    _need_finite(counts, "rp_curve")
+    distance = np.array([_distance(counts, Fraction(p)) for p in range(101)])
     return RpCurve.of(np.arange(101.0), distance, _zero(counts))
 
 
@@ -69,21 +72,42 @@ def probabilistic_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> floa
 def scored_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
     """Mean positive difference on scaled scores; see `fastad.scored_auc`."""
     need_both(counts, "scored_auc")
-    scores = _scores_within(counts, score_range, "scored_auc")
-    differences = values.positive_differences(scores, counts.fps, counts.tps)
-    return differences / _width(score_range) / (counts.n_anomalies * counts.n_normals)
+    scaled = _scaled_scores(counts, score_range, "scored_auc")
+    differences = values.positive_differences(scaled, counts.fps, counts.tps)
+    return differences / (counts.n_anomalies * counts.n_normals)
 
 
 def smooth_roc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
     """Area under the smooth ROC; see `fastad.smooth_roc`."""
     need_both(counts, "smooth_roc")
-    scores = _scores_within(counts, score_range, "smooth_roc")
-    not_above, below = _around_mean(counts, scores)
-    scaled = (scores - float(score_range[0])) / _width(score_range)
+    scaled = _scaled_scores(counts, score_range, "smooth_roc")
+    not_above, below = _around_mean(counts, scaled)
     area, x, y = values.smooth_area(scaled, counts.fps, counts.tps, not_above, below)
     if x * y == 0:
         raise UndefinedMeasureError("smooth_roc is undefined: its curve does not leave an axis")
     return area / (x * y)
+
+
+def _array(scores: list[Threshold]) -> ScoreVector:
+    """Return floats, but integers as they are where a float would not be exact."""
+    exact_as_floats = all(float(score) == score for score in scores)
+    return np.array(scores, np.float64) if exact_as_floats else threshold_array(scores)
+
+
+def _distance(counts: OrderedCounts, percentile: Fraction) -> float:
+    anomaly = _percentile(counts, counts.tps, counts.n_anomalies, 100 - percentile)
+    normal = _percentile(counts, counts.fps, counts.n_normals, percentile)
+    try:
+        return float(Fraction(anomaly) - Fraction(normal))
+    except OverflowError:
+        return math.copysign(math.inf, anomaly)
+
+
+def _percentile(
+    counts: OrderedCounts, cumulative: CountVector, total: Count, percentile: Fraction
+) -> Threshold:
+    """Return the lowest score that at least p percent of a class do not exceed."""
+    return counts.threshold(_quantile(cumulative, total, percentile / 100))
 
 
 def _quantile(cumulative: CountVector, total: Count, share: Fraction) -> int:
@@ -113,51 +137,56 @@ def _zero(counts: OrderedCounts) -> float:
 
 def _separation(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> float:
     need_both(counts, measure)
-    scores = _scores_within(counts, score_range, measure)
-    normal, anomalous = values.class_sums(scores, counts.fps, counts.tps)
-    gap = anomalous / counts.n_anomalies - normal / counts.n_normals
-    return 0.5 + gap / (2 * _width(score_range))
+    scaled = _scaled_scores(counts, score_range, measure)
+    normal, anomalous = values.class_sums(scaled, counts.fps, counts.tps)
+    return 0.5 + (anomalous / counts.n_anomalies - normal / counts.n_normals) / 2
 
 
-def _finite_scores(counts: OrderedCounts, measure: str) -> FloatVector:
-    """Return the distinct scores, falling, as floats."""
-    scores = counts.thresholds().astype(np.float64)
-    if not (np.isfinite(scores[0]) and np.isfinite(scores[-1])):
-        raise InvalidInputError(f"{measure} reads the values of scores: y_score must be finite")
-    return scores
+def _need_finite(counts: OrderedCounts, measure: str) -> None:
+    if not (np.isfinite(counts.threshold(1)) and np.isfinite(counts.threshold(len(counts.keys)))):
+        raise InvalidInputError(f"y_score must be finite for {measure}, which reads its values")
 
 
-def _scores_within(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> FloatVector:
-    scores = _finite_scores(counts, measure)
+def _scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> FloatVector:
+    """Return the distinct scores, falling, from the range of the scores scaled to [0, 1]."""
+    _need_finite(counts, measure)
+    scores = counts.thresholds()
     low, high = score_range
-    if scores[-1] < float(low) or scores[0] > float(high):
+    if scores.dtype.kind == "f":
+        # A bound such as 0.8 stands for the nearest number of the scores' type.
+        with np.errstate(over="ignore"):
+            lowest, highest = np.array([float(low), float(high)]).astype(scores.dtype)
+        outside = scores[-1] < lowest or scores[0] > highest
+    else:
+        outside = int(scores[-1]) < low or int(scores[0]) > high
+    if outside:
         raise InvalidInputError(
             f"y_score must lie in score_range=({float(low)}, {float(high)}); "
             f"found scores from {scores[-1]} to {scores[0]}"
         )
-    return scores
+    if scores.dtype.kind != "f" and max(abs(int(scores[0])), abs(int(scores[-1]))) > 2**53:
+        # A float64 would merge neighbours.
+        return fixed(np.array([float((int(s) - low) / (high - low)) for s in scores]))
+    # By a power of two, so that the widest range does not overflow and no digit is lost.
+    scale = 0.25 if high - low > _WIDE else 1.0
+    width = float((high - low) * Fraction(scale))
+    scaled = (scores.astype(np.float64) * scale - float(low) * scale) / width
+    return fixed(np.clip(scaled, 0, 1))
 
 
-def _width(score_range: ScoreRange) -> float:
-    return float(score_range[1] - score_range[0])
-
-
-def _around_mean(counts: OrderedCounts, scores: FloatVector) -> tuple[int, int]:
+def _around_mean(counts: OrderedCounts, scaled: FloatVector) -> tuple[int, int]:
     """Return the first distinct scores that are not above, and below, the exact mean."""
-    normal, anomalous = values.class_sums(scores, counts.fps, counts.tps)
+    normal, anomalous = values.class_sums(scaled, counts.fps, counts.tps)
     mean = (normal + anomalous) / counts.total
-    margin = 1e-9 * max(abs(scores[0]), abs(scores[-1]))
-    near = (scores >= mean - margin) & (scores <= mean + margin)
-    above = int(np.count_nonzero(scores > mean + margin))
-    if not np.any(near):
+    above = int(np.count_nonzero(scaled > mean + _NEAR))
+    near = range(above, int(np.count_nonzero(scaled >= mean - _NEAR)))
+    if not near:
         return above, above
     # Rounding may put the mean on the wrong side of a score next to it: add up exactly.
-    points = np.diff(counts.fps + counts.tps)
-    total = sum(
-        (Fraction(s) * Fraction(c) for s, c in zip(scores.tolist(), points.tolist(), strict=True)),
-        Fraction(0),
-    )
-    exact_mean = total / exact(counts.total)
-    not_above = above + sum(Fraction(s) > exact_mean for s in scores[near].tolist())
-    below = above + sum(Fraction(s) >= exact_mean for s in scores[near].tolist())
+    scores = [Fraction(score) for score in counts.thresholds().tolist()]
+    points = np.diff(counts.fps + counts.tps).tolist()
+    products = (s * Fraction(c) for s, c in zip(scores, points, strict=True))
+    exact_mean = sum(products, Fraction(0)) / exact(counts.total)
+    not_above = above + sum(scores[i] > exact_mean for i in near)
+    below = above + sum(scores[i] >= exact_mean for i in near)
     return not_above, below

@@ -24,6 +24,9 @@ from fastad.measures._points import (
 from fastad.measures.roc import thresholds_from_infinity
 from fastad.results import PrecisionRecallCurve, ValueAtThreshold
 
+# How far rounding can move a quotient of counts, and some more.
+_NEAR = 1e-14
+
 
 def precision_recall_curve(
     counts: OrderedCounts, *, prevalence: Fraction | None = None
@@ -69,31 +72,48 @@ def precision_gain_auc(counts: OrderedCounts) -> float:
 
 def best_f1(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> ValueAtThreshold:
     """Highest F1 score over all thresholds; see `fastad.best_f1`."""
-    counts = _reweighted(counts, "best_f1", prevalence)
-    values = 2 * counts.tps / (counts.tps + counts.fps + counts.n_anomalies)
+    scaled = _reweighted(counts, "best_f1", prevalence)
+    values = 2 * scaled.tps / (scaled.tps + scaled.fps + scaled.n_anomalies)
     # Rounding may order equal values: the exact ones decide, and of equals the highest threshold.
-    near: list[int] = np.flatnonzero(values >= values.max() * (1 - 1e-14)).tolist()
-    point = max(near, key=lambda i: _exact_f1(counts, i))
-    return ValueAtThreshold(float(_exact_f1(counts, point)), counts.threshold(point))
+    near: list[int] = np.flatnonzero(values >= values.max() * (1 - _NEAR)).tolist()
+    weight = counts.normal_weight(prevalence)
+
+    def exact_f1(point: int) -> Fraction:
+        tp, fp = exact(counts.tps[point]), exact(counts.fps[point])
+        return 2 * tp / (tp + weight * fp + exact(counts.n_anomalies))
+
+    point = max(near, key=exact_f1)
+    return ValueAtThreshold(float(exact_f1(point)), counts.threshold(point))
 
 
 def recall_at_precision(
-    counts: OrderedCounts, precision: Fraction, *, prevalence: Fraction | None = None
-) -> ValueAtThreshold:
+    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None = None
+) -> ValueAtThreshold | FloatVector:
     """Highest recall at a precision or above; see `fastad.recall_at_precision`."""
-    counts = _reweighted(counts, "recall_at_precision", prevalence)
+    scaled = _reweighted(counts, "recall_at_precision", prevalence)
+    reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
+    weight = counts.normal_weight(prevalence)
+    if isinstance(precision, Fraction):
+        return _recall(counts, reached, precision, weight)
+    return np.array([_recall(counts, reached, bound, weight) for bound in precision], np.float64)
+
+
+def _recall(
+    counts: OrderedCounts, reached: FloatVector, bound: Fraction, weight: Fraction
+) -> ValueAtThreshold:
     tps, fps = counts.tps[1:], counts.fps[1:]
+    good = reached > float(bound)
     # Rounding may misjudge points next to the bound: there, exact numbers decide.
-    excess = tps / (tps + fps) - float(precision)
-    reached = excess > 0
-    for i in np.flatnonzero(np.abs(excess) < 1e-14):
-        reached[i] = exact(tps[i]) >= precision * (exact(tps[i]) + exact(fps[i]))
-    if not np.any(reached & (tps > 0)):
+    for i in np.flatnonzero(np.abs(reached - float(bound)) < _NEAR):
+        tp = exact(tps[i])
+        good[i] = tp >= bound * (tp + weight * exact(fps[i]))
+    good &= tps > 0
+    if not np.any(good):
         raise UndefinedMeasureError(
-            f"recall_at_precision is undefined: no threshold reaches precision {float(precision)}"
+            f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
         )
-    tp = tps[np.flatnonzero(reached)[-1]]
-    point = 1 + int(np.flatnonzero(reached & (tps == tp))[0])
+    most = tps[np.flatnonzero(good)[-1]]
+    point = 1 + int(np.flatnonzero(good & (tps == most))[0])
     recall = float(exact(counts.tps[point]) / exact(counts.n_anomalies))
     return ValueAtThreshold(recall, counts.threshold(point))
 
@@ -148,11 +168,6 @@ def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None
     if prevalence is not None:
         need_normals(counts, measure)
     return counts.at_prevalence(prevalence)
-
-
-def _exact_f1(counts: OrderedCounts, point: int) -> Fraction:
-    tp, fp = exact(counts.tps[point]), exact(counts.fps[point])
-    return 2 * tp / (tp + fp + exact(counts.n_anomalies))
 
 
 def _at_each_k(

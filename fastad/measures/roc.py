@@ -141,6 +141,11 @@ def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> 
                 "quadrature='exact' starts at 1 / (number of normals) and takes no "
                 "sample_weight; found weights"
             )
+        if counts.n_normals == 1:
+            raise UndefinedMeasureError(
+                "weighted_auc with quadrature='exact' is undefined for a single normal point: "
+                "FPR in [1/m, 1] has no width"
+            )
         return kernels.logarithmic_area(counts.fps, counts.tps) / counts.n_anomalies
     return kernels.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
 

@@ -230,6 +230,7 @@ _ROWS = (
         operating="k",
         domain="count",
         points=(),
+        classes="anomalies",
         weights="whole",
         range="(0, 1]",
     ),
