@@ -1,5 +1,6 @@
 """The option ``--large``, warnings of peers, and what is recorded about the machine."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_benchmark_update_machine_info(
     config: pytest.Config, machine_info: dict[str, Any]
 ) -> None:
-    from bench.peers import threads, versions
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from bench.peers import threads, versions
 
     machine_info.update(versions=versions(), threads=threads())

@@ -46,10 +46,11 @@ def test_groups(benchmark: BenchmarkFixture) -> None:
     benchmark(_areas)
 
 
+@pytest.mark.benchmark(min_rounds=1, max_time=0)
 def test_groups_of_pandas(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = "AUC of 10 000 groups of 1 000 points"
     benchmark.extra_info["library"] = "pandas groupby over scikit-learn"
-    found = benchmark.pedantic(_areas_of_pandas, rounds=1)
+    found = benchmark(_areas_of_pandas)
     expected = _areas()
     np.testing.assert_allclose(
         found.to_numpy(), [run["score"]["auc"] for run in expected.values()], rtol=0, atol=1e-12
@@ -68,6 +69,4 @@ def test_detectors(benchmark: BenchmarkFixture, n_threads: int) -> None:
     labels, scores = _many_detectors()
     benchmark.extra_info["runs"] = "`evaluate` of 500 detectors on 10^5 points"
     benchmark.extra_info["library"] = f"fastad, {n_threads} threads"
-    benchmark.pedantic(
-        fastad.evaluate, args=(labels, scores), kwargs={"n_threads": n_threads}, rounds=3
-    )
+    benchmark(lambda: fastad.evaluate(labels, scores, n_threads=n_threads))
