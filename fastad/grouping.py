@@ -62,24 +62,27 @@ class Groups:
 
 def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:
     """Check the columns of groups and bring rows together; ``kept`` are the rows in use."""
-    codes = np.zeros(n_rows if kept is None else len(kept), np.int64)
+    codes: IntVector = np.zeros(1, np.int64)
     factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
     for name, column in columns.items():
         column_codes, distinct = _factorize(column, f"groups[{name!r}]", n_rows)
         if kept is not None:
             column_codes = column_codes[kept]
+        codes = codes * len(distinct) + column_codes if factors else column_codes
         factors[name] = column_codes, distinct
-        codes = codes * len(distinct) + column_codes
         if kept is not None or len(columns) > 1:
             # Only what occurs is numbered, so that codes stay below the number of rows.
             codes, _ = _factorize_integers(codes)
     codes = fixed(codes)
     starts = np.zeros(int(codes.max()) + 2, np.int64)
     in_order = kernels.group_starts(codes, starts)
-    groups = Groups({}, fixed(starts), None if in_order else codes)
-    for name, (column_codes, distinct) in factors.items():
-        groups.columns[name] = distinct[groups.arrange(column_codes)[starts[:-1]]].tolist()
-    return groups
+    firsts = np.empty(starts.shape[0] - 1, np.int64)
+    kernels.first_rows(codes, firsts)
+    named = {
+        name: distinct[column_codes[firsts]].tolist()
+        for name, (column_codes, distinct) in factors.items()
+    }
+    return Groups(named, fixed(starts), None if in_order else codes)
 
 
 def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
@@ -112,6 +115,8 @@ def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArra
     wide = fixed(values.astype(np.int64, copy=False))
     kernels.mark_present(wide, lowest, table)
     distinct = np.flatnonzero(table) + lowest
+    if lowest == 0 and len(distinct) == len(table):
+        return wide, distinct.astype(values.dtype)
     np.cumsum(table, out=table)
     table -= 1
     codes = np.empty(len(values), np.int64)

@@ -49,6 +49,16 @@ def group_starts(
 
 
 @kernel
+def first_rows(
+    codes: IntVector,  # (n,)
+    rows: IntVector,  # (n_groups,) written here
+) -> None:
+    """Write the first row of each group."""
+    for i in range(codes.shape[0] - 1, -1, -1):
+        rows[codes[i]] = i
+
+
+@kernel
 def bring_together(
     codes: IntVector,  # (n,)
     free: IntVector,  # (n_groups + 1,) a copy of the starts; used up here

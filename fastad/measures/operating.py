@@ -17,6 +17,7 @@ from fastad.measures._points import (
     last_within,
     need_both,
     need_normals,
+    plain,
 )
 from fastad.results import Confusion
 
@@ -100,7 +101,7 @@ def confusion(counts: OrderedCounts, point: int) -> Confusion:
 
 
 def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
-    point = last_within(counts.fps, rate * exact(counts.n_normals))
+    point = last_within(counts.fps, rate * plain(counts.n_normals))
     # Even the threshold +inf flags what scores +inf.
     if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
         lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
@@ -119,8 +120,8 @@ def _threshold(counts: OrderedCounts, rate: Fraction, interpolation: Interpolati
     lower = counts.threshold(left + 1)
     if not (np.isfinite(float(upper)) and np.isfinite(float(lower))):
         return upper
-    start, end = exact(counts.fps[left]), exact(counts.fps[left + 1])
-    step = (rate * exact(counts.n_normals) - start) / (end - start)
+    start, end = plain(counts.fps[left]), plain(counts.fps[left + 1])
+    step = (rate * plain(counts.n_normals) - start) / (end - start)
     # The step is below 1, so that the exact value lies above the next threshold; rounding it
     # up keeps it there, and never raises it above the upper one.
     value = Fraction(upper) + step * (Fraction(lower) - Fraction(upper))
@@ -131,7 +132,10 @@ def _round_up(value: Fraction, dtype: np.dtype[np.generic]) -> Threshold:
     """Return the smallest number of the scores' type that is not below an exact value."""
     if dtype.kind != "f":
         return -(-value.numerator // value.denominator)
-    number = dtype.type(float(value))
+    nearest = float(value)
+    if dtype.itemsize == 8:
+        return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    number = dtype.type(nearest)
     with np.errstate(under="ignore"):
         while Fraction(number.item()) >= value:
             number = np.nextafter(number, dtype.type(-np.inf))

@@ -26,6 +26,7 @@ from fastad.measures._points import (
     first_reaching,
     last_within,
     need_both,
+    plain,
 )
 from fastad.ordering import PackedOrder
 from fastad.results import DetCurve, RocCurve
@@ -101,8 +102,8 @@ def auc_at_fpr(
 
     def partial(rate: Fraction) -> float:
         width = _width(min_fpr, rate, "min_fpr", "fpr")
-        pairs = exact(counts.n_anomalies) * exact(counts.n_normals)
-        normals = exact(counts.n_normals)
+        pairs = plain(counts.n_anomalies) * plain(counts.n_normals)
+        normals = plain(counts.n_normals)
         area = _area_between(counts.fps, counts.tps, min_fpr * normals, rate * normals)
         inside = area / pairs
         return _normalized(counts, inside, width, (rate**2 - min_fpr**2) / 2, normalize)
@@ -119,14 +120,14 @@ def auc_at_tpr(
 ) -> float | FloatVector:
     """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
-    anomalies = exact(counts.n_anomalies)
+    anomalies = plain(counts.n_anomalies)
     passed = fixed(counts.n_normals - counts.fps)
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")
         area = _area_between(counts.tps, passed, rate * anomalies, max_tpr * anomalies)
         chance = width - (max_tpr**2 - rate**2) / 2
-        inside = area / (anomalies * exact(counts.n_normals))
+        inside = area / (anomalies * plain(counts.n_normals))
         return _normalized(counts, inside, width, chance, normalize)
 
     return at_each(min_tpr, partial)
@@ -214,21 +215,21 @@ def _area_between(xs: CountVector, ys: CountVector, start: Fraction, end: Fracti
     if first == last:
         return (end - start) * (left + right) / 2
     # What the range covers of the first piece, the whole pieces, and what it covers of the last.
-    before = (exact(xs[first + 1]) - start) * (left + exact(ys[first + 1]))
-    after = (end - exact(xs[last])) * (exact(ys[last]) + right)
+    before = (plain(xs[first + 1]) - start) * (left + plain(ys[first + 1]))
+    after = (end - plain(xs[last])) * (plain(ys[last]) + right)
     return (before + Fraction(twice_area(xs, ys, first + 1, last)) + after) / 2
 
 
-def _height(xs: CountVector, ys: CountVector, point: int, x: Fraction) -> Fraction:
+def _height(xs: CountVector, ys: CountVector, point: int, x: Fraction) -> Fraction | int:
     """Return the height at x, which lies on the piece that starts at a point."""
-    if x == exact(xs[point]):
-        return exact(ys[point])
+    if x == plain(xs[point]):
+        return plain(ys[point])
     return between(xs, ys, point, point + 1, x)
 
 
 def _tp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Fraction:
     """Return the count of anomalies at a false positive rate, at the top of a vertical step."""
-    end = rate * exact(counts.n_normals)
+    end = rate * plain(counts.n_normals)
     left = last_within(counts.fps, end)
     if interpolation == "conservative" or left + 1 == counts.fps.shape[0]:
         return exact(counts.tps[left])
@@ -237,7 +238,7 @@ def _tp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) 
 
 def _fp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Fraction:
     """Return the count of normals at a true positive rate, at the left of a horizontal step."""
-    goal = rate * exact(counts.n_anomalies)
+    goal = rate * plain(counts.n_anomalies)
     right = first_reaching(counts.tps, goal)
     if interpolation == "conservative" or right == 0:
         return exact(counts.fps[right])
