@@ -136,7 +136,7 @@ def evaluate(
         questions = parse_questions([measures] if isinstance(measures, str) else measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    detectors = _named(y_score, labels.n_rows)
+    detectors = named_detectors(y_score, labels.n_rows)
     if groups is not None:
         columns = table_columns(groups, "groups") or [("group", groups)]
         runs = make_groups(dict(columns), labels.n_rows, labels.rows)
@@ -145,7 +145,7 @@ def evaluate(
     return Evaluation(thread_map(answer, detectors, threads))
 
 
-def _named(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
+def named_detectors(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
     """Return the detectors of whatever holds them, with their names."""
     columns = table_columns(y_score, "y_score")
     if columns is not None:

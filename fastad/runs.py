@@ -205,7 +205,9 @@ def evaluate_groups(
             if on_error == "raise":
                 raise
             message = str(error)
-            return [failed(name, part, questions, message) for part in _parts(arranged, groups)]
+            return [
+                failed(name, part, questions, message) for part in labels_by_group(arranged, groups)
+            ]
         together = groups.arrange(scores)
         order = None
         # With weights, or where some scores are NaN, groups are ordered one by one.
@@ -218,7 +220,9 @@ def evaluate_groups(
         if order is None:
             return [
                 evaluate_scores(name, together[where], part, questions, on_error)
-                for where, part in zip(groups.slices(), _parts(arranged, groups), strict=True)
+                for where, part in zip(
+                    groups.slices(), labels_by_group(arranged, groups), strict=True
+                )
             ]
         if [question.measure.name for question in questions] == ["roc_auc"]:
             return _areas(name, order, groups, questions[0])
@@ -229,7 +233,7 @@ def evaluate_groups(
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
 
 
-def _parts(labels: Labels, groups: Groups) -> Iterator[Labels]:
+def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
     """Yield the labels of each group, which know the rows that they came from."""
     rows = groups.arrange(np.arange(labels.n_rows) if labels.rows is None else labels.rows)
     for where in groups.slices():

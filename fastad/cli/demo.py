@@ -15,13 +15,11 @@ from fastad._types import FloatVector, LabelVector
 from fastad.cli._console import say, show, show_table
 from fastad.errors import MissingExtraError
 from fastad.evaluation import evaluate
-from fastad.labelled.roc import roc_curve
+from fastad.plot import RocDisplay
 
 # The share of the normal points that detectors are trained on, without labels.
 _TRAINED = 0.6
 _N_NEIGHBORS = 10
-# Okabe and Ito's colours: told apart by the colour-blind too.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def run(folder: Path) -> None:
@@ -95,24 +93,7 @@ def _draw(path: Path, y_true: LabelVector, scores: Mapping[str, FloatVector]) ->
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.subplots()
-    lowest = 0.5 / np.sum(y_true == 0)
-    for (name, values), colour in zip(scores.items(), _COLOURS, strict=True):
-        curve = roc_curve(y_true, values)
-        # Straight on a linear axis, a segment is bent here: draw what was interpolated.
-        fpr = np.union1d(np.geomspace(lowest, 1, 400), curve.fpr[curve.fpr >= lowest])
-        tpr = np.interp(fpr, curve.fpr, curve.tpr)
-        axes.plot(fpr, tpr, color=colour, label=name)
-    chance = np.geomspace(lowest, 1, 400)
-    axes.plot(chance, chance, color="0.6", linestyle=":", label="chance")
-    axes.set(
-        xscale="log",
-        xlim=(lowest, 1),
-        ylim=(0, 1.02),
-        xlabel="False positive rate (logarithmic)",
-        ylabel="True positive rate",
-        title="Four detectors on breast cancer",
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", frameon=False)
+    RocDisplay.from_predictions(y_true, scores, xscale="log", ax=axes)
+    axes.set_title("Four detectors on breast cancer")
     with written_aside(path) as aside:
         figure.savefig(aside, dpi=150)

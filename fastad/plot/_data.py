@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import FloatVector, Label
-from fastad._validate import check_labels, check_scores
+from fastad._types import FloatVector, Label, Point, Points
+from fastad._validate import check_labels, check_positive, check_scores
 from fastad.answers import answer_all, shown_name
 from fastad.counts import count_scores
 from fastad.errors import InvalidInputError
-from fastad.evaluation import _named as named_detectors
+from fastad.evaluation import named_detectors
 from fastad.ranking import RankedScores
 from fastad.registry import Question, parse_questions, with_range
 
@@ -79,6 +79,21 @@ def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result
     return {str(name): result for name, result in named.items()}
 
 
+def read_points(
+    points: Point | Points, check: Callable[[Point | Points], Fraction | list[Fraction]]
+) -> list[Fraction]:
+    """Check points of an axis, of which there may be none."""
+    if not isinstance(points, Fraction) and np.size(points) == 0:
+        return []
+    checked = check(points)
+    return checked if isinstance(checked, list) else [checked]
+
+
+def read_size(size: float | None, name: str) -> float | None:
+    """Check the size of a class, where it is given."""
+    return None if size is None else float(check_positive(size, name))
+
+
 def legend_texts(detectors: Mapping[str, Any], values: Values) -> dict[str, str]:
     """Return what the legend says of each detector: its name and its values."""
     texts = {}
@@ -91,16 +106,25 @@ def legend_texts(detectors: Mapping[str, Any], values: Values) -> dict[str, str]
     return texts
 
 
-def smallest_step(rates: Sequence[FloatVector]) -> float:
-    """Return the smallest step of rates that do not fall: one point, unless all are tied."""
+def step_of(size: float | None, rates: Sequence[FloatVector]) -> float:
+    """Return the step of a rate that one point makes.
+
+    Where the size of its class is not known, the smallest step of rates that do not fall.
+    """
+    if size is not None:
+        return 1 / size
     steps = np.concatenate([np.diff(rate) for rate in rates])
     return float(steps[steps > 0].min())
 
 
-def total_size(ranked: Mapping[str, RankedScores], which: str) -> float | None:
-    """Return the size of a class; None where real weights do not say how fine its rates are."""
+def sizes(ranked: Mapping[str, RankedScores]) -> dict[str, float | None]:
+    """Return the sizes of the classes; None where real weights do not say how fine rates are."""
     one = next(iter(ranked.values()))
-    return None if one.counts.weighting == "real" else float(getattr(one, which))
+    known = one.counts.weighting != "real"
+    return {
+        "n_anomalies": float(one.n_anomalies) if known else None,
+        "n_normals": float(one.n_normals) if known else None,
+    }
 
 
 def refine(

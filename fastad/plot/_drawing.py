@@ -1,9 +1,11 @@
 """How it is drawn: axes, styles of lines, legends. matplotlib is imported in here only."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+import numpy as np
 import numpy.typing as npt
 
 from fastad._types import FloatVector
@@ -29,12 +31,19 @@ _DASHES: tuple[Any, ...] = (
     (0, (4, 1.2, 1, 1.2, 1, 1.2)),
 )
 _WIDTHS = (1.5, 2.8)
-_REFERENCE = {"color": "0.55", "linestyle": (0, (1, 2)), "linewidth": 1.2, "zorder": 1.5}
+_REFERENCE: dict[str, Any] = {
+    "color": "0.45",
+    "linestyle": (0, (1, 2)),
+    "linewidth": 1.2,
+    "zorder": 1.5,
+}
 # So many lines of text fit into a corner of the picture; a longer legend stands beside it.
 _ROWS_INSIDE = 6
 _ROW_HEIGHT = 0.19
-# Which lines of some axes are detectors, so that the next display goes on with other styles.
+# Which lines of axes were drawn here, so that a second display on them goes on with other styles
+# and does not draw what to compare with again.
 _DETECTORS: "WeakSet[Line2D]" = WeakSet()
+_REFERENCES: "WeakSet[Line2D]" = WeakSet()
 
 
 class Display:
@@ -70,34 +79,38 @@ def need_matplotlib() -> None:
         ) from None
 
 
-def open_axes(ax: Any, n: int = 1, *, n_rows: int = 0, shape: tuple[int, int] | None = None) -> Any:
-    """Return a list of n axes: the user's, or those of a new figure with room for the legend."""
+def open_axes(
+    ax: Any, n: Sequence[int] = (1,), *, n_rows: int = 0, columns: int = 1
+) -> "list[Axes]":
+    """Return axes: the user's, or those of a new figure with room for a legend beside them.
+
+    The numbers that there may be rise; the last one is what a new figure has.
+    """
     need_matplotlib()
     from matplotlib.axes import Axes
 
     if ax is None:
-        # pyplot, so that an interactive session shows the figure.
-        from matplotlib import pyplot
-
-        rows, columns = shape or (n, 1)
-        beside = n_rows > _ROWS_INSIDE
-        width = (6.4 if columns == 1 else 4.6 * columns) + (2.4 if beside else 0)
-        height = max(4.8 if rows == 1 else 3.2 * rows, _ROW_HEIGHT * n_rows + 1 if beside else 0)
-        figure, grid = pyplot.subplots(
-            rows, columns, squeeze=False, figsize=(width, height), layout="constrained"
-        )
-        axes = list(grid.flat)
-        for unused in axes[n:]:
-            figure.delaxes(unused)
-        return axes[:n]
-    axes = [ax] if isinstance(ax, Axes) else list(ax) if hasattr(ax, "__iter__") else [ax]
-    axes = [one for part in axes for one in (part if hasattr(part, "__iter__") else [part])]
+        return _new_axes(n[-1], n_rows, columns)
+    axes = list(np.ravel(np.asarray(ax, object)))
     for one in axes:
         if not isinstance(one, Axes):
             raise TypeError(f"ax must be matplotlib axes; found {type(one).__name__}")
-    if len(axes) != n:
-        raise InvalidInputError(f"ax must hold {n} axes; found {len(axes)}")
+    if len(axes) not in n:
+        wanted = " or ".join(map(str, n))
+        raise InvalidInputError(f"ax must hold {wanted} pairs of axes; found {len(axes)}")
     return axes
+
+
+def _new_axes(n: int, n_rows: int, columns: int) -> "list[Axes]":
+    # pyplot, so that an interactive session shows the figure.
+    from matplotlib import pyplot
+
+    rows = math.ceil(n / columns)
+    width, height = (6.4, 4.8) if n == 1 else (max(6.4, 4.4 * columns), max(4.8, 3.2 * rows))
+    if n_rows > _ROWS_INSIDE:
+        width, height = width + 2.4, max(height, _ROW_HEIGHT * n_rows + 1)
+    figure = pyplot.figure(figsize=(width, height), layout="constrained")
+    return [figure.add_subplot(rows, columns, i + 1) for i in range(n)]
 
 
 def line_style(i: int) -> dict[str, Any]:
@@ -132,37 +145,45 @@ def draw_detectors(
 
 def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -> None:
     """Draw a line to compare with, once on the same axes."""
-    for line in ax.lines:
-        if line.get_label() == label:
+    for line in list(ax.lines):
+        if line in _REFERENCES and line.get_label() == label:
             line.remove()
-    ax.plot(x, y, label=label, **_REFERENCE)
+    _REFERENCES.update(ax.plot(x, y, label=label, **_REFERENCE))
 
 
 def draw_mark(ax: "Axes", x: float, y: float, line: "Line2D") -> None:
     """Mark a point of a detector's line; the legend says what it is."""
-    style = {"color": line.get_color(), "markerfacecolor": "white", "markeredgewidth": 1.6}
+    style: dict[str, Any] = {
+        "color": line.get_color(),
+        "markerfacecolor": "white",
+        "markeredgewidth": 1.6,
+    }
     ax.plot([x], [y], marker="o", linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
+
+
+def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None:
+    """Draw a text that can be read where lines cross it."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
+    ax.text(x, y, text, **{"va": "bottom", "zorder": 5, "path_effects": halo, **options})
 
 
 def draw_legend(ax: "Axes", corner: str) -> None:
     """Draw the legend in a corner, or beside the axes where it is long and room can be made."""
-    handles, labels = ax.get_legend_handles_labels()
-    n_rows = count_rows(labels)
-    if n_rows <= _ROWS_INSIDE:
-        ax.legend(handles, labels, loc=corner, framealpha=0.85, fontsize="small", handlelength=3.2)
+    options: dict[str, Any] = {"handlelength": 3.2, "fontsize": "small"}
+    if count_rows(ax.get_legend_handles_labels()[1]) <= _ROWS_INSIDE:
+        options |= {"loc": corner, "framealpha": 0.85}
     elif ax.figure.get_layout_engine() is None:
-        ax.legend(handles, labels, loc=corner, framealpha=0.7, fontsize="x-small", handlelength=3.2)
+        options |= {"loc": corner, "framealpha": 0.7, "fontsize": "x-small"}
     else:
-        ax.legend(
-            handles,
-            labels,
-            loc="upper left",
-            bbox_to_anchor=(1.02, 1),
-            borderaxespad=0,
-            fontsize="small",
-            frameon=False,
-            handlelength=3.2,
-        )
+        options |= {
+            "loc": "upper left",
+            "bbox_to_anchor": (1.02, 1),
+            "borderaxespad": 0,
+            "frameon": False,
+        }
+    ax.legend(**options)
 
 
 def count_rows(texts: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -95,7 +96,9 @@ class RocDisplay(_drawing.Display):
         self.curves = _data.by_name(curves, RocCurve, "curves")
         self.values = dict(values or {})
         self.marks = {name: list(points) for name, points in (marks or {}).items()}
-        self.n_normals = n_normals
+        self.n_normals = _data.read_size(n_normals, "n_normals")
+        if unknown := self.marks.keys() - self.curves.keys():
+            raise InvalidInputError(f"marks must be of detectors; found {sorted(unknown)}")
 
     @classmethod
     def from_predictions(
@@ -155,16 +158,16 @@ class RocDisplay(_drawing.Display):
         ...     [0, 0, 1, 1], scores, fpr=0.5, xscale="log", ax=Figure().subplots()
         ... )
         >>> display.marks["knn"]
-        [RocMark(fpr=0.5, tpr=1.0, threshold=0.225)]
+        [RocMark(fpr=0.5, tpr=1.0, threshold=0.35)]
         """
-        rates = _rates(fpr)
+        rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
         questions = _data.read_measures(measures, rates)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
         display = cls(
             _data.ask_each(ranked, RankedScores.roc_curve),
             values=_data.answer_each(ranked, questions),
             marks=_data.ask_each(ranked, lambda one: [_mark(one, rate) for rate in rates]),
-            n_normals=_data.total_size(ranked, "n_normals"),
+            n_normals=_data.sizes(ranked)["n_normals"],
         )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
 
@@ -237,7 +240,7 @@ class RocDisplay(_drawing.Display):
                 "fpr must be positive on a logarithmic axis (xscale='log'); found 0"
             )
         curves = [curve.fpr for curve in self.curves.values()]
-        step = 1 / self.n_normals if self.n_normals else _data.smallest_step(curves)
+        step = _data.step_of(self.n_normals, curves)
         return min([step, *marked]) / 2
 
     def _texts(self) -> dict[str, str]:
@@ -264,6 +267,9 @@ def path_on(
 def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
     """Set scale, limits and label of the false positive rate, and the limits of a rate."""
     margin = 0.01
+    if axes.get_xscale() == "log":
+        # Set by an earlier display, of more normal points perhaps.
+        lowest = min(lowest, axes.get_xlim()[0])
     axes.set(
         xscale=xscale,
         xlim=(lowest, 1) if xscale == "log" else (-margin, 1 + margin),
@@ -271,13 +277,6 @@ def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
         xlabel="False positive rate",
     )
     axes.grid(alpha=0.3)
-
-
-def _rates(fpr: Point | Points) -> list[Fraction]:
-    if not isinstance(fpr, Fraction) and np.size(fpr) == 0:
-        return []
-    rates = check_rate(fpr, "fpr")
-    return [rates] if isinstance(rates, Fraction) else rates
 
 
 def _mark(ranked: RankedScores, rate: Fraction) -> RocMark:

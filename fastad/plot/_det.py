@@ -1,0 +1,253 @@
+"""Detection error trade-off on normal-deviate axes."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import FloatVector, Label
+from fastad.plot import _data, _drawing
+from fastad.ranking import RankedScores
+from fastad.results import DetCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from typing_extensions import Self
+
+_N_BENT = 400
+# About evenly spaced on the axis.
+_TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+# The worst rates are of little interest, and would take half of the picture.
+_HIGHEST = 0.99
+# Classes of less than five points still leave an axis of some length.
+_LARGEST_END = 0.1
+
+
+class DetDisplay(_drawing.Display):
+    """DET curves of one detector or several on normal-deviate axes.
+
+    Each rate is drawn at its quantile of the normal distribution: normally distributed scores
+    give a straight line, and good detectors are told apart. The points where one of the rates is
+    0 or 1 lie at infinity.
+
+    Parameters
+    ----------
+    curves : DetCurve or mapping of str to DetCurve
+        The curve of one detector, or curves by the names of detectors.
+    values : mapping of str to mapping of str to float, optional
+        Detector, then label, then value: what the legend shows, such as the result of
+        `fastad.evaluate`.
+    n_anomalies, n_normals : float, optional
+        Sizes of the classes; by default what the smallest steps of the curves imply.
+
+    Attributes
+    ----------
+    curves : dict of str to DetCurve
+        Curves by detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn. Their coordinates are
+        normal deviates, ``scipy.stats.norm.ppf`` of the rates.
+
+    See Also
+    --------
+    fastad.det_curve : The curve.
+    fastad.equal_error_rate : Where both rates are equal.
+
+    References
+    ----------
+    .. [1] A. Martin et al., "The DET curve in assessment of detection task performance", 1997.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import DetDisplay
+    >>> from matplotlib.figure import Figure
+    >>> curve = fastad.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display = DetDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    ['20%', '50%', '80%']
+    """
+
+    def __init__(
+        self,
+        curves: DetCurve | Mapping[str, DetCurve],
+        *,
+        values: _data.Values | None = None,
+        n_anomalies: float | None = None,
+        n_normals: float | None = None,
+    ) -> None:
+        self.curves = _data.by_name(curves, DetCurve, "curves")
+        self.values = dict(values or {})
+        self.n_anomalies = _data.read_size(n_anomalies, "n_anomalies")
+        self.n_normals = _data.read_size(n_normals, "n_normals")
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        *,
+        measures: Sequence[str] = ("eer",),
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Label | None = None,
+        ax: "Axes | None" = None,
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute the curves of one detector or several, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+            Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
+        measures : sequence of str, default ("eer",)
+            Labels of measures that the legend shows, as `fastad.evaluate` takes them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+        ax, chance, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        DetDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from fastad.plot import DetDisplay
+        >>> from matplotlib.figure import Figure
+        >>> display = DetDisplay.from_predictions(
+        ...     [0, 0, 1, 1], {"knn": [0.1, 0.4, 0.35, 0.8]}, ax=Figure().subplots()
+        ... )
+        >>> display.line_.get_label()
+        'knn (eer 0.500)'
+        """
+        questions = _data.read_measures(measures)
+        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls(
+            _data.ask_each(ranked, RankedScores.det_curve),
+            values=_data.answer_each(ranked, questions),
+            **_data.sizes(ranked),
+        )
+        return display.plot(ax, chance=chance, legend=legend, line_kw=line_kw)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        chance : bool, default True
+            Whether to draw the line of scores without information.
+        legend : bool, default True
+            Whether to draw the legend. A long one stands beside the axes, where the layout of
+            the figure can make room for it (``layout="constrained"``).
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        DetDisplay
+            This display.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        lowest = (
+            _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),
+            _lowest(self.n_anomalies, [curve.fnr[::-1] for curve in self.curves.values()]),
+        )
+        texts = _data.legend_texts(self.curves, self.values)
+        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 2)
+        ends = np.array([0.0, 1.0])
+        if chance:
+            _drawing.draw_reference(axes, *_path(ends, 1 - ends, lowest), "chance")
+        self.lines_ = _drawing.draw_detectors(
+            axes,
+            {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()},
+            texts,
+            line_kw,
+        )
+        axes.set(xlabel="False positive rate", ylabel="False negative rate")
+        axes.set(xlim=_limits(lowest[0]), ylim=_limits(lowest[1]))
+        _set_ticks(axes.xaxis)
+        _set_ticks(axes.yaxis)
+        axes.grid(alpha=0.3)
+        if legend:
+            _drawing.draw_legend(axes, "upper right")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+
+def _lowest(size: float | None, rates: list[FloatVector]) -> float:
+    """Return where an axis ends: at half of what one point makes, beyond which is only 0."""
+    return min(_data.step_of(size, rates) / 2, _LARGEST_END)
+
+
+def _path(fpr: FloatVector, fnr: FloatVector, lowest: tuple[float, float]) -> _drawing.Path:
+    """Return the part of an interpolated curve that is not at infinity, in deviates."""
+    (fpr_low, fnr_low), (fpr_grid, fnr_grid) = lowest, (_grid(low) for low in lowest)
+    fpr, fnr = _data.refine(fpr, fnr, fpr_grid)
+    # The other axis bends too: the same again from the other end, where FNR rises.
+    fnr, fpr = (path[::-1] for path in _data.refine(fnr[::-1], fpr[::-1], fnr_grid))
+    seen = (fpr >= fpr_low) & (fpr <= 1 - fpr_low) & (fnr >= fnr_low) & (fnr <= 1 - fnr_low)
+    return _deviates(fpr[seen]), _deviates(fnr[seen])
+
+
+def _grid(lowest: float) -> FloatVector:
+    """Return rates that are evenly spaced on the axis, with the two ends as they are."""
+    from scipy.special import ndtr
+
+    start, end = _deviates(np.array([lowest, 1 - lowest])).tolist()
+    inner = ndtr(np.linspace(start, end, _N_BENT)[1:-1])
+    return np.concatenate([[lowest], inner, [1 - lowest]])
+
+
+def _deviates(rates: FloatVector) -> FloatVector:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(rates), np.float64)
+
+
+def _limits(lowest: float) -> tuple[float, float]:
+    low, high = _deviates(np.array([lowest, min(_HIGHEST, 1 - lowest)])).tolist()
+    return low, high
+
+
+def _set_ticks(axis: "Axis") -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator
+
+    low, high = axis.get_view_interval()
+    shown = [
+        (float(place), f"{100 * rate:g}%")
+        for rate, place in zip(_TICKS, _deviates(np.array(_TICKS)), strict=True)
+        if low <= place <= high
+    ]
+    axis.set_major_locator(FixedLocator([place for place, _ in shown]))
+    axis.set_major_formatter(FixedFormatter([text for _, text in shown]))

@@ -1,0 +1,352 @@
+"""Mean and deviation of many ROC curves, and the noise of TPR / FPR."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._frames import table_columns
+from fastad._types import FloatVector, Label
+from fastad._validate import check_choice, check_labels, check_scores, refuse_nan
+from fastad.answers import shown_name
+from fastad.counts import count_scores
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation import named_detectors
+from fastad.grouping import make_groups
+from fastad.measures.roc import roc_curve
+from fastad.plot import _data, _drawing
+from fastad.plot._roc import SCALES, Scale, path_on, set_rate_axes
+from fastad.results import RocCurve
+from fastad.runs import labels_by_group
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+    from typing_extensions import Self
+
+Curves = Mapping[str, Sequence[RocCurve]]
+_N_GRID = 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocVariation:
+    """Mean and standard deviation of ROC curves at common false positive rates.
+
+    Attributes
+    ----------
+    fpr : numpy.ndarray of shape (n_points,)
+        False positive rates, rising from 0 to 1.
+    mean, std : numpy.ndarray of shape (n_points,)
+        Of the true positive rates of the interpolated curves; the deviation is that of a sample
+        (n - 1). Divided by ``fpr`` they are those of TPR / FPR.
+    n_runs : int
+        Number of curves.
+    """
+
+    fpr: FloatVector
+    mean: FloatVector
+    std: FloatVector
+    n_runs: int
+
+
+class RocVariationDisplay(_drawing.Display):
+    """Mean ROC curve of many runs with one standard deviation, and the same of TPR / FPR.
+
+    The second picture shows why `fastad.weighted_auc`, which integrates TPR / FPR, is noisy: at
+    low false positive rates the ratio deviates most.
+
+    Parameters
+    ----------
+    curves : sequence of RocCurve, or mapping of str to sequence of RocCurve
+        The curves of at least two runs, such as folds, of one detector or by detector.
+    n_normals : float, optional
+        Number of normal points in a run, the smallest if they differ: pictures start at the
+        false positive rate that one point makes. By default what the smallest step of the
+        curves implies.
+
+    Attributes
+    ----------
+    variations : dict of str to RocVariation
+        Mean and deviation by detector.
+    ax_, figure_, lines_, line_
+        Axes of the true positive rate, figure, line of each detector, line of the first; once
+        drawn.
+    bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
+        One standard deviation around each line.
+    ratio_ax_ : matplotlib.axes.Axes or None
+        Axes of TPR / FPR.
+    ratio_lines_ : dict of str to matplotlib.lines.Line2D
+        The line of each detector there.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, figure 5.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import RocVariationDisplay
+    >>> from matplotlib.figure import Figure
+    >>> labels = [0, 0, 1, 1]
+    >>> folds = [fastad.roc_curve(labels, s) for s in ([1, 3, 2, 4], [1, 2, 3, 4])]
+    >>> display = RocVariationDisplay({"knn": folds}).plot(Figure().subplots())
+    >>> float(display.variations["knn"].mean[0])
+    0.75
+    """
+
+    ratio_ax_: "Axes | None"
+    ratio_lines_: "dict[str, Any]"
+    bands_: "dict[str, FillBetweenPolyCollection]"
+
+    def __init__(
+        self, curves: Sequence[RocCurve] | Curves, *, n_normals: float | None = None
+    ) -> None:
+        runs = _by_detector(curves)
+        rates = [curve.fpr for of_one in runs.values() for curve in of_one]
+        step = _data.step_of(_data.read_size(n_normals, "n_normals"), rates)
+        # Runs with a single normal point still leave an axis of some length.
+        self.lowest = min(step, 0.5)
+        # Evenly spaced on either axis.
+        spaced = np.geomspace(self.lowest, 1, _N_GRID), np.linspace(0, 1, _N_GRID)
+        grid = np.union1d(*spaced)
+        self.variations = {name: _vary(of_one, grid) for name, of_one in runs.items()}
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        *,
+        groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Label | None = None,
+        ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
+        xscale: Scale = "log",
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute a curve for each run of one detector or several, and draw their variation.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+            Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
+        groups : array-like of shape (n_samples,), mapping, or table
+            Run of each row, such as its fold, or several columns, as `fastad.evaluate` takes
+            them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+        ax, xscale, chance, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        RocVariationDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or there is one run only; the message says which
+            and where.
+        UndefinedMeasureError
+            If a class is absent from a run; the message names it.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from fastad.plot import RocVariationDisplay
+        >>> from matplotlib.figure import Figure
+        >>> display = RocVariationDisplay.from_predictions(
+        ...     [0, 0, 1, 1, 0, 0, 1, 1],
+        ...     [1, 3, 2, 4, 1, 2, 3, 4],
+        ...     groups=[0, 0, 0, 0, 1, 1, 1, 1],
+        ...     ax=Figure().subplots(2),
+        ... )
+        >>> display.variations["score"].n_runs
+        2
+        """
+        runs, n_normals = _curves_of_runs(y_true, y_score, groups, sample_weight, pos_label)
+        display = cls(runs, n_normals=n_normals)
+        return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
+
+    def plot(
+        self,
+        ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
+        *,
+        xscale: Scale = "log",
+        chance: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw means and bands of one standard deviation.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or two of them, optional
+            Where to draw the true positive rate and, if there are two, TPR / FPR; by default
+            two in a new figure of pyplot.
+        xscale : {"log", "linear"}, default "log"
+            Axis of the false positive rate.
+        chance : bool, default True
+            Whether to draw the lines of scores without information.
+        legend : bool, default True
+            Whether to draw the legend. A long one stands beside the axes, where the layout of
+            the figure can make room for it (``layout="constrained"``).
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        RocVariationDisplay
+            This display.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``ax`` holds neither one nor two pairs of axes.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        check_choice(xscale, SCALES, "xscale")
+        texts = {
+            name: f"{name} ({variation.n_runs} runs)" for name, variation in self.variations.items()
+        }
+        axes = _drawing.open_axes(ax, (1, 2), n_rows=len(texts) + 1)
+        seen = {
+            name: variation.fpr >= (self.lowest if xscale == "log" else 0)
+            for name, variation in self.variations.items()
+        }
+        if chance:
+            ends = np.array([0.0, 1.0])
+            path = path_on(xscale, ends, ends, self.lowest)
+            _drawing.draw_reference(axes[0], *path, "chance")
+        self.lines_, self.bands_ = self._draw(axes[0], texts, seen, line_kw, ratio=False)
+        set_rate_axes(axes[0], xscale, self.lowest)
+        axes[0].set_ylabel("True positive rate, mean ± std")
+        self.ratio_ax_, self.ratio_lines_ = None, {}
+        if len(axes) == 2:
+            self._draw_ratio(axes[1], texts, xscale, chance=chance, line_kw=line_kw)
+        if legend:
+            _drawing.draw_legend(axes[0], "lower right")
+        self.ax_, self.figure_ = axes[0], axes[0].figure
+        return self
+
+    def _draw_ratio(
+        self,
+        axes: "Axes",
+        texts: Mapping[str, str],
+        xscale: Scale,
+        *,
+        chance: bool,
+        line_kw: Mapping[str, Any] | None,
+    ) -> None:
+        """Draw TPR / FPR, where one normal point or more are flagged."""
+        if chance:
+            _drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
+        seen = {name: one.fpr >= self.lowest for name, one in self.variations.items()}
+        self.ratio_lines_, _ = self._draw(axes, texts, seen, line_kw, ratio=True)
+        set_rate_axes(axes, xscale, self.lowest)
+        highest = max(
+            float(np.max((one.mean + one.std)[seen[name]] / one.fpr[seen[name]]))
+            for name, one in self.variations.items()
+        )
+        axes.set(yscale="log", ylim=(0.7, max(1.5 * highest, 2)), ylabel="TPR / FPR, mean ± std")
+        self.ratio_ax_ = axes
+
+    def _draw(
+        self,
+        axes: "Axes",
+        texts: Mapping[str, str],
+        seen: Mapping[str, npt.NDArray[np.bool_]],
+        line_kw: Mapping[str, Any] | None,
+        *,
+        ratio: bool,
+    ) -> "tuple[dict[str, Any], dict[str, FillBetweenPolyCollection]]":
+        paths, spreads = {}, {}
+        for name, one in self.variations.items():
+            fpr = one.fpr[seen[name]]
+            unit = fpr if ratio else np.ones_like(fpr)
+            paths[name] = fpr, one.mean[seen[name]] / unit
+            spreads[name] = one.std[seen[name]] / unit
+        lines = _drawing.draw_detectors(axes, paths, texts, line_kw)
+        bands = {}
+        for name, (fpr, mean) in paths.items():
+            low, high = mean - spreads[name], mean + spreads[name]
+            colour = lines[name].get_color()
+            bands[name] = axes.fill_between(fpr, low, high, color=colour, alpha=0.15, linewidth=0)
+        return lines, bands
+
+
+def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
+    named = curves if isinstance(curves, Mapping) else {"score": curves}
+    runs: dict[str, list[RocCurve]] = {}
+    for name, of_one in named.items():
+        if not isinstance(of_one, Sequence):
+            raise TypeError(
+                f"curves must be sequences of RocCurve; found {type(of_one).__name__} for {name!r}"
+            )
+        numbered = {f"{name}[{i}]": curve for i, curve in enumerate(of_one)}
+        if len(numbered) < 2:
+            raise InvalidInputError(
+                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}"
+            )
+        runs[str(name)] = list(_data.by_name(numbered, RocCurve, "curves").values())
+    if not runs:
+        raise InvalidInputError("curves must hold at least one detector; found none")
+    return runs
+
+
+def _vary(curves: Sequence[RocCurve], grid: FloatVector) -> RocVariation:
+    # On a vertical piece, np.interp gives the upper end, as tpr_at_fpr does.
+    tpr = np.array([np.interp(grid, curve.fpr, curve.tpr) for curve in curves])
+    return RocVariation(grid, tpr.mean(axis=0), tpr.std(axis=0, ddof=1), len(curves))
+
+
+def _curves_of_runs(
+    y_true: npt.ArrayLike,
+    y_score: Any,
+    groups: Any,
+    sample_weight: npt.ArrayLike | None,
+    pos_label: Label | None,
+) -> tuple[dict[str, list[RocCurve]], float | None]:
+    """Return the curves of each detector, and the least number of normals in a run."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    detectors = named_detectors(y_score, labels.n_rows)
+    columns = dict(table_columns(groups, "groups") or [("group", groups)])
+    runs = make_groups(columns, labels.n_rows, labels.rows)
+    arranged = replace(
+        labels,
+        values=runs.arrange(labels.values),
+        weights=None if labels.weights is None else runs.arrange(labels.weights),
+    )
+    curves: dict[str, list[RocCurve]] = {}
+    sizes: list[float] = []
+    whole = True
+    for name, values in detectors:
+        scores = check_scores(values, labels, name=shown_name(name))
+        if scores.dtype.kind == "f" and np.isnan(scores).any():
+            # Here, because a single run would not tell how many there are.
+            refuse_nan(scores, shown_name(name), labels.rows)
+        scores = runs.arrange(scores)
+        curves[name] = []
+        parts = labels_by_group(arranged, runs)
+        for i, (where, part) in enumerate(zip(runs.slices(), parts, strict=True)):
+            counts = count_scores(scores[where], part, shown_name(name))
+            try:
+                curves[name].append(roc_curve(counts))
+            except UndefinedMeasureError as error:
+                run = ", ".join(f"{column} {of[i]!r}" for column, of in runs.columns.items())
+                raise UndefinedMeasureError(f"{error}, in the run of {run}") from None
+            sizes.append(float(counts.n_normals))
+            whole = whole and counts.weighting != "real"
+    return curves, min(sizes) if whole else None
