@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from fastad._scratch import Scratch
 from fastad._types import OnError, ScoreVector
 from fastad._validate import Labels, check_scores
 from fastad.counts import OrderedCounts, count_scores
@@ -25,6 +26,7 @@ def evaluate_detector(
     labels: Labels,
     questions: Sequence[Question],
     on_error: OnError,
+    memory: Scratch,
 ) -> DetectorEvaluation:
     """Order the scores of one detector and answer all questions about them."""
     name, y_score = detector
@@ -34,7 +36,7 @@ def evaluate_detector(
         if on_error == "raise":
             raise
         return failed(name, labels, questions, str(error))
-    return evaluate_scores(name, scores, labels, questions, on_error)
+    return evaluate_scores(name, scores, labels, questions, on_error, memory)
 
 
 def evaluate_scores(
@@ -43,10 +45,11 @@ def evaluate_scores(
     labels: Labels,
     questions: Sequence[Question],
     on_error: OnError,
+    memory: Scratch,
 ) -> DetectorEvaluation:
     """Order scores that have passed the door and answer all questions about them."""
     try:
-        counts = count_scores(scores, labels, shown_name(name))
+        counts = count_scores(scores, labels, shown_name(name), memory)
     except InvalidInputError as error:
         if on_error == "raise":
             raise

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._kernels import sweep
+from fastad._scratch import FRESH, FreshMemory, Scratch
 from fastad._types import Count, CountVector, IntVector, Label, ScoreVector
 from fastad._validate import Labels, check_labels, check_scores, fixed
 from fastad.ordering import KeyCodec, PackedOrder, SplitOrder, order_rows, order_values
@@ -83,30 +84,39 @@ class OrderedCounts:
         """Return the threshold of one point: +inf for point 0, an int for integer scores."""
         if point == 0:
             return np.inf
-        score: float | int = self.codec.decode(self.keys[point - 1 : point])[0].item()
-        return int(score) if self.codec.dtype.kind == "b" else score
+        return self.codec.decode_one(int(self.keys[point - 1]))
 
 
-def count_values(order: PackedOrder | SplitOrder) -> OrderedCounts:
+def count_values(
+    order: PackedOrder | SplitOrder, memory: Scratch | FreshMemory = FRESH
+) -> OrderedCounts:
     """Count at each distinct score of an order without rows; one pass."""
     if isinstance(order, PackedOrder):
         n_points = order.packed.shape[0]
-        keys, fps, tps = _buffers(n_points, np.dtype(np.int64))
+        keys, fps, tps = _buffers(n_points, np.dtype(np.int64), memory)
         n_distinct, n_tied = sweep.count_packed(order.packed, keys, fps, tps)
     else:
         n_points = order.normals.shape[0] + order.anomalies.shape[0]
-        keys, fps, tps = _buffers(n_points, np.dtype(np.int64))
+        keys, fps, tps = _buffers(n_points, np.dtype(np.int64), memory)
         n_distinct, n_tied = sweep.count_merged(order.normals, order.anomalies, keys, fps, tps)
     return _counts(keys, fps, tps, order.codec, n_distinct, n_points, n_tied, "none")
 
 
-def count_scores(scores: ScoreVector, labels: Labels, name: str = "y_score") -> OrderedCounts:
-    """Order scores and count at each distinct one; O(N log N)."""
+def count_scores(
+    scores: ScoreVector,
+    labels: Labels,
+    name: str = "y_score",
+    memory: Scratch | FreshMemory = FRESH,
+) -> OrderedCounts:
+    """Order scores and count at each distinct one; O(N log N).
+
+    With scratch memory the counts hold until it is used again.
+    """
     weights = labels.weights
     if weights is None:
-        return count_values(order_values(scores, labels, name))
+        return count_values(order_values(scores, labels, name, memory), memory)
     order = order_rows(scores, labels, name)
-    keys, fps, tps = _buffers(weights.shape[0], weights.dtype)
+    keys, fps, tps = _buffers(weights.shape[0], weights.dtype, memory)
     n_distinct, n_tied = sweep.count_rows(
         order.falling, order.rows, labels.values, fixed(weights), keys, fps, tps
     )
@@ -127,12 +137,12 @@ def count(
 
 
 def _buffers(
-    n_points: int, dtype: np.dtype[np.generic]
+    n_points: int, dtype: np.dtype[np.generic], memory: Scratch | FreshMemory
 ) -> tuple[IntVector, CountVector, CountVector]:
     return (
-        np.empty(n_points, np.int64),
-        np.empty(n_points + 1, dtype),
-        np.empty(n_points + 1, dtype),
+        memory.take("keys", n_points, np.int64),
+        memory.take("fps", n_points + 1, dtype),
+        memory.take("tps", n_points + 1, dtype),
     )
 
 

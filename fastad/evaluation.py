@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._frames import table_columns
+from fastad._scratch import Scratch
 from fastad._threads import resolve_threads, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_choice, check_labels, check_range, check_rate
@@ -141,7 +142,13 @@ def evaluate(
         columns = table_columns(groups, "groups") or [("group", groups)]
         runs = make_groups(dict(columns), labels.n_rows, labels.rows)
         return evaluate_groups(labels, detectors, runs, questions, on_error, threads)
-    answer = partial(evaluate_detector, labels=labels, questions=questions, on_error=on_error)
+    answer = partial(
+        evaluate_detector,
+        labels=labels,
+        questions=questions,
+        on_error=on_error,
+        memory=Scratch(),
+    )
     return Evaluation(thread_map(answer, detectors, threads))
 
 

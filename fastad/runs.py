@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy.typing as npt
 
 from fastad._frames import FrameLibrary, frame
 from fastad._kernels.groups import twice_areas
+from fastad._scratch import Scratch
 from fastad._tables import grid
 from fastad._threads import thread_map
 from fastad._types import OnError
-from fastad._validate import Labels, check_scores, refuse_nan
+from fastad._validate import Labels, check_scores
 from fastad.answers import answer_all, evaluate_scores, failed, shown_name
 from fastad.counts import count_values
 from fastad.errors import InvalidInputError
@@ -191,43 +191,40 @@ def evaluate_groups(
     n_threads: int,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
-    arranged = replace(
-        labels,
-        values=groups.arrange(labels.values),
-        weights=None if labels.weights is None else groups.arrange(labels.weights),
-    )
+    memory = Scratch()
 
     def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
+        shown = shown_name(name)
         try:
-            scores = check_scores(y_score, labels, name=shown_name(name))
+            scores = check_scores(y_score, labels, name=shown)
         except InvalidInputError as error:
             if on_error == "raise":
                 raise
             message = str(error)
-            return [
-                failed(name, part, questions, message) for part in labels_by_group(arranged, groups)
-            ]
-        together = groups.arrange(scores)
+            parts = labels_by_group(labels, groups)
+            return [failed(name, part, questions, message) for part in parts]
+        # With weights, and where some scores are NaN, groups are ordered one by one.
         order = None
-        # With weights, or where some scores are NaN, groups are ordered one by one.
         if labels.weights is None:
             try:
-                order = order_groups(together, arranged, groups.starts)
+                order = order_groups(scores, labels, groups.codes, groups.starts, shown)
             except InvalidInputError:
                 if on_error == "raise":
-                    refuse_nan(scores, shown_name(name), labels.rows)
+                    raise
         if order is None:
+            together = groups.arrange(scores)
             return [
-                evaluate_scores(name, together[where], part, questions, on_error)
+                evaluate_scores(name, together[where], part, questions, on_error, memory)
                 for where, part in zip(
-                    groups.slices(), labels_by_group(arranged, groups), strict=True
+                    groups.slices(), labels_by_group(labels, groups), strict=True
                 )
             ]
         if [question.measure.name for question in questions] == ["roc_auc"]:
             return _areas(name, order, groups, questions[0])
-        parts = (PackedOrder(order.packed[where], order.codec) for where in groups.slices())
-        return [answer_all(name, count_values(part), questions, on_error) for part in parts]
+        orders = (PackedOrder(order.packed[where], order.codec) for where in groups.slices())
+        counts = (count_values(part, memory) for part in orders)
+        return [answer_all(name, part, questions, on_error) for part in counts]
 
     by_detector = thread_map(evaluate_one, detectors, n_threads)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
@@ -236,10 +233,16 @@ def evaluate_groups(
 def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
     """Yield the labels of each group, which know the rows that they came from."""
     rows = groups.arrange(np.arange(labels.n_rows) if labels.rows is None else labels.rows)
+    values = groups.arrange(labels.values)
+    weights = None if labels.weights is None else groups.arrange(labels.weights)
     for where in groups.slices():
-        values = labels.values[where]
-        weights = None if labels.weights is None else labels.weights[where]
-        yield Labels(values, int(values.sum()), weights, rows[where], labels.n_rows)
+        yield Labels(
+            values[where],
+            int(values[where].sum()),
+            None if weights is None else weights[where],
+            rows[where],
+            labels.n_rows,
+        )
 
 
 def _areas(

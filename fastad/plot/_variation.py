@@ -1,7 +1,7 @@
 """Mean and deviation of many ROC curves, and the noise of TPR / FPR."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -324,11 +324,6 @@ def _curves_of_runs(
     detectors = named_detectors(y_score, labels.n_rows)
     columns = dict(table_columns(groups, "groups") or [("group", groups)])
     runs = make_groups(columns, labels.n_rows, labels.rows)
-    arranged = replace(
-        labels,
-        values=runs.arrange(labels.values),
-        weights=None if labels.weights is None else runs.arrange(labels.weights),
-    )
     curves: dict[str, list[RocCurve]] = {}
     sizes: list[float] = []
     whole = True
@@ -339,7 +334,7 @@ def _curves_of_runs(
             refuse_nan(scores, shown_name(name), labels.rows)
         scores = runs.arrange(scores)
         curves[name] = []
-        parts = labels_by_group(arranged, runs)
+        parts = labels_by_group(labels, runs)
         for i, (where, part) in enumerate(zip(runs.slices(), parts, strict=True)):
             counts = count_scores(scores[where], part, shown_name(name))
             try:
