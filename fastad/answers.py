@@ -11,7 +11,7 @@ from fastad._types import OnError, ScoreVector
 from fastad._validate import Labels, check_scores
 from fastad.counts import OrderedCounts, count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.operating import flagged_at, threshold_at_fpr
+from fastad.measures.operating import threshold_and_flagged
 from fastad.registry import Question
 from fastad.report import DetectorEvaluation, OperatingPoint
 
@@ -102,11 +102,9 @@ def _rates(questions: Sequence[Question]) -> list[Fraction]:
 
 def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     try:
-        threshold = threshold_at_fpr(counts, rate)
-        flagged = flagged_at(counts, rate)
+        threshold, flagged = threshold_and_flagged(counts, rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))
-    assert isinstance(threshold, float | int)
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 

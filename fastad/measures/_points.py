@@ -42,12 +42,12 @@ def at_each(rates: Rates, measure: Callable[[Fraction], float]) -> float | Float
 
 def last_within(counts: CountVector, limit: Fraction) -> int:
     """Return the last point whose cumulative count is at most an exact limit."""
-    return int(np.searchsorted(counts, _round_down(limit, counts), side="right")) - 1
+    return int(counts.searchsorted(_round_down(limit, counts), side="right")) - 1
 
 
 def first_reaching(counts: CountVector, goal: Fraction) -> int:
     """Return the first point whose cumulative count is at least an exact goal."""
-    return int(np.searchsorted(counts, -_round_down(-goal, counts), side="left"))
+    return int(counts.searchsorted(-_round_down(-goal, counts), side="left"))
 
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count) -> int:
@@ -89,6 +89,11 @@ def plain(count: CountVector | Count) -> Fraction | int:
 def between(xs: CountVector, ys: CountVector, left: int, right: int, x: Fraction) -> Fraction:
     """Return the height at x on the straight segment between two points of a curve."""
     x0, x1, y0, y1 = plain(xs[left]), plain(xs[right]), plain(ys[left]), plain(ys[right])
+    if isinstance(x0, int) and isinstance(x1, int):
+        # The same with whole numbers and one fraction: most of the time goes into fractions.
+        part = (y1 - y0) * (x.numerator - x0 * x.denominator)
+        whole = (x1 - x0) * x.denominator
+        return Fraction(y0 * whole + part, whole)
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 
 

@@ -89,11 +89,6 @@ def confusion_at(
     return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
 
 
-def flagged_at(counts: OrderedCounts, rate: Fraction) -> Confusion:
-    """Return the counts of ``score >= threshold_at_fpr``, alike for both interpolations."""
-    return confusion(counts, _last_point(counts, rate))
-
-
 def confusion(counts: OrderedCounts, point: int) -> Confusion:
     """Return the counts of one point of the curve."""
     tp, fp = counts.tps[point].item(), counts.fps[point].item()
@@ -112,13 +107,25 @@ def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
     return point
 
 
+def threshold_and_flagged(counts: OrderedCounts, rate: Fraction) -> tuple[Threshold, Confusion]:
+    """Return the threshold at a false positive rate and the counts of what it flags."""
+    need_normals(counts, "threshold_at_fpr")
+    point = _last_point(counts, rate)
+    return _threshold_from(counts, rate, point, "linear"), confusion(counts, point)
+
+
 def _threshold(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Threshold:
-    left = _last_point(counts, rate)
+    return _threshold_from(counts, rate, _last_point(counts, rate), interpolation)
+
+
+def _threshold_from(
+    counts: OrderedCounts, rate: Fraction, left: int, interpolation: Interpolation
+) -> Threshold:
     upper = counts.threshold(left)
     if interpolation == "conservative" or left == 0 or left + 1 == counts.fps.shape[0]:
         return upper
     lower = counts.threshold(left + 1)
-    if not (np.isfinite(float(upper)) and np.isfinite(float(lower))):
+    if upper == math.inf or lower == -math.inf:
         return upper
     start, end = plain(counts.fps[left]), plain(counts.fps[left + 1])
     step = (rate * plain(counts.n_normals) - start) / (end - start)

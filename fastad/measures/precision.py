@@ -188,7 +188,8 @@ def _at_each_k(
 def _n_drawn(counts: OrderedCounts, share: Fraction) -> int:
     """Return how many anomalies make the share p beside all normals, rounded down."""
     n, m = int(counts.n_anomalies), int(counts.n_normals)
-    k = n + 1 if share == 1 else int(m * share / (1 - share))
+    p, q = share.numerator, share.denominator
+    k = n + 1 if share == 1 else m * p // (q - p)
     if not 1 <= k <= n:
         raise UndefinedMeasureError(
             f"precision_at_p is undefined at p = {float(share)}: a share p beside {m} normals "

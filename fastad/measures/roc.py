@@ -103,10 +103,9 @@ def auc_at_fpr(
 
     def partial(rate: Fraction) -> float:
         width = _width(min_fpr, rate, "min_fpr", "fpr")
-        pairs = plain(counts.n_anomalies) * plain(counts.n_normals)
         normals = plain(counts.n_normals)
-        area = _area_between(counts.fps, counts.tps, min_fpr * normals, rate * normals)
-        inside = area / pairs
+        twice = _twice_area_between(counts.fps, counts.tps, min_fpr * normals, rate * normals)
+        inside = twice / (2 * plain(counts.n_anomalies) * normals)
         return _normalized(counts, inside, width, lambda: (rate**2 - min_fpr**2) / 2, normalize)
 
     return at_each(fpr, partial)
@@ -126,8 +125,8 @@ def auc_at_tpr(
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")
-        area = _area_between(counts.tps, passed, rate * anomalies, max_tpr * anomalies)
-        inside = area / (anomalies * plain(counts.n_normals))
+        twice = _twice_area_between(counts.tps, passed, rate * anomalies, max_tpr * anomalies)
+        inside = twice / (2 * anomalies * plain(counts.n_normals))
         return _normalized(
             counts, inside, width, lambda: width - (max_tpr**2 - rate**2) / 2, normalize
         )
@@ -210,18 +209,22 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count
     return int(np.dot(widths, heights[1:] + heights[:-1]))
 
 
-def _area_between(xs: CountVector, ys: CountVector, start: Fraction, end: Fraction) -> Fraction:
-    """Return the area under a curve of straight pieces over a range, in counts."""
+def _twice_area_between(
+    xs: CountVector, ys: CountVector, start: Fraction, end: Fraction
+) -> Fraction:
+    """Return twice the area under a curve of straight pieces over a range, in counts."""
     first, last = last_within(xs, start), last_within(xs, end)
     # Whole numbers are several times as fast as fractions.
     left_end = start.numerator if start.denominator == 1 else start
     left, right = _height(xs, ys, first, left_end), _height(xs, ys, last, end)
     if first == last:
-        return (end - start) * (left + right) / 2
+        return (end - start) * (left + right)
     # What the range covers of the first piece, the whole pieces, and what it covers of the last.
     before = (plain(xs[first + 1]) - left_end) * (left + plain(ys[first + 1]))
     after = (end - plain(xs[last])) * (plain(ys[last]) + right)
-    return (before + Fraction(twice_area(xs, ys, first + 1, last)) + after) / 2
+    # Added to the whole number first where it is one.
+    middle = twice_area(xs, ys, first + 1, last)
+    return after + (before + (middle if isinstance(middle, int) else Fraction(middle)))
 
 
 def _height(xs: CountVector, ys: CountVector, point: int, x: Fraction | int) -> Fraction | int:
