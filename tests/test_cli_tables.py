@@ -119,7 +119,7 @@ def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> 
     output = tmp_path / f"saved{ending}"
     run(path, *SCORES, "--group", "fold", "--output", output)
     if ending == ".csv":
-        frame = pd.read_csv(output)
+        frame = pd.read_csv(output, float_precision="round_trip")
     elif ending == ".parquet":
         frame = pd.read_parquet(output)
     else:

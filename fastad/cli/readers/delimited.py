@@ -93,7 +93,9 @@ class DelimitedFile:
 
     def _first_bad_cell(self, chosen: Sequence[str]) -> str | None:
         with self.path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.reader(lines, delimiter=self.delimiter)
+            # Python 3.10 refuses lines with NUL, which are the ones to name.
+            readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
+            rows = csv.reader(readable, delimiter=self.delimiter)
             next(rows)
             for row in rows:
                 if row and len(row) < len(self.names):
