@@ -119,7 +119,8 @@ def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> 
     output = tmp_path / f"saved{ending}"
     run(path, *SCORES, "--group", "fold", "--output", output)
     if ending == ".csv":
-        frame = pd.read_csv(output, float_precision="round_trip")
+        # As text: pandas' own parsers of floats differ in the last digit from version to version.
+        frame = pd.read_csv(output, dtype=str).astype({"auc": object})
     elif ending == ".parquet":
         frame = pd.read_parquet(output)
     else:
@@ -128,7 +129,7 @@ def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> 
         Y, {"near": TABLE["near"], "large": TABLE["large"]}, groups={"fold": TABLE["fold"]}
     ).to_columns()
     assert list(frame.columns) == ["file", *expected]
-    np.testing.assert_array_equal(frame["auc"].to_numpy(), expected["auc"])
+    assert [float(value) for value in frame["auc"]] == expected["auc"]
     assert frame["file"].unique().tolist() == [str(path)]
     assert list(tmp_path.glob(".fastad-*")) == []
 
