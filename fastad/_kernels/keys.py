@@ -138,13 +138,6 @@ def decode_floats(
             bits[i] = 0
 
 
-@kernel
-def label_by_row(rows: IntVector, labels: LabelVector, sorted_labels: LabelVector) -> None:
-    """Bring labels into the order of the rows."""
-    for i in range(rows.shape[0]):
-        sorted_labels[i] = labels[rows[i]]
-
-
 def float_layout(bits: int) -> tuple[int, int]:
     """Return the mask of the magnitude and the shift of the sign for floats of so many bits."""
     return int(np.iinfo(np.int64 if bits == 64 else np.int32).max), bits - 1
