@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from fastad.labelled.alarms import recall_at_k as recall_at_k
     from fastad.labelled.best import best_f1 as best_f1
     from fastad.labelled.best import recall_at_precision as recall_at_precision
+    from fastad.labelled.costs import cost_auc as cost_auc
+    from fastad.labelled.costs import np_curve as np_curve
+    from fastad.labelled.costs import np_score as np_score
     from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
     from fastad.labelled.operating import precision_at_fpr as precision_at_fpr
     from fastad.labelled.operating import threshold_at_fpr as threshold_at_fpr
     from fastad.labelled.operating import threshold_at_rate as threshold_at_rate
-    from fastad.labelled.outlier import cost_auc as cost_auc
     from fastad.labelled.outlier import ht_auc as ht_auc
     from fastad.labelled.outlier import lf_auc as lf_auc
-    from fastad.labelled.outlier import np_curve as np_curve
-    from fastad.labelled.outlier import np_score as np_score
     from fastad.labelled.outlier import rank_power as rank_power
     from fastad.labelled.partial import auc_at_fpr as auc_at_fpr
     from fastad.labelled.partial import auc_at_tpr as auc_at_tpr
@@ -86,6 +86,11 @@ _HOMES = {
         "best_f1",
         "recall_at_precision",
     ),
+    "labelled.costs": (
+        "cost_auc",
+        "np_curve",
+        "np_score",
+    ),
     "labelled.operating": (
         "f1_at_fpr",
         "precision_at_fpr",
@@ -93,11 +98,8 @@ _HOMES = {
         "threshold_at_rate",
     ),
     "labelled.outlier": (
-        "cost_auc",
         "ht_auc",
         "lf_auc",
-        "np_curve",
-        "np_score",
         "rank_power",
     ),
     "labelled.partial": (

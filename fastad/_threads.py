@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from fastad._validate import check_count
+from fastad._arguments import check_count
 from fastad.errors import InvalidInputError
 
 Item = TypeVar("Item")

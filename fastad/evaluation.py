@@ -8,11 +8,12 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_choice, check_range, check_rate
 from fastad._frames import table_columns
 from fastad._scratch import Scratch
 from fastad._threads import resolve_threads, thread_map
 from fastad._types import Label, OnError, Point, Points
-from fastad._validate import check_choice, check_labels, check_range, check_rate
+from fastad._validate import check_labels
 from fastad.answers import evaluate_detector
 from fastad.errors import InvalidInputError
 from fastad.grouping import make_groups

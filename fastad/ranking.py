@@ -6,20 +6,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import (
-    Count,
-    FloatVector,
-    Interpolation,
-    IntVector,
-    Label,
-    Normalize,
-    Point,
-    Points,
-    Quadrature,
-    ScoreVector,
-    Threshold,
-)
-from fastad._validate import (
+from fastad._arguments import (
     INTERPOLATIONS,
     NORMALIZATIONS,
     QUADRATURES,
@@ -37,6 +24,19 @@ from fastad._validate import (
     check_rate,
     check_some_counts,
     exact_rate,
+)
+from fastad._types import (
+    Count,
+    FloatVector,
+    Interpolation,
+    IntVector,
+    Label,
+    Normalize,
+    Point,
+    Points,
+    Quadrature,
+    ScoreVector,
+    Threshold,
 )
 from fastad.counts import OrderedCounts, count
 from fastad.measures import operating, outlier, percentile, precision, roc

@@ -6,8 +6,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_count, check_counts, check_cut, check_generator, check_rate
 from fastad._types import FloatVector, IntVector, Label, Point, Points, Threshold
-from fastad._validate import check_count, check_counts, check_cut, check_generator, check_rate
 from fastad.counts import count
 from fastad.measures import operating, precision
 from fastad.results import Confusion

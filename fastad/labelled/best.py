@@ -4,8 +4,8 @@ from typing import overload
 
 import numpy.typing as npt
 
+from fastad._arguments import check_prevalence, check_rate
 from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_prevalence, check_rate
 from fastad.counts import count
 from fastad.measures import precision as measures
 from fastad.results import ValueAtThreshold

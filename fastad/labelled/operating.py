@@ -4,6 +4,7 @@ from typing import overload
 
 import numpy.typing as npt
 
+from fastad._arguments import INTERPOLATIONS, check_choice, check_prevalence, check_rate
 from fastad._types import (
     FloatVector,
     Interpolation,
@@ -13,15 +14,7 @@ from fastad._types import (
     ScoreVector,
     Threshold,
 )
-from fastad._validate import (
-    INTERPOLATIONS,
-    all_normal,
-    check_choice,
-    check_prevalence,
-    check_rate,
-    check_scores,
-    real_vector,
-)
+from fastad._validate import all_normal, check_scores, real_vector
 from fastad.counts import count, count_scores
 from fastad.measures import operating
 

@@ -4,8 +4,8 @@ from typing import overload
 
 import numpy.typing as npt
 
+from fastad._arguments import INTERPOLATIONS, NORMALIZATIONS, check_choice, check_rate, exact_rate
 from fastad._types import FloatVector, Interpolation, Label, Normalize, Point, Points
-from fastad._validate import INTERPOLATIONS, NORMALIZATIONS, check_choice, check_rate, exact_rate
 from fastad.counts import count
 from fastad.measures import roc
 

@@ -4,8 +4,8 @@ from typing import overload
 
 import numpy.typing as npt
 
+from fastad._arguments import check_percentiles, check_range
 from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_percentiles, check_range
 from fastad.counts import count
 from fastad.measures import percentile
 from fastad.results import ClassPercentiles, RpCurve

@@ -2,8 +2,8 @@
 
 import numpy.typing as npt
 
+from fastad._arguments import check_prevalence
 from fastad._types import Label, Point
-from fastad._validate import check_prevalence
 from fastad.counts import count
 from fastad.measures import precision
 from fastad.results import PrecisionRecallCurve

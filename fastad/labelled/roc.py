@@ -2,8 +2,9 @@
 
 import numpy.typing as npt
 
+from fastad._arguments import QUADRATURES, check_choice, check_flag
 from fastad._types import Label, Quadrature
-from fastad._validate import QUADRATURES, check_choice, check_flag, check_labels, check_scores
+from fastad._validate import check_labels, check_scores
 from fastad.counts import count, count_scores, count_values
 from fastad.measures import roc
 from fastad.ordering import PackedOrder, order_values

@@ -13,6 +13,8 @@ from fastad.errors import UndefinedMeasureError
 
 # One operating point, or several; several give an array.
 Rates: TypeAlias = Fraction | list[Fraction]
+# Whole counts are ints, real weights fractions; a quotient of either is rounded once.
+Exact: TypeAlias = int | Fraction
 
 
 def need_anomalies(counts: OrderedCounts, measure: str) -> None:
@@ -40,14 +42,14 @@ def at_each(rates: Rates, measure: Callable[[Fraction], float]) -> float | Float
     return np.array([measure(rate) for rate in rates], np.float64)
 
 
-def last_within(counts: CountVector, limit: Fraction) -> int:
-    """Return the last point whose cumulative count is at most an exact limit."""
-    return int(counts.searchsorted(_round_down(limit, counts), side="right")) - 1
+def last_within(counts: CountVector, limit: Exact, divisor: int = 1) -> int:
+    """Return the last point whose cumulative count is at most an exact limit / divisor."""
+    return int(counts.searchsorted(_round_down(limit, divisor, counts), side="right")) - 1
 
 
-def first_reaching(counts: CountVector, goal: Fraction) -> int:
-    """Return the first point whose cumulative count is at least an exact goal."""
-    return int(counts.searchsorted(-_round_down(-goal, counts), side="left"))
+def first_reaching(counts: CountVector, goal: Exact, divisor: int = 1) -> int:
+    """Return the first point whose cumulative count is at least an exact goal / divisor."""
+    return int(counts.searchsorted(-_round_down(-goal, divisor, counts), side="left"))
 
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count) -> int:
@@ -77,29 +79,49 @@ def exact(count: CountVector | Count) -> Fraction:
     return Fraction(count.item() if isinstance(count, np.generic) else count)  # type: ignore[arg-type]
 
 
-def plain(count: CountVector | Count) -> Fraction | int:
-    """Return a whole count as an int, a real one as an exact fraction.
+def plain(count: Count) -> Exact:
+    """Return a whole count as it is, a real one as an exact fraction."""
+    return count if isinstance(count, int) else Fraction(count)
 
-    Cheaper than `exact` where the count meets a fraction; a quotient of two ints would be rounded.
+
+def entry(counts: CountVector, point: int) -> Exact:
+    """Return the exact cumulative count of a point."""
+    return plain(counts.item(point))
+
+
+def at_share(rate: Fraction, total: Count) -> tuple[Exact, int]:
+    """Return where a share of a total lies on its axis, as a quotient that is not reduced.
+
+    Exact quotients of whole numbers stay apart until they are divided once: most of the time
+    of a fraction goes into keeping it reduced.
     """
-    number = count.item() if isinstance(count, np.generic) else count
-    return number if isinstance(number, int) else Fraction(number)  # type: ignore[arg-type]
+    return rate.numerator * plain(total), rate.denominator
 
 
-def between(xs: CountVector, ys: CountVector, left: int, right: int, x: Fraction) -> Fraction:
-    """Return the height at x on the straight segment between two points of a curve."""
-    x0, x1, y0, y1 = plain(xs[left]), plain(xs[right]), plain(ys[left]), plain(ys[right])
-    if isinstance(x0, int) and isinstance(x1, int):
-        # The same with whole numbers and one fraction: most of the time goes into fractions.
-        part = (y1 - y0) * (x.numerator - x0 * x.denominator)
-        whole = (x1 - x0) * x.denominator
-        return Fraction(y0 * whole + part, whole)
-    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+def height(
+    xs: CountVector, ys: CountVector, left: int, x: Exact, divisor: int
+) -> tuple[Exact, Exact]:
+    """Return the height at x / divisor on the straight piece that starts at a point, as a quotient.
+
+    At the last point, where no piece starts, it is the point's own height.
+    """
+    y0 = entry(ys, left)
+    if left + 1 == xs.shape[0]:
+        return y0, 1
+    x0, x1, y1 = entry(xs, left), entry(xs, left + 1), entry(ys, left + 1)
+    whole = (x1 - x0) * divisor
+    return y0 * whole + (y1 - y0) * (x - x0 * divisor), whole
 
 
-def _round_down(limit: Fraction, counts: CountVector) -> Count:
-    """Return the largest number of the counts' type that is at most a limit."""
+def quotient(numerator: Exact, denominator: Exact) -> float:
+    """Divide exact numbers with one rounding."""
+    return float(numerator / denominator)
+
+
+def _round_down(limit: Exact, divisor: int, counts: CountVector) -> Count:
+    """Return the largest number of the counts' type that is at most limit / divisor."""
     if counts.dtype.kind == "i":
-        return limit.numerator // limit.denominator
-    nearest = float(limit)
-    return nearest if Fraction(nearest) <= limit else float(np.nextafter(nearest, -np.inf))
+        return limit // divisor
+    exact_limit = Fraction(limit) / divisor
+    nearest = float(exact_limit)
+    return nearest if Fraction(nearest) <= exact_limit else float(np.nextafter(nearest, -np.inf))

@@ -12,12 +12,13 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures._points import (
     Rates,
     at_each,
+    at_share,
+    entry,
     exact,
     hits_among,
     last_within,
     need_both,
     need_normals,
-    plain,
 )
 from fastad.results import Confusion
 
@@ -91,12 +92,12 @@ def confusion_at(
 
 def confusion(counts: OrderedCounts, point: int) -> Confusion:
     """Return the counts of one point of the curve."""
-    tp, fp = counts.tps[point].item(), counts.fps[point].item()
+    tp, fp = counts.tps.item(point), counts.fps.item(point)
     return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
 
 
 def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
-    point = last_within(counts.fps, rate * plain(counts.n_normals))
+    point = last_within(counts.fps, *at_share(rate, counts.n_normals))
     # Even the threshold +inf flags what scores +inf.
     if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
         lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
@@ -127,29 +128,40 @@ def _threshold_from(
     lower = counts.threshold(left + 1)
     if upper == math.inf or lower == -math.inf:
         return upper
-    start, end = plain(counts.fps[left]), plain(counts.fps[left + 1])
-    step = (rate * plain(counts.n_normals) - start) / (end - start)
     # The step is below 1, so that the exact value lies above the next threshold; rounding it
     # up keeps it there, and never raises it above the upper one.
-    value = Fraction(upper) + step * (Fraction(lower) - Fraction(upper))
-    return _round_up(value, counts.codec.dtype)
+    place, divisor = at_share(rate, counts.n_normals)
+    start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
+    step = Fraction(place - start * divisor) / ((end - start) * divisor)
+    top, top_over = upper.as_integer_ratio()
+    bottom, bottom_over = lower.as_integer_ratio()
+    fall = top * bottom_over - bottom * top_over
+    over = top_over * bottom_over * step.denominator
+    value = top * bottom_over * step.denominator - step.numerator * fall
+    return _round_up(value, over, counts.codec.dtype)
 
 
-def _round_up(value: Fraction, dtype: np.dtype[np.generic]) -> Threshold:
-    """Return the smallest number of the scores' type that is not below an exact value."""
+def _round_up(value: int, over: int, dtype: np.dtype[np.generic]) -> Threshold:
+    """Return the smallest number of the scores' type that is not below value / over."""
     if dtype.kind != "f":
-        return -(-value.numerator // value.denominator)
-    nearest = float(value)
+        return -(-value // over)
+    nearest = value / over
     if dtype.itemsize == 8:
-        return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+        return nearest if _is_above(nearest, value, over) else math.nextafter(nearest, math.inf)
     number = dtype.type(nearest)
     with np.errstate(under="ignore"):
-        while Fraction(number.item()) >= value:
+        while _is_above(number.item(), value, over):
             number = np.nextafter(number, dtype.type(-np.inf))
-        while Fraction(number.item()) < value:
+        while not _is_above(number.item(), value, over):
             number = np.nextafter(number, dtype.type(np.inf))
     result: float = number.item()
     return result
+
+
+def _is_above(number: float, value: int, over: int) -> bool:
+    """Tell exactly whether a number is at least value / over."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * over >= value * denominator
 
 
 def threshold_array(thresholds: list[Threshold]) -> ScoreVector:

@@ -13,9 +13,9 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import (
     Rates,
     at_each,
-    between,
     exact,
     first_reaching,
+    height,
     hits_among,
     need_anomalies,
     need_both,
@@ -59,7 +59,7 @@ def precision_gain_auc(counts: OrderedCounts) -> float:
     # Recall gain is 0 where recall equals the share of anomalies; the ROC is straight there.
     start = n * n / (n + m)
     right = first_reaching(counts.tps, start)
-    fp = between(counts.tps, counts.fps, right - 1, right, start)
+    fp = Fraction(*height(counts.tps, counts.fps, right - 1, start, 1))
     tps, fps = counts.tps[right:].astype(np.float64), counts.fps[right:].astype(np.float64)
     # Products of whole counts are exact: what is at chance has a gain of exactly 0.
     won = float(m) * tps

@@ -20,14 +20,18 @@ from fastad._validate import fixed
 from fastad.counts import OrderedCounts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures._points import (
+    Exact,
     Rates,
     at_each,
-    between,
+    at_share,
+    entry,
     exact,
     first_reaching,
+    height,
     last_within,
     need_both,
     plain,
+    quotient,
 )
 from fastad.ordering import PackedOrder
 from fastad.results import DetCurve, RocCurve
@@ -73,10 +77,11 @@ def tpr_at_fpr(
     """Height of the curve at a false positive rate; see `fastad.tpr_at_fpr`."""
     need_both(counts, "tpr_at_fpr")
 
-    def height(rate: Fraction) -> float:
-        return float(_tp_at(counts, rate, interpolation) / exact(counts.n_anomalies))
+    def ordinate(rate: Fraction) -> float:
+        tp, divisor = _tp_at(counts, rate, interpolation)
+        return quotient(tp, divisor * plain(counts.n_anomalies))
 
-    return at_each(fpr, height)
+    return at_each(fpr, ordinate)
 
 
 def fpr_at_tpr(
@@ -86,7 +91,8 @@ def fpr_at_tpr(
     need_both(counts, "fpr_at_tpr")
 
     def abscissa(rate: Fraction) -> float:
-        return float(_fp_at(counts, rate, interpolation) / exact(counts.n_normals))
+        fp, divisor = _fp_at(counts, rate, interpolation)
+        return quotient(fp, divisor * plain(counts.n_normals))
 
     return at_each(tpr, abscissa)
 
@@ -103,9 +109,9 @@ def auc_at_fpr(
 
     def partial(rate: Fraction) -> float:
         width = _width(min_fpr, rate, "min_fpr", "fpr")
-        normals = plain(counts.n_normals)
-        twice = _twice_area_between(counts.fps, counts.tps, min_fpr * normals, rate * normals)
-        inside = twice / (2 * plain(counts.n_anomalies) * normals)
+        inside = _area_between(
+            counts.fps, counts.tps, min_fpr, rate, counts.n_normals, counts.n_anomalies
+        )
         return _normalized(counts, inside, width, lambda: (rate**2 - min_fpr**2) / 2, normalize)
 
     return at_each(fpr, partial)
@@ -120,13 +126,13 @@ def auc_at_tpr(
 ) -> float | FloatVector:
     """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
-    anomalies = plain(counts.n_anomalies)
     passed = fixed(counts.n_normals - counts.fps)
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")
-        twice = _twice_area_between(counts.tps, passed, rate * anomalies, max_tpr * anomalies)
-        inside = twice / (2 * anomalies * plain(counts.n_normals))
+        inside = _area_between(
+            counts.tps, passed, rate, max_tpr, counts.n_anomalies, counts.n_normals
+        )
         return _normalized(
             counts, inside, width, lambda: width - (max_tpr**2 - rate**2) / 2, normalize
         )
@@ -209,47 +215,54 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count
     return int(np.dot(widths, heights[1:] + heights[:-1]))
 
 
-def _twice_area_between(
-    xs: CountVector, ys: CountVector, start: Fraction, end: Fraction
-) -> Fraction:
-    """Return twice the area under a curve of straight pieces over a range, in counts."""
-    first, last = last_within(xs, start), last_within(xs, end)
-    # Whole numbers are several times as fast as fractions.
-    left_end = start.numerator if start.denominator == 1 else start
-    left, right = _height(xs, ys, first, left_end), _height(xs, ys, last, end)
+def _area_between(
+    xs: CountVector, ys: CountVector, low: Fraction, high: Fraction, total: Count, tallest: Count
+) -> tuple[Exact, Exact]:
+    """Return the area under a curve of straight pieces between two shares of a total.
+
+    A quotient in units of the whole square, ``total`` wide and ``tallest`` high.
+    """
+    # Both ends over one divisor.
+    end, divisor = at_share(high, total)
+    start, other = at_share(low, total)
+    if divisor != other:
+        start, end, divisor = start * divisor, end * other, divisor * other
+    first, last = last_within(xs, start, divisor), last_within(xs, end, divisor)
+    left, left_over = height(xs, ys, first, start, divisor)
+    right, right_over = height(xs, ys, last, end, divisor)
+    over = left_over * right_over
     if first == last:
-        return (end - start) * (left + right)
-    # What the range covers of the first piece, the whole pieces, and what it covers of the last.
-    before = (plain(xs[first + 1]) - left_end) * (left + plain(ys[first + 1]))
-    after = (end - plain(xs[last])) * (plain(ys[last]) + right)
-    # Added to the whole number first where it is one.
-    middle = twice_area(xs, ys, first + 1, last)
-    return after + (before + (middle if isinstance(middle, int) else Fraction(middle)))
+        twice = (end - start) * (left * right_over + right * left_over)
+    else:
+        # What the range covers of the first piece and of the last, and the whole pieces.
+        before = entry(xs, first + 1) * divisor - start
+        after = end - entry(xs, last) * divisor
+        twice = before * (left + entry(ys, first + 1) * left_over) * right_over
+        twice += after * (entry(ys, last) * right_over + right) * left_over
+        twice += divisor * over * plain(twice_area(xs, ys, first + 1, last))
+    return twice, 2 * divisor * over * plain(total) * plain(tallest)
 
 
-def _height(xs: CountVector, ys: CountVector, point: int, x: Fraction | int) -> Fraction | int:
-    """Return the height at x, which lies on the piece that starts at a point."""
-    if x == plain(xs[point]):
-        return plain(ys[point])
-    return between(xs, ys, point, point + 1, Fraction(x))
-
-
-def _tp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Fraction:
+def _tp_at(
+    counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
+) -> tuple[Exact, Exact]:
     """Return the count of anomalies at a false positive rate, at the top of a vertical step."""
-    end = rate * plain(counts.n_normals)
-    left = last_within(counts.fps, end)
-    if interpolation == "conservative" or left + 1 == counts.fps.shape[0]:
-        return exact(counts.tps[left])
-    return between(counts.fps, counts.tps, left, left + 1, end)
+    end, divisor = at_share(rate, counts.n_normals)
+    left = last_within(counts.fps, end, divisor)
+    if interpolation == "conservative":
+        return entry(counts.tps, left), 1
+    return height(counts.fps, counts.tps, left, end, divisor)
 
 
-def _fp_at(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Fraction:
+def _fp_at(
+    counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
+) -> tuple[Exact, Exact]:
     """Return the count of normals at a true positive rate, at the left of a horizontal step."""
-    goal = rate * plain(counts.n_anomalies)
-    right = first_reaching(counts.tps, goal)
+    goal, divisor = at_share(rate, counts.n_anomalies)
+    right = first_reaching(counts.tps, goal, divisor)
     if interpolation == "conservative" or right == 0:
-        return exact(counts.fps[right])
-    return between(counts.tps, counts.fps, right - 1, right, goal)
+        return entry(counts.fps, right), 1
+    return height(counts.tps, counts.fps, right - 1, goal, divisor)
 
 
 def _width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
@@ -267,16 +280,17 @@ def _width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Frac
 
 def _normalized(
     counts: OrderedCounts,
-    inside: Fraction,
+    area: tuple[Exact, Exact],
     width: Fraction,
     chance_area: Callable[[], Fraction],
     normalize: Normalize,
 ) -> float:
+    part, whole = area
     if normalize == "none":
-        return float(inside)
+        return quotient(part, whole)
     if normalize == "width":
-        return float(inside / width)
-    chance = chance_area()
+        return quotient(part * width.denominator, whole * width.numerator)
+    inside, chance = Fraction(part) / whole, chance_area()
     if counts.weighting == "real" and abs(inside - chance) < _ROUNDING * chance:
         inside = chance
     if inside < chance:

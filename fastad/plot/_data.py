@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_positive
 from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_labels, check_positive, check_scores
+from fastad._validate import check_labels, check_scores
 from fastad.answers import answer_all, shown_name
 from fastad.counts import count_scores
 from fastad.errors import InvalidInputError

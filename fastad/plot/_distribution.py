@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_percentiles
 from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_percentiles
 from fastad.plot import _data, _drawing
 from fastad.plot._histogram import Bins, RpSpan, ScoreDistribution, distribution
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_count
 from fastad._types import FloatVector
-from fastad._validate import check_count
 from fastad.errors import InvalidInputError
 from fastad.measures import percentile
 from fastad.ranking import RankedScores

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_prevalence, check_rate
 from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_prevalence, check_rate
 from fastad.errors import InvalidInputError
 from fastad.plot import _data, _drawing
 from fastad.ranking import RankedScores

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_choice, check_rate
 from fastad._types import Label, Point, Points, Threshold
-from fastad._validate import check_choice, check_rate
 from fastad.errors import InvalidInputError
 from fastad.plot import _data, _drawing
 from fastad.ranking import RankedScores

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from fastad._arguments import check_range
 from fastad._types import Label, Point
-from fastad._validate import check_range
 from fastad.plot import _data, _drawing
 from fastad.ranking import RankedScores
 from fastad.results import RpCurve

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_choice
 from fastad._frames import table_columns
 from fastad._types import FloatVector, Label
-from fastad._validate import check_choice, check_labels, check_scores, refuse_nan
+from fastad._validate import check_labels, check_scores, refuse_nan
 from fastad.answers import shown_name
 from fastad.counts import count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from fastad._validate import check_count, check_positive, exact_point
+from fastad._arguments import check_count, check_positive, exact_point
 from fastad.errors import InvalidInputError
 from fastad.registry.measure import Measure
 from fastad.registry.rows import MEASURES

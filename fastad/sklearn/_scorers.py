@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_choice, check_range
 from fastad._types import Label, ScoreVector
-from fastad._validate import check_choice, check_range
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation import evaluate
 from fastad.ranking import rank_scores
