@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fastad._types import Point, Points
+from fastad._frames import as_array
+from fastad._types import Point, Points, Threshold
 from fastad.errors import InvalidInputError
 
 Choice = TypeVar("Choice", bound=str)
@@ -18,6 +19,10 @@ NORMALIZATIONS = ("width", "none", "mcclish")
 QUADRATURES = ("right", "exact")
 
 _LARGEST_SCORE = np.finfo(np.float64).max
+# Weighted by it, counts neither overflow nor vanish.
+_SMALLEST_SHARE = Fraction(1, 10**100)
+# Python and NumPy count these among the whole numbers.
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 
 
 def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
@@ -29,19 +34,10 @@ def check_points(
     value: Point | Points, name: str, *, highest: int | None
 ) -> Fraction | list[Fraction]:
     """Check one point of an axis from 0 on, or a sequence of them."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if _is_scalar(value):
-        return exact_point(value, name, highest=highest)
-    points = np.asarray(value)
-    if points.ndim != 1 or points.size == 0:
-        raise InvalidInputError(
-            f"{name} must be a number or a sequence of at least one number; "
-            f"found shape {points.shape}"
-        )
-    # The entries as they came: an array would turn a fraction or a float32 into another type.
-    entries: Any = value
-    return [exact_point(entry, f"{name}[{i}]", highest=highest) for i, entry in enumerate(entries)]
+    entries = _entries(value, name, "number")
+    if isinstance(entries, list):
+        return [exact_point(x, f"{name}[{i}]", highest=highest) for i, x in enumerate(entries)]
+    return exact_point(entries, name, highest=highest)
 
 
 def exact_rate(value: Any, name: str) -> Fraction:
@@ -66,8 +62,11 @@ def check_prevalence(prevalence: Point | None) -> Fraction | None:
     if prevalence is None:
         return None
     share = exact_rate(prevalence, "prevalence")
-    if share in (0, 1):
-        raise InvalidInputError(f"prevalence must lie strictly in (0, 1); found {prevalence}")
+    if min(share, 1 - share) < _SMALLEST_SHARE:
+        raise InvalidInputError(
+            "prevalence must lie strictly in (0, 1), at least 1e-100 from its ends; "
+            f"found {prevalence}"
+        )
     return share
 
 
@@ -100,9 +99,10 @@ def check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
 
 def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     """Check the lowest and the highest possible score."""
-    if not isinstance(score_range, Sequence | np.ndarray) or len(score_range) != 2:
-        raise TypeError(f"score_range must be a pair of numbers; found {score_range!r}")
-    low, high = (exact_number(bound, "score_range") for bound in score_range)
+    bounds = _entries(score_range, "score_range", "number")
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise TypeError(f"score_range must be a pair of numbers; found {shown(score_range)}")
+    low, high = (exact_number(bound, "score_range") for bound in bounds)
     if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
         raise InvalidInputError(f"score_range must rise within float64; found {score_range!r}")
     return low, high
@@ -110,9 +110,10 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
 
 def exact_number(value: Any, name: str) -> Fraction:
     """Return the decimal that was written for a finite number as an exact fraction."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; found {type(value).__name__}")
     if isinstance(value, Rational):
+        _refuse_endless(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
     if not math.isfinite(value):
         raise InvalidInputError(f"{name} must be finite; found {value}")
@@ -122,8 +123,9 @@ def exact_number(value: Any, name: str) -> Fraction:
 
 def check_count(value: Any, name: str) -> int:
     """Check a whole number of at least 1."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number; found {type(value).__name__}")
+    _refuse_endless(value, name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}")
     return int(value)
@@ -133,20 +135,13 @@ def check_counts(value: Any, name: str) -> int | list[int] | None:
     """Check a whole number of at least 1, a sequence of them, or None."""
     if value is None:
         return None
-    if isinstance(value, Integral):
-        return check_count(value, name)
-    entries = np.asarray(value)
-    if entries.ndim == 0:
-        return check_count(entries[()], name)
-    if entries.ndim != 1 or entries.size == 0:
-        raise InvalidInputError(
-            f"{name} must be a whole number or a sequence of at least one; "
-            f"found shape {entries.shape}"
-        )
-    return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+    entries = _entries(value, name, "whole number")
+    if isinstance(entries, list):
+        return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+    return check_count(entries, name)
 
 
-def check_cut(threshold: Any, k: Any) -> tuple[float | int | None, int | None]:
+def check_cut(threshold: Any, k: Any) -> tuple[Threshold | None, int | None]:
     """Check that either a threshold or a number of points is given."""
     if (threshold is None) == (k is None):
         raise InvalidInputError(
@@ -157,15 +152,26 @@ def check_cut(threshold: Any, k: Any) -> tuple[float | int | None, int | None]:
     return check_threshold(threshold), None
 
 
-def check_threshold(value: Any) -> float | int:
+def check_threshold(value: Any) -> Threshold:
     """Check a threshold: any real number, infinities included."""
     if isinstance(value, np.bool_):
         value = bool(value)
-    if not isinstance(value, Real):
+    if isinstance(value, np.timedelta64) or not isinstance(value, Real):
         raise TypeError(f"threshold must be a number; found {type(value).__name__}")
+    _refuse_endless(value, "threshold")
     if value != value:
         raise InvalidInputError("threshold must be a number; found NaN")
-    return value  # type: ignore[return-value]
+    return _of_python(value)
+
+
+def _of_python(value: Any) -> Any:
+    """Return the same number in a type that whole numbers can be compared with exactly."""
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.longdouble):
+        return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else float(value)
+    # Not a float: NumPy would round it to float16 beside scores of that type.
+    return np.float64(value) if isinstance(value, np.floating) else value
 
 
 def check_flag(value: object, name: str) -> bool:
@@ -177,9 +183,9 @@ def check_flag(value: object, name: str) -> bool:
 
 def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
     """Check that an option is one of a closed set of words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(f"{name} must be one of {expected}; found {value!r}")
+        raise InvalidInputError(f"{name} must be one of {expected}; found {shown(value)}")
     return value
 
 
@@ -187,14 +193,44 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
     """Return the generator that an argument names: itself, from a seed, or a fresh one."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, Integral)):
+    if rng is not None and (isinstance(rng, _NO_NUMBERS) or not isinstance(rng, Integral)):
         raise TypeError(
             f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
         )
     if rng is not None and rng < 0:
-        raise InvalidInputError(f"rng must not be negative; found {rng}")
+        raise InvalidInputError(f"rng must not be negative; found {shown(rng)}")
     return np.random.default_rng(None if rng is None else int(rng))
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, Real | str | bytes) or value is None or np.ndim(value) == 0  # type: ignore[arg-type]
+def shown(value: object) -> str:
+    """Return how a message shows a value, which Python may refuse to write in digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return type(value).__name__
+
+
+def _refuse_endless(value: Real, name: str) -> None:
+    """Refuse a number of more digits than Python writes: no message could show it."""
+    try:
+        str(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must have fewer digits: {error}") from None
+
+
+def _entries(value: Any, name: str, expected: str) -> Any:
+    """Return the entries of a sequence as a list; anything else as it is.
+
+    Entries stay as they came: an array would turn a fraction or a float32 into another type.
+    """
+    if value is None or isinstance(value, Real | str | bytes):
+        return value
+    array = value if isinstance(value, np.ndarray) else as_array(value, name)
+    if array.ndim == 0:
+        return array[()]
+    if array.ndim > 1 or array.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a {expected} or a sequence of at least one; found shape {array.shape}"
+        )
+    as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
+    return list(value if as_they_came else array)

@@ -39,19 +39,26 @@ def _of_one_type(cells: Sequence[Any]) -> Any:
 
 def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     """Return the columns of a mapping or a table with their names; None if it is neither."""
+    kind = type(table)
     if isinstance(table, Mapping):
         names = list(table)
-    elif hasattr(type(table), "column_names"):
+    elif hasattr(kind, "collect"):
+        raise InvalidInputError(f"{name} must be in memory; found a {kind.__name__} to collect")
+    elif hasattr(kind, "column_names") and hasattr(kind, "__getitem__"):
         names = list(table.column_names)
-    elif hasattr(type(table), "columns"):
+    elif hasattr(kind, "columns") and hasattr(kind, "__getitem__"):
         names = list(table.columns)
     else:
         return None
     if not names:
         raise InvalidInputError(f"{name} must hold at least one column; found none")
-    if len({str(column) for column in names}) < len(names):
+    try:
+        texts = [str(column) for column in names]
+    except ValueError as error:  # a whole number of too many digits
+        raise InvalidInputError(f"{name} must have shorter names of columns: {error}") from None
+    if len(set(texts)) < len(names):
         raise InvalidInputError(f"{name} must name each column once; found equal names")
-    return [(str(column), table[column]) for column in names]
+    return [(text, table[column]) for text, column in zip(texts, names, strict=True)]
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
@@ -60,8 +67,17 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     NumPy turns columns of nullable types into arrays of objects: those go through narwhals, and
     must not have missing values.
     """
-    array = np.asarray(values)
-    if array.dtype != object or type(values).__module__.partition(".")[0] not in LIBRARIES:
+    of_library = type(values).__module__.partition(".")[0] in LIBRARIES
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must be one-dimensional; found {error}") from None
+    except Exception as error:
+        if not of_library:
+            raise
+        # A library has errors of its own for columns that NumPy cannot hold.
+        raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
+    if array.dtype != object or not of_library:
         return array
     narwhals = _narwhals(f"{name}, a column of a nullable type,")
     series = narwhals.from_native(values, series_only=True, pass_through=True)

@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import shown
 from fastad._frames import as_array
 from fastad._kernels import keys
+from fastad._threads import slices, thread_map
 from fastad._types import CountVector, Label, LabelVector, ScoreVector
 from fastad.errors import InvalidInputError
 
@@ -129,12 +131,7 @@ def _vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
             f"{name} must not be a masked array, whose mask would be lost; "
             "leave out the masked rows"
         )
-    try:
-        vector = as_array(values, name)
-    except InvalidInputError:
-        raise
-    except ValueError as error:
-        raise InvalidInputError(f"{name} must be one-dimensional; found {error}") from None
+    vector = as_array(values, name)
     if vector.ndim != 1:
         raise InvalidInputError(f"{name} must be one-dimensional; found shape {vector.shape}")
     if vector.shape[0] == 0:
@@ -156,41 +153,57 @@ def _binary_labels(
         )
     if labels.dtype == np.float16 or not labels.dtype.isnative:
         labels = labels.astype(np.float64)
-    values = np.empty(labels.shape[0], np.uint8)
-    ones, others = keys.label_counts(fixed(labels), values)
-    if others:
+    labels, values = fixed(labels), np.empty(labels.shape[0], np.uint8)
+    counts = thread_map(
+        lambda rows: keys.label_counts(labels[rows], values[rows]), slices(labels.shape[0])
+    )
+    if sum(others for _, others in counts):
         bad = (labels != 0) & (labels != 1)
         first = int(np.argmax(bad))
+        row = first if rows is None else int(rows[first])
         raise InvalidInputError(
-            f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other values, the "
-            f"first at index {first if rows is None else int(rows[first])}: {labels[first]}. "
+            f"y_true must hold 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other "
+            f"values, the first at index {row}: {labels[first]}. "
             "Name the anomalies' label with pos_label= if it is another"
         )
-    return fixed(values), int(ones)
+    return fixed(values), int(sum(ones for ones, _ in counts))
 
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
     """Tell the anomalies by their label; all other rows must carry one and the same label."""
     if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
         raise TypeError(f"pos_label must be a single label; found {type(pos_label).__name__}")
-    positive = np.asarray(labels == pos_label)
-    if positive.shape != labels.shape:
-        raise InvalidInputError(
-            f"pos_label must be comparable with y_true ({_describe_type(labels)}); "
-            f"found {pos_label!r}"
-        )
+    positive = _equal(labels, pos_label, pos_label)
     others = labels[~positive]
-    if others.shape[0] and not np.all(others == others[0]):
-        different = others[np.argmax(others != others[0])]
-        raise InvalidInputError(
-            f"y_true must hold at most two labels, pos_label={pos_label!r} and one other; "
-            f"found {_plain(others[0])!r} and {_plain(different)!r} beside it"
-        )
+    if others.shape[0]:
+        different = ~_equal(others, others[0], pos_label)
+        if np.any(different):
+            raise InvalidInputError(
+                f"y_true must hold at most two labels, pos_label={shown(pos_label)} and one other; "
+                f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it"
+            )
     return positive
 
 
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def _equal(labels: npt.NDArray[Any], label: Any, pos_label: Label) -> npt.NDArray[np.bool_]:
+    try:
+        with np.errstate(over="ignore"):  # NumPy brings the label to the type of the labels
+            equal = np.asarray(labels == label)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"pos_label must be comparable with y_true ({_describe_type(labels)}); "
+            f"found {shown(pos_label)}: {error}"
+        ) from None
+    if equal.shape != labels.shape:
+        raise InvalidInputError(
+            f"pos_label must be comparable with y_true ({_describe_type(labels)}); "
+            f"found {shown(pos_label)}"
+        )
+    return equal
+
+
+def _plain(label: Any) -> str:
+    return shown(label.item() if isinstance(label, np.generic) else label)
 
 
 def _weights(
@@ -229,5 +242,5 @@ def _describe_type(vector: npt.NDArray[Any]) -> str:
     kinds = {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "durations"}
     if vector.dtype.kind == "O":
         example = next((x for x in vector if not isinstance(x, Real)), vector[0])
-        return f"objects such as {example!r}"
+        return f"objects such as {shown(example)}"
     return f"{kinds.get(vector.dtype.kind, 'type')} ({vector.dtype})"

@@ -1,6 +1,5 @@
 """The answers to questions about one detector on one set of points."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +11,7 @@ from fastad._validate import Labels, check_scores
 from fastad.counts import OrderedCounts, count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.operating import threshold_and_flagged
-from fastad.registry import Question
+from fastad.registry import Question, Questions
 from fastad.report import DetectorEvaluation, OperatingPoint
 
 
@@ -24,7 +23,7 @@ def shown_name(detector: str) -> str:
 def evaluate_detector(
     detector: tuple[str, npt.ArrayLike],
     labels: Labels,
-    questions: Sequence[Question],
+    questions: Questions,
     on_error: OnError,
     memory: Scratch,
 ) -> DetectorEvaluation:
@@ -43,7 +42,7 @@ def evaluate_scores(
     name: str,
     scores: ScoreVector,
     labels: Labels,
-    questions: Sequence[Question],
+    questions: Questions,
     on_error: OnError,
     memory: Scratch,
 ) -> DetectorEvaluation:
@@ -58,12 +57,12 @@ def evaluate_scores(
 
 
 def answer_all(
-    name: str, counts: OrderedCounts, questions: Sequence[Question], on_error: OnError
+    name: str, counts: OrderedCounts, questions: Questions, on_error: OnError
 ) -> DetectorEvaluation:
     """Answer all questions from ordered counts; what is undefined is NaN with its reason."""
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
-    for question in questions:
+    for question in questions.each:
         try:
             values[question.label] = _answer(question, counts)
         except UndefinedMeasureError as error:
@@ -83,7 +82,7 @@ def answer_all(
         tied_share=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        operating_points=[_operating_point(counts, rate) for rate in _rates(questions)],
+        operating_points=[_operating_point(counts, rate) for rate in questions.rates],
     )
 
 
@@ -95,11 +94,6 @@ def _answer(question: Question, counts: OrderedCounts) -> float:
     return float(question.measure.compute(counts, **question.parameters))
 
 
-def _rates(questions: Sequence[Question]) -> list[Fraction]:
-    """Return the false positive rates in use, each once."""
-    return list(dict.fromkeys(q.parameters["fpr"] for q in questions if "fpr" in q.parameters))
-
-
 def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     try:
         threshold, flagged = threshold_and_flagged(counts, rate)
@@ -108,9 +102,7 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def failed(
-    name: str, labels: Labels, questions: Sequence[Question], message: str
-) -> DetectorEvaluation:
+def failed(name: str, labels: Labels, questions: Questions, message: str) -> DetectorEvaluation:
     """Return NaN for every question, with one reason."""
     weights = (
         np.ones(labels.values.shape[0], np.int64) if labels.weights is None else labels.weights
@@ -121,10 +113,10 @@ def failed(
         n_anomalies=weights[anomalous].sum().item(),
         n_normals=weights[~anomalous].sum().item(),
         tied_share=float("nan"),
-        by_label=dict.fromkeys((question.label for question in questions), float("nan")),
-        undefined=dict.fromkeys((question.label for question in questions), message),
+        by_label=dict.fromkeys(questions.labels, float("nan")),
+        undefined=dict.fromkeys(questions.labels, message),
         operating_points=[
-            OperatingPoint(float(rate), None, None, None, message) for rate in _rates(questions)
+            OperatingPoint(float(rate), None, None, None, message) for rate in questions.rates
         ],
         error=message,
     )

@@ -9,9 +9,17 @@ import numpy.typing as npt
 
 from fastad._kernels import sweep
 from fastad._scratch import FRESH, FreshMemory, Scratch
+from fastad._threads import thread_map
 from fastad._types import Count, CountVector, IntVector, Label, ScoreVector
 from fastad._validate import Labels, check_labels, check_scores, fixed
-from fastad.ordering import KeyCodec, PackedOrder, SplitOrder, order_rows, order_values
+from fastad.ordering import (
+    CurvePart,
+    KeyCodec,
+    PackedOrder,
+    Range,
+    order_rows,
+    order_values,
+)
 
 Weighting = Literal["none", "whole", "real"]
 
@@ -21,13 +29,13 @@ class OrderedCounts:
     """Anomalies and normals at or above each distinct score, from the highest score down.
 
     Point 0 lies above all scores, where nothing is flagged; point i > 0 flags the i highest
-    distinct scores. The totals stand apart from the counts, so that counts which do not reach
-    down to the lowest score still know them.
+    distinct scores. Counts may hold only a part of the curve; then point 0 lies above the part,
+    and the totals, which stand apart, are still those of all points.
 
     Attributes
     ----------
     fps, tps : numpy.ndarray of shape (n_distinct + 1,)
-        Flagged normals and flagged anomalies at each point, starting from 0. Whole numbers
+        Flagged normals and flagged anomalies at each point. Whole numbers
         (int64), or float64 under real sample weights.
     keys : numpy.ndarray of shape (n_distinct,)
         Falling key of each distinct score; ``codec`` turns keys into scores.
@@ -36,7 +44,7 @@ class OrderedCounts:
     n_points : int
         Rows with a weight other than 0.
     n_tied : int
-        Rows that share their score with another row.
+        Rows that share their score with another row; in a part of the curve, those in it.
     weighting : {"none", "whole", "real"}
         Kind of the sample weights.
     """
@@ -87,19 +95,67 @@ class OrderedCounts:
         return self.codec.decode_one(int(self.keys[point - 1]))
 
 
-def count_values(
-    order: PackedOrder | SplitOrder, memory: Scratch | FreshMemory = FRESH
-) -> OrderedCounts:
+def count_values(order: PackedOrder, memory: Scratch | FreshMemory = FRESH) -> OrderedCounts:
     """Count at each distinct score of an order without rows; one pass."""
-    if isinstance(order, PackedOrder):
-        n_points = order.packed.shape[0]
-        keys, fps, tps = _buffers(n_points, np.dtype(np.int64), memory)
-        n_distinct, n_tied = sweep.count_packed(order.packed, keys, fps, tps)
-    else:
-        n_points = order.normals.shape[0] + order.anomalies.shape[0]
-        keys, fps, tps = _buffers(n_points, np.dtype(np.int64), memory)
-        n_distinct, n_tied = sweep.count_merged(order.normals, order.anomalies, keys, fps, tps)
-    return _counts(keys, fps, tps, order.codec, n_distinct, n_points, n_tied, "none")
+    keys, fps, tps = _buffers(order.packed.shape[0], np.dtype(np.int64), memory)
+    fps[0], tps[0] = order.ranges[0].fp, order.ranges[0].tp
+
+    def sweep_range(where: Range) -> tuple[int, int]:
+        own, behind = slice(where.start, where.stop), slice(where.start + 1, where.stop + 1)
+        counted: tuple[int, int] = sweep.count_packed(
+            order.packed[own], where.centre, where.fp, where.tp, keys[own], fps[behind], tps[behind]
+        )
+        return counted
+
+    swept = thread_map(sweep_range, order.ranges)
+    n_distinct = 0
+    for where, (points, _) in zip(order.ranges, swept, strict=True):
+        if n_distinct < where.start and points:
+            # Ties have left room behind the range before.
+            for counts, first in ((keys, 0), (fps, 1), (tps, 1)):
+                moved = counts[where.start + first : where.start + first + points]
+                counts[n_distinct + first : n_distinct + first + points] = moved
+        n_distinct += points
+    n_tied = sum(tied for _, tied in swept)
+    return OrderedCounts(
+        fps=fixed(fps[: n_distinct + 1]),
+        tps=fixed(tps[: n_distinct + 1]),
+        keys=fixed(keys[:n_distinct]),
+        codec=order.codec,
+        n_anomalies=order.n_anomalies,
+        n_normals=order.n_points - order.n_anomalies,
+        n_points=order.n_points,
+        n_tied=n_tied,
+        weighting="none",
+    )
+
+
+def count_weights(
+    scores: ScoreVector,
+    labels: Labels,
+    weights: CountVector,
+    name: str = "y_score",
+    memory: Scratch | FreshMemory = FRESH,
+) -> OrderedCounts:
+    """Order scores with their rows and add up the weights at each distinct score."""
+    order = order_rows(scores, labels, name)
+    n_points = weights.shape[0]
+    keys, fps, tps = _buffers(n_points, weights.dtype, memory)
+    fps[0] = tps[0] = 0
+    n_distinct, n_tied = sweep.count_rows(
+        order.falling, order.rows, labels.values, fixed(weights), keys, fps[1:], tps[1:]
+    )
+    return OrderedCounts(
+        fps=fixed(fps[: n_distinct + 1]),
+        tps=fixed(tps[: n_distinct + 1]),
+        keys=fixed(keys[:n_distinct]),
+        codec=order.codec,
+        n_anomalies=tps[n_distinct].item(),
+        n_normals=fps[n_distinct].item(),
+        n_points=n_points,
+        n_tied=n_tied,
+        weighting="whole" if weights.dtype == np.int64 else "real",
+    )
 
 
 def count_scores(
@@ -107,21 +163,27 @@ def count_scores(
     labels: Labels,
     name: str = "y_score",
     memory: Scratch | FreshMemory = FRESH,
+    part: CurvePart | None = None,
 ) -> OrderedCounts:
     """Order scores and count at each distinct one; O(N log N).
 
-    With scratch memory the counts hold until it is used again.
+    With scratch memory the counts hold until it is used again. The counts of a part of the curve
+    reach at least one point beyond it, or to the end of the curve.
     """
-    weights = labels.weights
-    if weights is None:
-        return count_values(order_values(scores, labels, name, memory), memory)
-    order = order_rows(scores, labels, name)
-    keys, fps, tps = _buffers(weights.shape[0], weights.dtype, memory)
-    n_distinct, n_tied = sweep.count_rows(
-        order.falling, order.rows, labels.values, fixed(weights), keys, fps, tps
-    )
-    weighting: Weighting = "whole" if weights.dtype == np.int64 else "real"
-    return _counts(keys, fps, tps, order.codec, n_distinct, weights.shape[0], n_tied, weighting)
+    if labels.weights is not None:
+        return count_weights(scores, labels, labels.weights, name, memory)
+    counts = count_values(order_values(scores, labels, name, memory, part), memory)
+    if part is not None and not _covers(counts, part):
+        counts = count_values(order_values(scores, labels, name, memory), memory)
+    return counts
+
+
+def _covers(counts: OrderedCounts, part: CurvePart) -> bool:
+    """Tell whether counts hold the points on both sides of each end of a part of the curve."""
+    low, high = (rate * counts.n_normals for rate in (part.low, part.high))
+    begins = counts.fps[0] == counts.tps[0] == 0 or counts.fps[1] <= low
+    ends = counts.fps[-1] > high or counts.fps[-1] + counts.tps[-1] == counts.n_points
+    return bool(begins and ends)
 
 
 def count(
@@ -130,10 +192,11 @@ def count(
     *,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
+    part: CurvePart | None = None,
 ) -> OrderedCounts:
     """Check labels, scores and weights as a user gives them, and count."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    return count_scores(check_scores(y_score, labels), labels)
+    return count_scores(check_scores(y_score, labels), labels, part=part)
 
 
 def _buffers(
@@ -143,29 +206,4 @@ def _buffers(
         memory.take("keys", n_points, np.int64),
         memory.take("fps", n_points + 1, dtype),
         memory.take("tps", n_points + 1, dtype),
-    )
-
-
-def _counts(
-    keys: IntVector,
-    fps: CountVector,
-    tps: CountVector,
-    codec: KeyCodec,
-    n_distinct: int,
-    n_points: int,
-    n_tied: int,
-    weighting: Weighting,
-) -> OrderedCounts:
-    fps = fixed(fps[: n_distinct + 1])
-    tps = fixed(tps[: n_distinct + 1])
-    return OrderedCounts(
-        fps=fps,
-        tps=tps,
-        keys=fixed(keys[:n_distinct]),
-        codec=codec,
-        n_anomalies=tps[-1].item(),
-        n_normals=fps[-1].item(),
-        n_points=n_points,
-        n_tied=n_tied,
-        weighting=weighting,
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._arguments import check_choice, check_range, check_rate
 from fastad._frames import table_columns
 from fastad._scratch import Scratch
-from fastad._threads import resolve_threads, thread_map
+from fastad._threads import thread_limit, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_labels
 from fastad.answers import evaluate_detector
@@ -99,8 +99,8 @@ def evaluate(
         What to do about a detector with bad scores (NaN, wrong length): raise, or record the
         message and go on with the others.
     n_threads : int, optional
-        Threads over detectors; by default the processors that the process may use, or the
-        environment variable FASTAD_NUM_THREADS.
+        Threads over detectors, over groups, and over the points of one detector; by default the
+        environment variable FASTAD_NUM_THREADS, else the processors that the process may use.
 
     Returns
     -------
@@ -129,7 +129,6 @@ def evaluate(
     ap   0.8333  1.0000
     """
     check_choice(on_error, ERROR_POLICIES, "on_error")
-    threads = resolve_threads(n_threads)
     rates = check_rate(fpr, "fpr")
     points = [rates] if isinstance(rates, Fraction) else rates
     if measures is None:
@@ -137,20 +136,21 @@ def evaluate(
     else:
         questions = parse_questions([measures] if isinstance(measures, str) else measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    detectors = named_detectors(y_score, labels.n_rows)
-    if groups is not None:
-        columns = table_columns(groups, "groups") or [("group", groups)]
-        runs = make_groups(dict(columns), labels.n_rows, labels.rows)
-        return evaluate_groups(labels, detectors, runs, questions, on_error, threads)
-    answer = partial(
-        evaluate_detector,
-        labels=labels,
-        questions=questions,
-        on_error=on_error,
-        memory=Scratch(),
-    )
-    return Evaluation(thread_map(answer, detectors, threads))
+    with thread_limit(n_threads):
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        detectors = named_detectors(y_score, labels.n_rows)
+        if groups is not None:
+            columns = table_columns(groups, "groups") or [("group", groups)]
+            runs = make_groups(dict(columns), labels.n_rows, labels.rows)
+            return evaluate_groups(labels, detectors, runs, questions, on_error)
+        answer = partial(
+            evaluate_detector,
+            labels=labels,
+            questions=questions,
+            on_error=on_error,
+            memory=Scratch(),
+        )
+        return Evaluation(thread_map(answer, detectors))
 
 
 def named_detectors(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:

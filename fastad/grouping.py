@@ -97,8 +97,12 @@ def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDAr
         return _factorize_integers(values)
     if values.dtype.kind == "O":
         return _factorize_objects(values, name)
-    if values.dtype.kind in "fM":
-        _refuse_missing(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values), name)
+    if values.dtype == np.dtype("M8"):
+        raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
+    if values.dtype.kind in "Mm":
+        _refuse_missing(np.isnat(values), name)
+    if values.dtype.kind in "fc":
+        _refuse_missing(np.isnan(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64, copy=False), distinct
 
@@ -126,8 +130,17 @@ def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArra
 
 def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:
     entries = values.tolist()
-    _refuse_missing(np.array([entry is None or entry != entry for entry in entries]), name)
-    distinct = list(dict.fromkeys(entries))
+    try:
+        missing = [entry is None or bool(entry != entry) for entry in entries]
+        distinct = list(dict.fromkeys(entries))
+        for entry in distinct:
+            str(entry)
+    except (TypeError, ValueError) as error:
+        # Of lists, arrays, missing values of pandas, and whole numbers of too many digits.
+        raise InvalidInputError(
+            f"{name} must hold names, numbers or the like; found a value of which {error}"
+        ) from None
+    _refuse_missing(np.array(missing), name)
     if all(isinstance(entry, str) for entry in distinct):
         distinct.sort()
     code_of = {entry: code for code, entry in enumerate(distinct)}

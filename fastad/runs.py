@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from fastad.answers import answer_all, evaluate_scores, failed, shown_name
 from fastad.counts import count_values
 from fastad.errors import InvalidInputError
 from fastad.grouping import Groups
-from fastad.ordering import PackedOrder, order_groups
-from fastad.registry import Question
+from fastad.ordering import GroupOrder, group_blocks, order_groups
+from fastad.registry import Questions
 from fastad.report import DetectorEvaluation, Evaluation, columns_of, envelope
 from fastad.summary import Summary, summarize
 
@@ -186,9 +187,8 @@ def evaluate_groups(
     labels: Labels,
     detectors: Sequence[tuple[str, npt.ArrayLike]],
     groups: Groups,
-    questions: Sequence[Question],
+    questions: Questions,
     on_error: OnError,
-    n_threads: int,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
     memory = Scratch()
@@ -220,13 +220,9 @@ def evaluate_groups(
                     groups.slices(), labels_by_group(labels, groups), strict=True
                 )
             ]
-        if [question.measure.name for question in questions] == ["roc_auc"]:
-            return _areas(name, order, groups, questions[0])
-        orders = (PackedOrder(order.packed[where], order.codec) for where in groups.slices())
-        counts = (count_values(part, memory) for part in orders)
-        return [answer_all(name, part, questions, on_error) for part in counts]
+        return _answers(name, order, questions, on_error, memory)
 
-    by_detector = thread_map(evaluate_one, detectors, n_threads)
+    by_detector = thread_map(evaluate_one, detectors)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
 
 
@@ -245,24 +241,42 @@ def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
         )
 
 
-def _areas(
-    name: str, order: PackedOrder, groups: Groups, question: Question
+def _answers(
+    name: str, order: GroupOrder, questions: Questions, on_error: OnError, memory: Scratch
 ) -> list[DetectorEvaluation]:
-    """Answer the one question that needs no counts, for all groups in one pass."""
-    areas, anomalies, tied = (np.empty(groups.n_groups, np.int64) for _ in range(3))
-    twice_areas(order.packed, groups.starts, areas, anomalies, tied)
+    """Answer all questions about each group, in threads over blocks of groups."""
+
+    def answer(block: slice) -> list[DetectorEvaluation]:
+        if [question.measure.name for question in questions.each] == ["roc_auc"]:
+            return _areas(name, order, block, questions)
+        counts = (
+            count_values(order.group(group), memory) for group in range(block.start, block.stop)
+        )
+        return [answer_all(name, part, questions, on_error) for part in counts]
+
+    return list(chain.from_iterable(thread_map(answer, group_blocks(order.starts))))
+
+
+def _areas(
+    name: str, order: GroupOrder, block: slice, questions: Questions
+) -> list[DetectorEvaluation]:
+    """Answer the one question that needs no counts, for a block of groups in one pass."""
+    starts, anomalies = order.starts[block.start : block.stop + 1], order.anomalies[block]
+    areas, tied = np.empty_like(anomalies), np.empty_like(anomalies)
+    twice_areas(order.packed, starts, areas, tied)
+    label = questions.each[0].label
     results = []
-    for where, twice, n, shared in zip(
-        groups.slices(), areas.tolist(), anomalies.tolist(), tied.tolist(), strict=True
+    numbers = (np.diff(starts), anomalies, areas, tied)
+    for i, (size, n, twice, shared) in enumerate(
+        zip(*(column.tolist() for column in numbers), strict=True)
     ):
-        size = where.stop - where.start
         pairs = n * (size - n)
         if pairs:
-            value = {question.label: twice / (2 * pairs)}
+            value = {label: twice / (2 * pairs)}
             results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
         else:
-            counts = count_values(PackedOrder(order.packed[where], order.codec))
-            results.append(answer_all(name, counts, [question], "record"))
+            counts = count_values(order.group(block.start + i))
+            results.append(answer_all(name, counts, questions, "record"))
     return results
 
 

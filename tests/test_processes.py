@@ -18,7 +18,7 @@ import pytest
 import fastad
 from fastad import InvalidInputError
 from fastad._kernels import area, sweep
-from fastad._threads import available_threads, thread_map
+from fastad._threads import available_threads, thread_limit, thread_map
 
 Array = npt.NDArray[Any]
 
@@ -155,7 +155,8 @@ def test_evaluate_inside_a_worker_of_evaluate_ends() -> None:
 
 def test_results_of_threads_come_in_the_order_of_the_items() -> None:
     items = list(range(200))
-    assert thread_map(lambda i: i * i, items, 4) == [i * i for i in items]
+    with thread_limit(4):
+        assert thread_map(lambda i: i * i, items) == [i * i for i in items]
 
 
 def test_an_error_in_a_thread_is_raised_and_later_calls_work() -> None:

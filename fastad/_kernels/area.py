@@ -12,14 +12,14 @@ from fastad._types import CountVector, KeyVector
 
 
 @kernel
-def twice_area_packed(packed: KeyVector) -> int:
-    """Return twice the area under the ROC in units of (anomaly, normal) pairs.
+def twice_area_packed(packed: KeyVector, tp: int) -> int:
+    """Return twice the area under a piece of the ROC in units of (anomaly, normal) pairs.
 
-    Reads sorted falling keys with the label in bit 0, so that within a tie normals come first.
-    A normal adds the anomalies before it, and a tie of d normals and e anomalies adds d * e / 2.
+    The piece starts below ``tp`` anomalies. Reads sorted falling keys with the label in bit 0, so
+    that within a tie normals come first. A normal adds the anomalies before it, and a tie of d
+    normals and e anomalies adds d * e / 2.
     """
     n = packed.shape[0]
-    tp = 0
     concordant = 0
     tied = 0
     for i in range(n):
@@ -63,11 +63,13 @@ def inverse_fpr_area(fps: CountVector, tps: CountVector) -> float:
     total = 0.0
     lost = 0.0
     for i in range(1, fps.shape[0]):
-        if fps[i] > fps[i - 1]:
-            term = (fps[i] - fps[i - 1]) / fps[i] * (0.5 * (tps[i] + tps[i - 1]))
-            added = total + term
-            lost += (total - added) + term if total >= term else (term - added) + total
-            total = added
+        width = fps[i] - fps[i - 1]
+        # No branch: an upright segment adds exactly 0.
+        end = fps[i] if width > 0 else 1.0
+        term = width / end * (0.5 * (tps[i] + tps[i - 1]))
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
     return total + lost
 
 
@@ -140,9 +142,33 @@ def precision_sum(fps: CountVector, tps: CountVector) -> float:
     total = 0.0
     lost = 0.0
     for i in range(1, fps.shape[0]):
-        if tps[i] > tps[i - 1]:
-            term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
-            added = total + term
-            lost += (total - added) + term if total >= term else (term - added) + total
-            total = added
+        # No branch: a score without anomalies adds exactly 0.
+        term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
     return total + lost
+
+
+@kernel
+def precision_sum_packed(
+    packed: KeyVector,  # (n,) sorted falling keys with the label in bit 0, of one range
+    above: int,  # points above the range
+    tp: int,  # anomalies above the range
+    total: float,  # the sum over what lies above the range, and what it has lost
+    lost: float,
+) -> tuple[float, float]:
+    """Go on with the sum of `precision_sum`, term by term the same, without counting first."""
+    n = packed.shape[0]
+    before = tp
+    for i in range(n):
+        tp += packed[i] & 1
+        last = i + 1 == n or packed[i + 1] >> 1 != packed[i] >> 1
+        # No branch: inside a tie nothing is added yet.
+        found = tp - before if last else 0
+        before += found
+        term = found * (tp / (above + i + 1))
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
+    return total, lost

@@ -77,25 +77,35 @@ def bring_together(
 
 
 @kernel
-def twice_areas(
-    packed: KeyVector,  # (n,) keys, sorted within each group
-    starts: IntVector,  # (n_groups + 1,)
-    areas: IntVector,  # (n_groups,) written here
+def count_anomalies(
+    packed: KeyVector,  # (n,) keys of all groups, with the label in bit 0
+    starts: IntVector,  # (n_groups + 1,) of some neighbouring groups
     anomalies: IntVector,  # (n_groups,) written here
+) -> None:
+    """Count the anomalies of each group."""
+    for group in range(anomalies.shape[0]):
+        count = 0
+        for i in range(starts[group], starts[group + 1]):
+            count += packed[i] & 1
+        anomalies[group] = count
+
+
+@kernel
+def twice_areas(
+    packed: KeyVector,  # (n,) keys of all groups, sorted within each
+    starts: IntVector,  # (n_groups + 1,) of some neighbouring groups
+    areas: IntVector,  # (n_groups,) written here
     tied: IntVector,  # (n_groups,) written here
 ) -> None:
-    """Write for each group twice its area, its anomalies, and its points that share a score."""
+    """Write for each group twice its area, and its points that share a score."""
     for group in range(areas.shape[0]):
         keys = packed[starts[group] : starts[group + 1]]
-        areas[group] = twice_area_packed(keys)
-        count = 0
+        areas[group] = twice_area_packed(keys, 0)
         shared = 0
         for i in range(keys.shape[0]):
-            count += keys[i] & 1
             key = keys[i] >> 1
             if (i > 0 and keys[i - 1] >> 1 == key) or (
                 i + 1 < keys.shape[0] and keys[i + 1] >> 1 == key
             ):
                 shared += 1
-        anomalies[group] = count
         tied[group] = shared

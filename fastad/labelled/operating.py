@@ -17,6 +17,7 @@ from fastad._types import (
 from fastad._validate import all_normal, check_scores, real_vector
 from fastad.counts import count, count_scores
 from fastad.measures import operating
+from fastad.ordering import CurvePart
 
 
 @overload
@@ -99,7 +100,8 @@ def threshold_at_fpr(
     """
     rates = check_rate(fpr, "fpr")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    part = CurvePart.around(rates)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
     return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
 
 
@@ -151,7 +153,8 @@ def threshold_at_rate(
     rates = check_rate(rate, "rate")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
     labels = all_normal(real_vector(y_score, "y_score").shape[0])
-    counts = count_scores(check_scores(y_score, labels), labels)
+    part = CurvePart.around(rates)
+    counts = count_scores(check_scores(y_score, labels), labels, part=part)
     return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
 
 
@@ -231,7 +234,8 @@ def f1_at_fpr(
     0.8
     """
     rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    part = CurvePart.around(rates)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
     return operating.f1_at_fpr(counts, rates, prevalence=share)
 
 
@@ -311,5 +315,6 @@ def precision_at_fpr(
     0.6666666666666666
     """
     rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    part = CurvePart.around(rates)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
     return operating.precision_at_fpr(counts, rates, prevalence=share)

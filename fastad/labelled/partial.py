@@ -8,6 +8,7 @@ from fastad._arguments import INTERPOLATIONS, NORMALIZATIONS, check_choice, chec
 from fastad._types import FloatVector, Interpolation, Label, Normalize, Point, Points
 from fastad.counts import count
 from fastad.measures import roc
+from fastad.ordering import CurvePart
 
 
 @overload
@@ -87,7 +88,8 @@ def tpr_at_fpr(
     """
     rates = check_rate(fpr, "fpr")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    part = CurvePart.around(rates)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
     return roc.tpr_at_fpr(counts, rates, interpolation=interpolation)
 
 
@@ -256,7 +258,8 @@ def auc_at_fpr(
     rates = check_rate(fpr, "fpr")
     lowest = exact_rate(min_fpr, "min_fpr")
     check_choice(normalize, NORMALIZATIONS, "normalize")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    part = CurvePart(lowest, CurvePart.around(rates).high)
+    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
     return roc.auc_at_fpr(counts, rates, min_fpr=lowest, normalize=normalize)
 
 

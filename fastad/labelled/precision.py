@@ -4,8 +4,10 @@ import numpy.typing as npt
 
 from fastad._arguments import check_prevalence
 from fastad._types import Label, Point
-from fastad.counts import count
+from fastad._validate import check_labels, check_scores
+from fastad.counts import count, count_scores
 from fastad.measures import precision
+from fastad.ordering import order_values
 from fastad.results import PrecisionRecallCurve
 
 
@@ -118,8 +120,11 @@ def average_precision(
     0.833333
     """
     share = check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.average_precision(counts, prevalence=share)
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    scores = check_scores(y_score, labels)
+    if labels.weights is None and share is None:
+        return precision.average_precision_of_values(order_values(scores, labels))
+    return precision.average_precision(count_scores(scores, labels), prevalence=share)
 
 
 def pr_auc(

@@ -7,7 +7,7 @@ from fastad._types import Label, Quadrature
 from fastad._validate import check_labels, check_scores
 from fastad.counts import count, count_scores, count_values
 from fastad.measures import roc
-from fastad.ordering import PackedOrder, order_values
+from fastad.ordering import order_values
 from fastad.results import DetCurve, RocCurve
 
 
@@ -123,11 +123,8 @@ def roc_auc(
     if labels.weights is not None:
         return roc.roc_auc(count_scores(scores, labels))
     order = order_values(scores, labels)
-    if isinstance(order, PackedOrder):
-        value = roc.roc_auc_of_values(order, labels.n_anomalies)
-        if value is not None:
-            return value
-    return roc.roc_auc(count_values(order))
+    value = roc.roc_auc_of_values(order)
+    return roc.roc_auc(count_values(order)) if value is None else value
 
 
 def weighted_auc(

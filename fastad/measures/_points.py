@@ -10,6 +10,7 @@ import numpy as np
 from fastad._types import Count, CountVector, FloatVector
 from fastad.counts import OrderedCounts
 from fastad.errors import UndefinedMeasureError
+from fastad.ordering import PackedOrder
 
 # One operating point, or several; several give an array.
 Rates: TypeAlias = Fraction | list[Fraction]
@@ -17,7 +18,7 @@ Rates: TypeAlias = Fraction | list[Fraction]
 Exact: TypeAlias = int | Fraction
 
 
-def need_anomalies(counts: OrderedCounts, measure: str) -> None:
+def need_anomalies(counts: OrderedCounts | PackedOrder, measure: str) -> None:
     """Raise where there is no anomaly."""
     if counts.n_anomalies == 0:
         raise UndefinedMeasureError(f"{measure} is undefined without anomalies (label 1)")

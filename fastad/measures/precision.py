@@ -22,6 +22,7 @@ from fastad.measures._points import (
     need_normals,
 )
 from fastad.measures.roc import thresholds_from_infinity
+from fastad.ordering import PackedOrder
 from fastad.results import PrecisionRecallCurve, ValueAtThreshold
 
 # How far rounding can move a quotient of counts, and some more.
@@ -44,6 +45,19 @@ def average_precision(counts: OrderedCounts, *, prevalence: Fraction | None = No
     """Mean precision over the anomalies; see `fastad.average_precision`."""
     counts = _reweighted(counts, "average_precision", prevalence)
     return area.precision_sum(counts.fps, counts.tps) / counts.n_anomalies
+
+
+def average_precision_of_values(order: PackedOrder) -> float:
+    """Mean precision straight from an order, in half the memory; the bits of `average_precision`.
+
+    The sum runs down the whole order in one thread, so that its bits do not depend on ranges.
+    """
+    need_anomalies(order, "average_precision")
+    total, lost = 0.0, 0.0
+    for where in order.ranges:
+        packed = order.packed[where.start : where.stop]
+        total, lost = area.precision_sum_packed(packed, where.fp + where.tp, where.tp, total, lost)
+    return (total + lost) / order.n_anomalies
 
 
 def pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:

@@ -16,7 +16,7 @@ from fastad.counts import count_scores
 from fastad.errors import InvalidInputError
 from fastad.evaluation import named_detectors
 from fastad.ranking import RankedScores
-from fastad.registry import Question, parse_questions, with_range
+from fastad.registry import Questions, parse_questions, with_range
 
 Result = TypeVar("Result")
 # Detector, then label of a measure, then value: what `fastad.evaluate` returns, for one.
@@ -55,13 +55,13 @@ def ask_each(
 
 def read_measures(
     measures: Sequence[str], fpr: Sequence[Fraction] = (), score_range: ScoreRange | None = None
-) -> list[Question]:
+) -> Questions:
     """Read the labels of the measures that the legend shows."""
     labels = [measures] if isinstance(measures, str) else measures
-    return with_range(parse_questions(labels, fpr), score_range) if len(labels) else []
+    return with_range(parse_questions(labels, fpr), score_range) if len(labels) else Questions([])
 
 
-def answer_each(ranked: Mapping[str, RankedScores], questions: Sequence[Question]) -> Values:
+def answer_each(ranked: Mapping[str, RankedScores], questions: Questions) -> Values:
     """Return the values of measures; what is undefined is NaN."""
     return {name: answer_all(name, one.counts, questions, "raise") for name, one in ranked.items()}
 

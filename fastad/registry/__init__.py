@@ -6,6 +6,7 @@ through these rows; to add a measure is to add its row.
 
 from fastad.registry.measure import Measure as Measure
 from fastad.registry.questions import Question as Question
+from fastad.registry.questions import Questions as Questions
 from fastad.registry.questions import example as example
 from fastad.registry.questions import parse_questions as parse_questions
 from fastad.registry.questions import standard_questions as standard_questions

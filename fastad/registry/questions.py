@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from fastad._arguments import check_count, check_positive, exact_point
@@ -22,6 +23,30 @@ class Question:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Questions:
+    """All questions of one table.
+
+    Attributes
+    ----------
+    each : sequence of Question
+        In the order of the table.
+    """
+
+    each: Sequence[Question]
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the values."""
+        return [question.label for question in self.each]
+
+    @cached_property
+    def rates(self) -> list[Fraction]:
+        """False positive rates in use, each once."""
+        rates = (question.parameters.get("fpr") for question in self.each)
+        return list(dict.fromkeys(rate for rate in rates if rate is not None))
+
+
 # Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
 _VALUES = sorted(
     (row for row in MEASURES.values() if row.kind == "value"),
@@ -30,7 +55,7 @@ _VALUES = sorted(
 )
 
 
-def standard_questions(fpr: Sequence[Fraction]) -> list[Question]:
+def standard_questions(fpr: Sequence[Fraction]) -> Questions:
     """Return the default set: what needs no operating point, then the rest for each one."""
     standard = [row for row in MEASURES.values() if row.standard]
     whole = [Question(row.label, row) for row in standard if row.operating is None]
@@ -38,26 +63,26 @@ def standard_questions(fpr: Sequence[Fraction]) -> list[Question]:
     return _distinct(whole + parts)
 
 
-def parse_questions(measures: Sequence[str], fpr: Sequence[Fraction]) -> list[Question]:
+def parse_questions(measures: Sequence[str], fpr: Sequence[Fraction]) -> Questions:
     """Read labels ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures."""
     if not measures:
         raise InvalidInputError("measures must name at least one measure; found none")
     return _distinct([question for text in measures for question in _parse(text, fpr)])
 
 
-def with_range(
-    questions: Sequence[Question], score_range: tuple[Fraction, Fraction] | None
-) -> list[Question]:
+def with_range(questions: Questions, score_range: tuple[Fraction, Fraction] | None) -> Questions:
     """Give the range of the scores to the measures that take it."""
-    lacking = [question.label for question in questions if question.measure.ranged]
+    lacking = [question.label for question in questions.each if question.measure.ranged]
     if lacking and score_range is None:
         raise InvalidInputError(f"score_range must be given for {', '.join(lacking)}; found None")
-    return [
-        replace(question, parameters={**question.parameters, "score_range": score_range})
-        if question.measure.ranged
-        else question
-        for question in questions
-    ]
+    return Questions(
+        [
+            replace(question, parameters={**question.parameters, "score_range": score_range})
+            if question.measure.ranged
+            else question
+            for question in questions.each
+        ]
+    )
 
 
 def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
@@ -111,7 +136,7 @@ def example(row: Measure) -> str:
     return row.label_at(row.points[0] if row.points else _EXAMPLES[row.domain])
 
 
-def _distinct(questions: list[Question]) -> list[Question]:
+def _distinct(questions: list[Question]) -> Questions:
     """Leave out repetitions; two points with one label would overwrite each other."""
     seen: dict[str, Question] = {}
     for question in questions:
@@ -127,4 +152,4 @@ def _distinct(questions: list[Question]) -> list[Question]:
             raise InvalidInputError(
                 f"operating points must differ in six digits; found two for {float(rate):g}"
             )
-    return list(seen.values())
+    return Questions(list(seen.values()))

@@ -206,7 +206,7 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         if table.undefined:
             raise UndefinedMeasureError("; ".join(table.undefined.values()))
         return {
-            label: _higher_is_better(parse_questions([label], ())[0].measure, value)
+            label: _higher_is_better(parse_questions([label], ()).each[0].measure, value)
             for label, value in table.items()
         }
 

@@ -1,0 +1,105 @@
+"""Where to cut the scores into ranges, from a sample of them.
+
+The sample decides only how long the work takes. What lies in each range is counted exactly, and
+a part of the curve that turns out to be cut too short is noticed and done again.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._threads import slices
+from fastad._types import IntVector
+from fastad._validate import Labels
+from fastad.ordering.raw import RawScores
+
+# Fewer points are ordered in less time than it takes to choose cuts.
+_FEWEST_POINTS = 2**13
+_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 2**8, 2**12
+# How many standard deviations of a sampled rank a part of the curve reaches beyond its ends.
+_MARGIN = 4
+# The lowest rank bits of any score.
+_LOWEST = -(2**63)
+# The highest rank bits that a negative score has.
+_BELOW_ZERO = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePart:
+    """Part of the ROC curve that a question reads: between two false positive rates."""
+
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def around(cls, rates: Fraction | list[Fraction]) -> "CurvePart":
+        """Return the part that reaches from the lowest to the highest of some rates."""
+        if isinstance(rates, Fraction):
+            return cls(rates, rates)
+        return cls(min(rates), max(rates))
+
+
+class Cuts(NamedTuple):
+    """Falling rank bits, each the highest of the range below it; which ranges are kept.
+
+    Range i lies above ``values[i]`` and not above ``values[i - 1]``; those from ``first`` up to,
+    and without, ``last`` are ordered.
+    """
+
+    values: tuple[int, ...] = ()
+    first: int = 0
+    last: int = 1
+
+    def and_between_signs(self) -> "Cuts":
+        """Return these cuts and one between negative scores and the others."""
+        place = sum(cut > _BELOW_ZERO for cut in self.values)
+        values = (*self.values[:place], _BELOW_ZERO, *self.values[place:])
+        return Cuts(values, self.first, self.last + 1)
+
+
+# All scores are one range.
+_NO_CUTS = Cuts()
+
+
+def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
+    """Return cuts around a part of the curve, and between what several threads order."""
+    n_points = raw.values.shape[0]
+    if n_points < _FEWEST_POINTS or (part is None and len(slices(n_points)) == 1):
+        return _NO_CUTS
+    size = min(max(n_points >> 5, _SMALLEST_SAMPLE), _LARGEST_SAMPLE)
+    rows = slice(None, None, n_points // size)
+    bits = np.sort(raw.rank_bits(rows))[::-1]
+    upper, lower = None, None
+    if part is not None:
+        normals = np.sort(raw.rank_bits(rows)[labels.values[rows] == 0])[::-1]
+        upper, lower = _ends(normals, part)
+    first = 0 if upper is None else int(np.count_nonzero(bits > upper))
+    last = bits.shape[0] if lower is None else int(np.count_nonzero(bits > lower))
+    if 2 * (last - first) > bits.shape[0]:
+        # Leaving out the smaller part costs more than ordering it.
+        upper, lower, first, last = None, None, 0, bits.shape[0]
+    n_ranges = len(slices(n_points * (last - first) // bits.shape[0]))
+    places = [first + (last - first) * i // n_ranges for i in range(1, n_ranges)]
+    inner = {int(bits[place]) for place in places} - {upper, lower}
+    ends = {cut for cut in (upper, lower) if cut is not None}
+    values = tuple(sorted(inner | ends, reverse=True))
+    return Cuts(values, int(upper is not None), len(values) + int(lower is None))
+
+
+def _ends(normals: IntVector, part: CurvePart) -> tuple[int | None, int | None]:
+    """Return cuts above and below a part of the curve, from sampled normals that fall.
+
+    None where the part reaches, or comes near, the end of the curve.
+    """
+    size = normals.shape[0]
+    high = float(part.high) * size
+    below = math.ceil(high + _MARGIN * math.sqrt(high)) + _MARGIN
+    low = float(part.low) * size
+    above = math.floor(low - _MARGIN * math.sqrt(low)) - _MARGIN
+    upper = int(normals[above]) if 0 <= above < size else None
+    lower = int(normals[below]) if below < size else _LOWEST
+    # The score at the lower end belongs to the part, with all that tie with it.
+    return upper, lower - 1 if lower > _LOWEST else None

@@ -1,0 +1,127 @@
+"""Scores of any type as integers that a kernel can order, and what the integers stand for."""
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastad._kernels import keys
+from fastad._types import IntVector, KeyVector, ScoreVector
+from fastad._validate import Labels, fixed, refuse_nan
+
+_SIGN = np.uint64(1 << 63)
+
+
+class RawScores(NamedTuple):
+    """Scores as signed integers of 32 or 64 bits; see ``fastad._kernels.keys``.
+
+    Attributes
+    ----------
+    scores : numpy.ndarray of shape (n_points,)
+        The scores themselves.
+    values : numpy.ndarray of shape (n_points,)
+        The bits of floats, or integers, int32 or int64.
+    largest, signed : int
+        How kernels read the values.
+    infinity : int
+        Largest magnitude of rank bits that is not NaN.
+    """
+
+    scores: ScoreVector
+    values: KeyVector
+    largest: int
+    signed: int
+    infinity: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores."""
+        return self.scores.dtype
+
+    def refuse_nan(self, low: int, high: int, labels: Labels, name: str) -> None:
+        """Raise where the extremes of the rank bits are those of NaN."""
+        if high > self.infinity or -low > self.infinity:
+            refuse_nan(self.scores, name, labels.rows)
+
+    @property
+    def width(self) -> int:
+        """Number of bits of a value, and of its packed key."""
+        return 8 * self.values.itemsize
+
+    def scan(self, rows: slice) -> tuple[int, int, int]:
+        """Return the extremes of the rank bits of some rows, and their base; see `KeyCodec`."""
+        values = self.values[rows]
+        if not self.signed:
+            return int(values.min()), int(values.max()), 0
+        low, high, base = keys.scan_floats(values, self.largest)
+        # Without compilation these are NumPy's integers, which overflow.
+        return int(low), int(high), int(base)
+
+    def rank_bits(self, rows: slice) -> IntVector:
+        """Return the rank bits of some rows."""
+        values = self.values[rows].astype(np.int64)
+        sign = (values >> 63) & self.signed
+        bits: IntVector = ((values & self.largest) ^ sign) - sign
+        return bits
+
+
+def view_raw(scores: ScoreVector) -> RawScores:
+    """View or widen scores as signed integers."""
+    dtype = scores.dtype
+    if dtype.kind == "f":
+        # float16 has no SIMD sort of its own; as float32 it keeps its order and its ties.
+        floats = fixed(scores.astype(np.float32) if dtype.itemsize == 2 else scores)
+        if floats.itemsize == 8:
+            return RawScores(scores, floats.view(np.int64), 2**63 - 1, -1, 0x7FF << 52)
+        return RawScores(scores, floats.view(np.int32), 2**31 - 1, -1, 0xFF << 23)
+    if dtype == np.uint64:
+        values = (scores ^ _SIGN).view(np.int64)
+    else:
+        # 16 bits and fewer, and unsigned 32 bits, go to the next signed type that holds them.
+        wide = np.int32 if dtype.itemsize < 4 else np.result_type(dtype, np.int32)
+        values = scores.astype(wide, copy=False)
+    return RawScores(scores, fixed(values), -1, 0, 2**63)
+
+
+class KeyCodec(NamedTuple):
+    """How falling keys stand for scores: the complement of their fold.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Type of the scores.
+    base : int
+        Unused magnitudes that were taken out around zero (floats only).
+    """
+
+    dtype: np.dtype[Any]
+    base: int
+
+    def fold(self, bits: int) -> int:
+        """Return the fold of rank bits, in the range taken out the nearest one to it."""
+        return max(bits - self.base, 0) if bits > 0 else min(bits + self.base, 0)
+
+    def decode(self, falling: IntVector) -> ScoreVector:
+        """Return the scores of some keys, in the type that the scores had."""
+        if self.dtype.kind == "f":
+            double = self.dtype.itemsize == 8
+            bits = np.empty(falling.shape, np.int64 if double else np.int32)
+            largest = 2**63 - 1 if double else 2**31 - 1
+            keys.decode_floats(fixed(falling), self.base, largest, bits)
+            scores: ScoreVector = bits.view(np.float64 if double else np.float32)
+            return scores.astype(self.dtype, copy=False)
+        values: IntVector = ~falling
+        if self.dtype == np.uint64:
+            unsigned: ScoreVector = values.view(np.uint64) ^ _SIGN
+            return unsigned
+        return values.astype(self.dtype)
+
+    def decode_one(self, falling: int) -> float | int:
+        """Return the score of one key, an int for integer scores; ten times as fast as an array."""
+        folded = ~falling
+        if self.dtype.kind != "f":
+            return folded + 2**63 if self.dtype == np.uint64 else folded
+        magnitude = abs(folded) + self.base if folded else 0
+        code, integer = ("<d", "<q") if self.dtype.itemsize == 8 else ("<f", "<i")
+        (number,) = struct.unpack(code, struct.pack(integer, magnitude))
+        return -float(number) if folded < 0 else float(number)
