@@ -153,7 +153,10 @@ def check_cut(threshold: Any, k: Any) -> tuple[Threshold | None, int | None]:
 
 
 def check_threshold(value: Any) -> Threshold:
-    """Check a threshold: any real number, infinities included."""
+    """Check a threshold: any real number, infinities included.
+
+    Returns it in a type that whole numbers can be compared with exactly.
+    """
     if isinstance(value, np.bool_):
         value = bool(value)
     if isinstance(value, np.timedelta64) or not isinstance(value, Real):
@@ -161,17 +164,15 @@ def check_threshold(value: Any) -> Threshold:
     _refuse_endless(value, "threshold")
     if value != value:
         raise InvalidInputError("threshold must be a number; found NaN")
-    return _of_python(value)
-
-
-def _of_python(value: Any) -> Any:
-    """Return the same number in a type that whole numbers can be compared with exactly."""
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.longdouble):
-        return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else float(value)
-    # Not a float: NumPy would round it to float16 beside scores of that type.
-    return np.float64(value) if isinstance(value, np.floating) else value
+    number: Any = value
+    if isinstance(number, np.integer):
+        return int(number)
+    if isinstance(number, np.longdouble):
+        number = Fraction(*number.as_integer_ratio()) if np.isfinite(number) else float(number)
+    elif isinstance(number, np.floating):
+        # Not float, which NumPy would round to float16 beside scores of that type.
+        number = np.float64(number)
+    return number  # type: ignore[no-any-return]
 
 
 def check_flag(value: object, name: str) -> bool:

@@ -1,37 +1,70 @@
-"""Buffers that are used again for one detector after the other."""
+"""Buffers that are used again by one call after the other.
+
+Fresh memory costs more time than counting in it: the system hands it out page by page, and takes
+it back.
+"""
 
 import threading
-from typing import Any
+from collections import deque
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._types import AnyVector
 
-class Scratch(threading.local):
-    """Buffers by name, for each thread its own; they go when the object goes.
+# The process keeps at most so many bytes while nobody uses them: what a million scores take.
+_KEPT = 2**26
 
-    Fresh memory costs more time than counting in it: the system hands it out page by page. Only
-    for arrays that nobody sees after the next detector's turn.
-    """
+_state = threading.local()
+
+
+class _Buffers:
+    """Buffers by name."""
+
+    __slots__ = ("by_name", "nbytes")
 
     def __init__(self) -> None:
-        self._buffers: dict[str, npt.NDArray[Any]] = {}
+        self.by_name: dict[str, AnyVector] = {}
+        self.nbytes = 0
 
-    def take(self, name: str, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a buffer of a name, at whatever it was left."""
-        buffer = self._buffers.get(name)
+    def take(self, name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
+        """Return the buffer of a name, made anew where it is too small or of another type."""
+        buffer = self.by_name.get(name)
         if buffer is None or buffer.shape[0] < size or buffer.dtype != dtype:
-            buffer = self._buffers[name] = np.empty(size, dtype)
+            buffer = self.by_name[name] = np.empty(size, dtype)
+            self.nbytes = sum(buffer.nbytes for buffer in self.by_name.values())
         return buffer[:size]
 
 
-class FreshMemory:
-    """In place of scratch, where arrays outlive the call: each is new."""
-
-    def take(self, name: str, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a new array."""
-        del name
-        return np.empty(size, dtype)
+# Adding to a deque and taking from it is one step, whatever other threads do.
+_idle: deque[_Buffers] = deque()
 
 
-FRESH = FreshMemory()
+class ReusedBuffers:
+    """Block in which `take` hands out used memory; nothing that was taken may outlive it."""
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        self._outer: _Buffers | None = getattr(_state, "buffers", None)
+        try:
+            _state.buffers = _idle.pop()
+        except IndexError:
+            _state.buffers = _Buffers()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        own, _state.buffers = _state.buffers, self._outer
+        if own.nbytes + sum(other.nbytes for other in tuple(_idle)) <= _KEPT:
+            _idle.append(own)
+
+
+def take(name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
+    """Return memory, with whatever is left in it; new memory outside of any block."""
+    buffers: _Buffers | None = getattr(_state, "buffers", None)
+    return np.empty(size, dtype) if buffers is None else buffers.take(name, size, dtype)

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+AnyVector: TypeAlias = npt.NDArray[Any]
 FloatVector: TypeAlias = npt.NDArray[np.float64]
 IntVector: TypeAlias = npt.NDArray[np.int64]
 # Keys have the width of the scores: 32 or 64 bits.

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fastad._scratch import Scratch
+from fastad._scratch import ReusedBuffers
 from fastad._types import OnError, ScoreVector
 from fastad._validate import Labels, check_scores
 from fastad.counts import OrderedCounts, count_scores
@@ -25,7 +25,6 @@ def evaluate_detector(
     labels: Labels,
     questions: Questions,
     on_error: OnError,
-    memory: Scratch,
 ) -> DetectorEvaluation:
     """Order the scores of one detector and answer all questions about them."""
     name, y_score = detector
@@ -35,7 +34,7 @@ def evaluate_detector(
         if on_error == "raise":
             raise
         return failed(name, labels, questions, str(error))
-    return evaluate_scores(name, scores, labels, questions, on_error, memory)
+    return evaluate_scores(name, scores, labels, questions, on_error)
 
 
 def evaluate_scores(
@@ -44,16 +43,16 @@ def evaluate_scores(
     labels: Labels,
     questions: Questions,
     on_error: OnError,
-    memory: Scratch,
 ) -> DetectorEvaluation:
     """Order scores that have passed the door and answer all questions about them."""
-    try:
-        counts = count_scores(scores, labels, shown_name(name), memory)
-    except InvalidInputError as error:
-        if on_error == "raise":
-            raise
-        return failed(name, labels, questions, str(error))
-    return answer_all(name, counts, questions, on_error)
+    with ReusedBuffers():
+        try:
+            counts = count_scores(scores, labels, shown_name(name))
+        except InvalidInputError as error:
+            if on_error == "raise":
+                raise
+            return failed(name, labels, questions, str(error))
+        return answer_all(name, counts, questions, on_error)
 
 
 def answer_all(

@@ -1,5 +1,7 @@
 """``OrderedCounts``: what everything with labels reads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -8,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._kernels import sweep
-from fastad._scratch import FRESH, FreshMemory, Scratch
+from fastad._scratch import ReusedBuffers, take
 from fastad._threads import thread_map
 from fastad._types import Count, CountVector, IntVector, Label, ScoreVector
 from fastad._validate import Labels, check_labels, check_scores, fixed
@@ -95,9 +97,9 @@ class OrderedCounts:
         return self.codec.decode_one(int(self.keys[point - 1]))
 
 
-def count_values(order: PackedOrder, memory: Scratch | FreshMemory = FRESH) -> OrderedCounts:
+def count_values(order: PackedOrder) -> OrderedCounts:
     """Count at each distinct score of an order without rows; one pass."""
-    keys, fps, tps = _buffers(order.packed.shape[0], np.dtype(np.int64), memory)
+    keys, fps, tps = _buffers(order.packed.shape[0], np.dtype(np.int64))
     fps[0], tps[0] = order.ranges[0].fp, order.ranges[0].tp
 
     def sweep_range(where: Range) -> tuple[int, int]:
@@ -135,12 +137,11 @@ def count_weights(
     labels: Labels,
     weights: CountVector,
     name: str = "y_score",
-    memory: Scratch | FreshMemory = FRESH,
 ) -> OrderedCounts:
     """Order scores with their rows and add up the weights at each distinct score."""
     order = order_rows(scores, labels, name)
     n_points = weights.shape[0]
-    keys, fps, tps = _buffers(n_points, weights.dtype, memory)
+    keys, fps, tps = _buffers(n_points, weights.dtype)
     fps[0] = tps[0] = 0
     n_distinct, n_tied = sweep.count_rows(
         order.falling, order.rows, labels.values, fixed(weights), keys, fps[1:], tps[1:]
@@ -162,19 +163,18 @@ def count_scores(
     scores: ScoreVector,
     labels: Labels,
     name: str = "y_score",
-    memory: Scratch | FreshMemory = FRESH,
     part: CurvePart | None = None,
 ) -> OrderedCounts:
     """Order scores and count at each distinct one; O(N log N).
 
-    With scratch memory the counts hold until it is used again. The counts of a part of the curve
-    reach at least one point beyond it, or to the end of the curve.
+    The counts of a part of the curve reach at least one point beyond it, or to the end of the
+    curve. Inside a block of `ReusedBuffers` the counts hold until others are made.
     """
     if labels.weights is not None:
-        return count_weights(scores, labels, labels.weights, name, memory)
-    counts = count_values(order_values(scores, labels, name, memory, part), memory)
+        return count_weights(scores, labels, labels.weights, name)
+    counts = count_values(order_values(scores, labels, name, part))
     if part is not None and not _covers(counts, part):
-        counts = count_values(order_values(scores, labels, name, memory), memory)
+        counts = count_values(order_values(scores, labels, name))
     return counts
 
 
@@ -199,11 +199,25 @@ def count(
     return count_scores(check_scores(y_score, labels), labels, part=part)
 
 
+@contextmanager
+def counted(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+    part: CurvePart | None = None,
+) -> Iterator[OrderedCounts]:
+    """Count as `count` does, for the length of a block, in memory that is used again."""
+    with ReusedBuffers():
+        yield count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
+
+
 def _buffers(
-    n_points: int, dtype: np.dtype[np.generic], memory: Scratch | FreshMemory
+    n_points: int, dtype: np.dtype[np.generic]
 ) -> tuple[IntVector, CountVector, CountVector]:
     return (
-        memory.take("keys", n_points, np.int64),
-        memory.take("fps", n_points + 1, dtype),
-        memory.take("tps", n_points + 1, dtype),
+        take("keys", n_points, np.int64),
+        take("fps", n_points + 1, dtype),
+        take("tps", n_points + 1, dtype),
     )

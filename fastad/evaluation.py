@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from fastad._arguments import check_choice, check_range, check_rate
 from fastad._frames import table_columns
-from fastad._scratch import Scratch
 from fastad._threads import thread_limit, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_labels
@@ -134,7 +133,7 @@ def evaluate(
     if measures is None:
         questions = standard_questions(points)
     else:
-        questions = parse_questions([measures] if isinstance(measures, str) else measures, points)
+        questions = parse_questions(measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -148,7 +147,6 @@ def evaluate(
             labels=labels,
             questions=questions,
             on_error=on_error,
-            memory=Scratch(),
         )
         return Evaluation(thread_map(answer, detectors))
 

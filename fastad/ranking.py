@@ -25,6 +25,7 @@ from fastad._arguments import (
     check_some_counts,
     exact_rate,
 )
+from fastad._threads import thread_limit
 from fastad._types import (
     Count,
     FloatVector,
@@ -399,6 +400,7 @@ def rank_scores(
     *,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
+    n_threads: int | None = None,
 ) -> RankedScores:
     """Order scores once, to ask for many measures.
 
@@ -413,6 +415,9 @@ def rank_scores(
         Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
+    n_threads : int, optional
+        Threads over the points, from some hundred thousand on; by default the environment
+        variable FASTAD_NUM_THREADS, else the processors that the process may use.
 
     Returns
     -------
@@ -435,4 +440,6 @@ def rank_scores(
     >>> ranked.roc_auc(), ranked.tpr_at_fpr(fpr=0.25)
     (0.75, 0.5)
     """
-    return RankedScores(count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label))
+    with thread_limit(n_threads):
+        counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    return RankedScores(counts)

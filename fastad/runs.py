@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._frames import FrameLibrary, frame
 from fastad._kernels.groups import twice_areas
-from fastad._scratch import Scratch
+from fastad._scratch import ReusedBuffers
 from fastad._tables import grid
 from fastad._threads import thread_map
 from fastad._types import OnError
@@ -137,7 +137,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         names = list(self._columns)
         return envelope(
             [
-                {"group": dict(zip(names, group, strict=True)), **result.to_dict()}
+                {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
                 for group, results in zip(
                     zip(*self._columns.values(), strict=True), self._runs(), strict=True
                 )
@@ -191,7 +191,6 @@ def evaluate_groups(
     on_error: OnError,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
-    memory = Scratch()
 
     def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
@@ -215,12 +214,12 @@ def evaluate_groups(
         if order is None:
             together = groups.arrange(scores)
             return [
-                evaluate_scores(name, together[where], part, questions, on_error, memory)
+                evaluate_scores(name, together[where], part, questions, on_error)
                 for where, part in zip(
                     groups.slices(), labels_by_group(labels, groups), strict=True
                 )
             ]
-        return _answers(name, order, questions, on_error, memory)
+        return _answers(name, order, questions, on_error)
 
     by_detector = thread_map(evaluate_one, detectors)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
@@ -242,17 +241,16 @@ def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
 
 
 def _answers(
-    name: str, order: GroupOrder, questions: Questions, on_error: OnError, memory: Scratch
+    name: str, order: GroupOrder, questions: Questions, on_error: OnError
 ) -> list[DetectorEvaluation]:
     """Answer all questions about each group, in threads over blocks of groups."""
 
     def answer(block: slice) -> list[DetectorEvaluation]:
         if [question.measure.name for question in questions.each] == ["roc_auc"]:
             return _areas(name, order, block, questions)
-        counts = (
-            count_values(order.group(group), memory) for group in range(block.start, block.stop)
-        )
-        return [answer_all(name, part, questions, on_error) for part in counts]
+        with ReusedBuffers():
+            counts = (count_values(order.group(i)) for i in range(block.start, block.stop))
+            return [answer_all(name, part, questions, on_error) for part in counts]
 
     return list(chain.from_iterable(thread_map(answer, group_blocks(order.starts))))
 
@@ -278,6 +276,11 @@ def _areas(
             counts = count_values(order.group(block.start + i))
             results.append(answer_all(name, counts, questions, "record"))
     return results
+
+
+def _finite(value: Any) -> Any:
+    """Return an infinite number as the text that thresholds have, which JSON can hold."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _text(cell: Any) -> str:

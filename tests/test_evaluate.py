@@ -337,3 +337,16 @@ def test_threads_change_no_bit(n_threads: int) -> None:
 def test_a_bad_number_of_threads_is_refused(n_threads: Any) -> None:
     with pytest.raises((InvalidInputError, TypeError), match="n_threads"):
         fastad.evaluate(Y, _RAW, n_threads=n_threads)
+
+
+@pytest.mark.parametrize("measures", [3, 2.5, object()])
+def test_measures_of_another_type_are_named(measures: Any) -> None:
+    with pytest.raises(TypeError, match="measures must be a sequence of texts"):
+        fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
+
+
+def test_measures_come_in_any_sequence() -> None:
+    sequences: list[Any] = [np.array(["auc", "ap"]), ("auc", "ap"), (x for x in ("auc", "ap"))]
+    for measures in sequences:
+        found = fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
+        assert list(found["score"]) == ["auc", "ap"]

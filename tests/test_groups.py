@@ -245,3 +245,9 @@ def test_rows_of_weight_0_are_in_no_group() -> None:
     weights = (FOLD != 2).astype(int)
     result = fastad.evaluate(Y, SCORES["a"], groups=FOLD, sample_weight=weights, measures=["auc"])
     assert list(result) == [-1, 0, 1]
+
+
+def test_infinite_values_of_groups_are_text_in_json() -> None:
+    runs = fastad.evaluate([0, 1, 0, 1], [1, 2, 3, 4], groups=[np.inf, np.inf, -np.inf, -np.inf])
+    groups = [run["group"]["group"] for run in json.loads(runs.to_json())["detectors"]]
+    assert sorted(groups) == ["-inf", "inf"]

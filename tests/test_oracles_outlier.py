@@ -363,3 +363,7 @@ def test_a_range_that_scores_violate_is_refused(name: str) -> None:
         measure([0, 1], [0.5, 0.6], score_range=1.0)
     with pytest.raises(InvalidInputError, match=f"y_score must be finite for {name}"):
         measure([0, 1], [0.5, np.inf], score_range=(0, 1))
+
+
+def test_a_bound_near_zero_makes_infinite_scores_without_a_warning() -> None:
+    assert fastad.np_curve([0, 1, 0, 1], [1, 2, 3, 4], alpha=2e-309).score[-1] == np.inf

@@ -36,7 +36,8 @@ def ends_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         except BrokenPipeError:
             raise
         except (DataError, MissingExtraError, OSError) as error:
-            say(f"Error: {error}")
+            # Libraries and names of files may break lines.
+            say(f"Error: {' '.join(str(error).splitlines())}")
             raise typer.Exit(DATA_ARE_WRONG) from None
         except InvalidInputError as error:
             # Not of a file: an environment variable.

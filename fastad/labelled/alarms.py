@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_count, check_counts, check_cut, check_generator, check_rate
 from fastad._types import FloatVector, IntVector, Label, Point, Points, Threshold
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import operating, precision
 from fastad.results import Confusion
 
@@ -84,8 +84,8 @@ def precision_at_k(
     1.0
     """
     flagged = check_counts(k, "k")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.precision_at_k(counts, flagged)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.precision_at_k(counts, flagged)
 
 
 @overload
@@ -159,8 +159,8 @@ def recall_at_k(
     0.5
     """
     flagged = check_counts(k, "k")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.recall_at_k(counts, flagged)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.recall_at_k(counts, flagged)
 
 
 @overload
@@ -250,8 +250,8 @@ def precision_at_p(
     shares = check_rate(p, "p")
     repeats = None if n_repeats is None else check_count(n_repeats, "n_repeats")
     generator = check_generator(rng)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.precision_at_p(counts, shares, n_repeats=repeats, rng=generator)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.precision_at_p(counts, shares, n_repeats=repeats, rng=generator)
 
 
 def confusion_at(
@@ -310,5 +310,5 @@ def confusion_at(
     Confusion(tp=2, fp=1, tn=1, fn=0)
     """
     cut, flagged = check_cut(threshold, k)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return operating.confusion_at(counts, threshold=cut, k=flagged)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return operating.confusion_at(counts, threshold=cut, k=flagged)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_prevalence, check_rate
 from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import precision as measures
 from fastad.results import ValueAtThreshold
 
@@ -61,8 +61,8 @@ def best_f1(
     (ValueAtThreshold(0.8, threshold=0.35), 0.35)
     """
     share = check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return measures.best_f1(counts, prevalence=share)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return measures.best_f1(counts, prevalence=share)
 
 
 @overload
@@ -136,5 +136,5 @@ def recall_at_precision(
     ValueAtThreshold(1.0, threshold=0.35)
     """
     bound, share = check_rate(precision, "precision"), check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return measures.recall_at_precision(counts, bound, prevalence=share)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return measures.recall_at_precision(counts, bound, prevalence=share)

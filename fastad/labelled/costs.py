@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_positive, check_positives
 from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import outlier
 from fastad.results import NpCurve
 
@@ -64,9 +64,8 @@ def np_curve(
     array([1. , 0.5, 0.5, 0. , 1. ])
     """
     bound = check_positive(alpha, "alpha")
-    return outlier.np_curve(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), alpha=bound
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.np_curve(counts, alpha=bound)
 
 
 @overload
@@ -140,9 +139,8 @@ def np_score(
     0.5
     """
     bound = check_positives(alpha, "alpha")
-    return outlier.np_score(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), bound
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.np_score(counts, bound)
 
 
 @overload
@@ -218,6 +216,5 @@ def cost_auc(
     0.8
     """
     ratio = check_positives(cost_ratio, "cost_ratio")
-    return outlier.cost_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), cost_ratio=ratio
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.cost_auc(counts, cost_ratio=ratio)

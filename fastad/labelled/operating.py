@@ -5,6 +5,7 @@ from typing import overload
 import numpy.typing as npt
 
 from fastad._arguments import INTERPOLATIONS, check_choice, check_prevalence, check_rate
+from fastad._scratch import ReusedBuffers
 from fastad._types import (
     FloatVector,
     Interpolation,
@@ -15,7 +16,7 @@ from fastad._types import (
     Threshold,
 )
 from fastad._validate import all_normal, check_scores, real_vector
-from fastad.counts import count, count_scores
+from fastad.counts import count_scores, counted
 from fastad.measures import operating
 from fastad.ordering import CurvePart
 
@@ -101,8 +102,10 @@ def threshold_at_fpr(
     rates = check_rate(fpr, "fpr")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
     part = CurvePart.around(rates)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
-    return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
+    with counted(
+        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
+    ) as counts:
+        return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
 
 
 @overload
@@ -154,8 +157,9 @@ def threshold_at_rate(
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
     labels = all_normal(real_vector(y_score, "y_score").shape[0])
     part = CurvePart.around(rates)
-    counts = count_scores(check_scores(y_score, labels), labels, part=part)
-    return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
+    with ReusedBuffers():
+        counts = count_scores(check_scores(y_score, labels), labels, part=part)
+        return operating.threshold_at_fpr(counts, rates, interpolation=interpolation)
 
 
 @overload
@@ -235,8 +239,10 @@ def f1_at_fpr(
     """
     rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
     part = CurvePart.around(rates)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
-    return operating.f1_at_fpr(counts, rates, prevalence=share)
+    with counted(
+        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
+    ) as counts:
+        return operating.f1_at_fpr(counts, rates, prevalence=share)
 
 
 @overload
@@ -316,5 +322,7 @@ def precision_at_fpr(
     """
     rates, share = check_rate(fpr, "fpr"), check_prevalence(prevalence)
     part = CurvePart.around(rates)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
-    return operating.precision_at_fpr(counts, rates, prevalence=share)
+    with counted(
+        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
+    ) as counts:
+        return operating.precision_at_fpr(counts, rates, prevalence=share)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_rate, check_some_counts
 from fastad._types import FloatVector, IntVector, Label, Point, Points
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import outlier
 
 
@@ -82,9 +82,8 @@ def ht_auc(
     1.0
     """
     share = check_rate(alpha, "alpha")
-    return outlier.ht_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), alpha=share
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.ht_auc(counts, alpha=share)
 
 
 @overload
@@ -159,9 +158,8 @@ def lf_auc(
     1.0
     """
     share = check_rate(alpha, "alpha")
-    return outlier.lf_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), alpha=share
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.lf_auc(counts, alpha=share)
 
 
 @overload
@@ -235,6 +233,5 @@ def rank_power(
     0.6
     """
     flagged = check_some_counts(k, "k")
-    return outlier.rank_power(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), k=flagged
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return outlier.rank_power(counts, k=flagged)

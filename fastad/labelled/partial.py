@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from fastad._arguments import INTERPOLATIONS, NORMALIZATIONS, check_choice, check_rate, exact_rate
 from fastad._types import FloatVector, Interpolation, Label, Normalize, Point, Points
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import roc
 from fastad.ordering import CurvePart
 
@@ -89,8 +89,10 @@ def tpr_at_fpr(
     rates = check_rate(fpr, "fpr")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
     part = CurvePart.around(rates)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
-    return roc.tpr_at_fpr(counts, rates, interpolation=interpolation)
+    with counted(
+        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
+    ) as counts:
+        return roc.tpr_at_fpr(counts, rates, interpolation=interpolation)
 
 
 @overload
@@ -169,8 +171,8 @@ def fpr_at_tpr(
     """
     rates = check_rate(tpr, "tpr")
     check_choice(interpolation, INTERPOLATIONS, "interpolation")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return roc.fpr_at_tpr(counts, rates, interpolation=interpolation)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.fpr_at_tpr(counts, rates, interpolation=interpolation)
 
 
 @overload
@@ -259,8 +261,10 @@ def auc_at_fpr(
     lowest = exact_rate(min_fpr, "min_fpr")
     check_choice(normalize, NORMALIZATIONS, "normalize")
     part = CurvePart(lowest, CurvePart.around(rates).high)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
-    return roc.auc_at_fpr(counts, rates, min_fpr=lowest, normalize=normalize)
+    with counted(
+        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
+    ) as counts:
+        return roc.auc_at_fpr(counts, rates, min_fpr=lowest, normalize=normalize)
 
 
 @overload
@@ -347,5 +351,5 @@ def auc_at_tpr(
     """
     lowest, highest = check_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
     check_choice(normalize, NORMALIZATIONS, "normalize")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return roc.auc_at_tpr(counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.auc_at_tpr(counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_percentiles, check_range
 from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import count
+from fastad.counts import counted
 from fastad.measures import percentile
 from fastad.results import ClassPercentiles, RpCurve
 
@@ -65,9 +65,8 @@ def class_percentiles(
     """
     percentiles = check_percentiles(p)
     shares = percentiles if isinstance(percentiles, list) else [percentiles]
-    return percentile.class_percentiles(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), shares
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.class_percentiles(counts, shares)
 
 
 @overload
@@ -140,9 +139,8 @@ def rp_distance(
     0.25
     """
     percentiles = check_percentiles(p)
-    return percentile.rp_distance(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), percentiles
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.rp_distance(counts, percentiles)
 
 
 def rp_curve(
@@ -193,9 +191,8 @@ def rp_curve(
     >>> fastad.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).zero
     50.0
     """
-    return percentile.rp_curve(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.rp_curve(counts)
 
 
 def rp_auc(
@@ -251,9 +248,8 @@ def rp_auc(
     0.6625
     """
     bounds = check_range(score_range)
-    return percentile.rp_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), score_range=bounds
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.rp_auc(counts, score_range=bounds)
 
 
 def probabilistic_auc(
@@ -308,9 +304,8 @@ def probabilistic_auc(
     0.6625
     """
     bounds = check_range(score_range)
-    return percentile.probabilistic_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), score_range=bounds
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.probabilistic_auc(counts, score_range=bounds)
 
 
 def scored_auc(
@@ -365,9 +360,8 @@ def scored_auc(
     0.3375
     """
     bounds = check_range(score_range)
-    return percentile.scored_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), score_range=bounds
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.scored_auc(counts, score_range=bounds)
 
 
 def smooth_roc(
@@ -425,6 +419,5 @@ def smooth_roc(
     0.731395
     """
     bounds = check_range(score_range)
-    return percentile.smooth_roc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label), score_range=bounds
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return percentile.smooth_roc(counts, score_range=bounds)

@@ -3,9 +3,10 @@
 import numpy.typing as npt
 
 from fastad._arguments import check_prevalence
+from fastad._scratch import ReusedBuffers
 from fastad._types import Label, Point
 from fastad._validate import check_labels, check_scores
-from fastad.counts import count, count_scores
+from fastad.counts import count_scores, counted
 from fastad.measures import precision
 from fastad.ordering import order_values
 from fastad.results import PrecisionRecallCurve
@@ -64,8 +65,8 @@ def precision_recall_curve(
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
     share = check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.precision_recall_curve(counts, prevalence=share)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.precision_recall_curve(counts, prevalence=share)
 
 
 def average_precision(
@@ -122,9 +123,10 @@ def average_precision(
     share = check_prevalence(prevalence)
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     scores = check_scores(y_score, labels)
-    if labels.weights is None and share is None:
-        return precision.average_precision_of_values(order_values(scores, labels))
-    return precision.average_precision(count_scores(scores, labels), prevalence=share)
+    with ReusedBuffers():
+        if labels.weights is None and share is None:
+            return precision.average_precision_of_values(order_values(scores, labels))
+        return precision.average_precision(count_scores(scores, labels), prevalence=share)
 
 
 def pr_auc(
@@ -183,8 +185,8 @@ def pr_auc(
     0.797267
     """
     share = check_prevalence(prevalence)
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return precision.pr_auc(counts, prevalence=share)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.pr_auc(counts, prevalence=share)
 
 
 def precision_gain_auc(
@@ -237,6 +239,5 @@ def precision_gain_auc(
     >>> fastad.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.25
     """
-    return precision.precision_gain_auc(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return precision.precision_gain_auc(counts)

@@ -3,9 +3,10 @@
 import numpy.typing as npt
 
 from fastad._arguments import QUADRATURES, check_choice, check_flag
+from fastad._scratch import ReusedBuffers
 from fastad._types import Label, Quadrature
 from fastad._validate import check_labels, check_scores
-from fastad.counts import count, count_scores, count_values
+from fastad.counts import count_scores, count_values, counted
 from fastad.measures import roc
 from fastad.ordering import order_values
 from fastad.results import DetCurve, RocCurve
@@ -64,8 +65,8 @@ def roc_curve(
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
     thin = check_flag(drop_collinear, "drop_collinear")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return roc.roc_curve(counts, drop_collinear=thin)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.roc_curve(counts, drop_collinear=thin)
 
 
 def roc_auc(
@@ -120,11 +121,12 @@ def roc_auc(
     """
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     scores = check_scores(y_score, labels)
-    if labels.weights is not None:
-        return roc.roc_auc(count_scores(scores, labels))
-    order = order_values(scores, labels)
-    value = roc.roc_auc_of_values(order)
-    return roc.roc_auc(count_values(order)) if value is None else value
+    with ReusedBuffers():
+        if labels.weights is not None:
+            return roc.roc_auc(count_scores(scores, labels))
+        order = order_values(scores, labels)
+        value = roc.roc_auc_of_values(order)
+        return roc.roc_auc(count_values(order)) if value is None else value
 
 
 def weighted_auc(
@@ -182,8 +184,8 @@ def weighted_auc(
     1.0833333333333333
     """
     check_choice(quadrature, QUADRATURES, "quadrature")
-    counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return roc.weighted_auc(counts, quadrature=quadrature)
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.weighted_auc(counts, quadrature=quadrature)
 
 
 def det_curve(
@@ -234,7 +236,8 @@ def det_curve(
     >>> fastad.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
     array([1. , 0.5, 0.5, 0. , 0. ])
     """
-    return roc.det_curve(count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label))
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.det_curve(counts)
 
 
 def equal_error_rate(
@@ -286,6 +289,5 @@ def equal_error_rate(
     >>> fastad.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    return roc.equal_error_rate(
-        count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    )
+    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
+        return roc.equal_error_rate(counts)

@@ -26,7 +26,8 @@ def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
     """Neyman-Pearson score at every point; see `fastad.np_curve`."""
     need_both(counts, "np_curve")
     fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
-    score = np.maximum(fpr - float(alpha), 0) / float(alpha) + fnr
+    with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
+        score = np.maximum(fpr - float(alpha), 0) / float(alpha) + fnr
     return NpCurve.of(score, thresholds_from_infinity(counts))
 
 

@@ -21,7 +21,7 @@ from fastad.measures._points import (
     need_both,
     need_normals,
 )
-from fastad.measures.roc import thresholds_from_infinity
+from fastad.measures.roc import shares_of, thresholds_from_infinity
 from fastad.ordering import PackedOrder
 from fastad.results import PrecisionRecallCurve, ValueAtThreshold
 
@@ -37,7 +37,7 @@ def precision_recall_curve(
     precision = np.empty(counts.tps.shape[0])
     np.divide(counts.tps[1:], counts.tps[1:] + counts.fps[1:], out=precision[1:])
     precision[0] = precision[1]
-    recall = counts.tps / counts.n_anomalies
+    recall = shares_of(counts.tps, counts.n_anomalies)
     return PrecisionRecallCurve.of(precision, recall, thresholds_from_infinity(counts))
 
 

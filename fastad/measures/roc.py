@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._kernels import area as kernels
-from fastad._threads import thread_map
+from fastad._threads import slices, thread_map
 from fastad._types import (
     Count,
     CountVector,
@@ -39,6 +39,8 @@ from fastad.results import DetCurve, RocCurve
 
 # Above this, twice an area does not fit into int64.
 _LARGEST_AREA = 2**63
+# Whole numbers up to this are exact as float64.
+_LARGEST_EXACT = 2**53
 # Real weights: how far rounding may take an area at chance level below it.
 _ROUNDING = Fraction(1, 10**13)
 
@@ -50,7 +52,9 @@ def roc_curve(counts: OrderedCounts, *, drop_collinear: bool = False) -> RocCurv
     if drop_collinear:
         kept = _corners(counts)
         fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
-    return RocCurve.of(fps / counts.n_normals, tps / counts.n_anomalies, thresholds)
+    return RocCurve.of(
+        shares_of(fps, counts.n_normals), shares_of(tps, counts.n_anomalies), thresholds
+    )
 
 
 def roc_auc(counts: OrderedCounts) -> float:
@@ -166,8 +170,10 @@ def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> 
 def det_curve(counts: OrderedCounts) -> DetCurve:
     """False negative against false positive rate; see `fastad.det_curve`."""
     need_both(counts, "det_curve")
-    fnr = (counts.n_anomalies - counts.tps) / counts.n_anomalies
-    return DetCurve.of(counts.fps / counts.n_normals, fnr, thresholds_from_infinity(counts))
+    fnr = shares_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
+    return DetCurve.of(
+        shares_of(counts.fps, counts.n_normals), fnr, thresholds_from_infinity(counts)
+    )
 
 
 def equal_error_rate(counts: OrderedCounts) -> float:
@@ -185,17 +191,28 @@ def equal_error_rate(counts: OrderedCounts) -> float:
     return float(start + (end - start) * below / (below - above))
 
 
+def shares_of(counts: CountVector, total: Count) -> FloatVector:
+    """Return counts as shares of their total."""
+    shares = np.empty(counts.shape)
+    thread_map(
+        lambda rows: np.divide(counts[rows], total, out=shares[rows]), slices(counts.shape[0])
+    )
+    return shares
+
+
 def thresholds_from_infinity(counts: OrderedCounts) -> ScoreVector:
     """Return +inf and all distinct scores, in a type that holds both exactly."""
-    scores = counts.thresholds()
-    dtype: type | np.dtype[np.generic] = scores.dtype
-    if scores.dtype.kind != "f":
-        limit = 2**53
-        small = int(scores[0]) <= limit and int(scores[-1]) >= -limit
-        dtype = np.float64 if small else object
-    thresholds = np.empty(scores.shape[0] + 1, dtype)
+    codec = counts.codec
+    dtype: type | np.dtype[np.generic] = codec.dtype
+    if codec.dtype.kind != "f":
+        highest, lowest = (int(codec.decode_one(int(counts.keys[i]))) for i in (0, -1))
+        dtype = np.float64 if max(highest, -lowest) <= _LARGEST_EXACT else object
+    thresholds = np.empty(counts.keys.shape[0] + 1, dtype)
     thresholds[0] = np.inf
-    thresholds[1:] = scores
+    if codec.dtype.kind == "f":
+        codec.decode_floats(counts.keys, thresholds[1:])
+    else:
+        thresholds[1:] = codec.decode(counts.keys)
     return thresholds
 
 

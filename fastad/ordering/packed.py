@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._kernels import keys
-from fastad._scratch import FRESH, FreshMemory, Scratch
+from fastad._scratch import take
 from fastad._threads import slices, thread_map
 from fastad._types import KeyVector, ScoreVector
 from fastad._validate import Labels, fixed
@@ -86,14 +86,13 @@ def order_values(
     scores: ScoreVector,
     labels: Labels,
     name: str = "y_score",
-    memory: Scratch | FreshMemory = FRESH,
     part: CurvePart | None = None,
 ) -> PackedOrder:
     """Order scores with their labels, without their rows; 8 bytes a score at most."""
     raw = view_raw(scores)
     cuts = choose_cuts(raw, labels, part)
     if not cuts.values:
-        keyed = pack_values(raw, labels, name, memory)
+        keyed = pack_values(raw, labels, name)
         if keyed is not None:
             packed, centre, codec = keyed
             sort(packed)
@@ -101,11 +100,11 @@ def order_values(
             whole = Range(0, n_points, centre, 0, 0)
             return PackedOrder(fixed(packed), (whole,), codec, n_points, labels.n_anomalies)
         cuts = cuts.and_between_signs()
-    return _order_ranges(raw, labels, name, memory, cuts)
+    return _order_ranges(raw, labels, name, cuts)
 
 
 def pack_values(
-    raw: RawScores, labels: Labels, name: str, memory: Scratch | FreshMemory = FRESH
+    raw: RawScores, labels: Labels, name: str
 ) -> tuple[KeyVector, int, KeyCodec] | None:
     """Return keys where their rows are, and their centre; None where they span too much."""
     low, high, base = raw.scan(slice(None))
@@ -115,14 +114,12 @@ def pack_values(
     if _span(codec, bound) >> (raw.width - 1):
         return None
     centre = _centre(codec, bound)
-    packed = memory.take("packed", raw.values.shape[0], raw.values.dtype)
+    packed = take("packed", raw.values.shape[0], raw.values.dtype)
     keys.pack(raw.values, labels.values, codec.base, centre, raw.largest, raw.signed, packed)
     return packed, centre, codec
 
 
-def _order_ranges(
-    raw: RawScores, labels: Labels, name: str, memory: Scratch | FreshMemory, cuts: Cuts
-) -> PackedOrder:
+def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> PackedOrder:
     """Order the ranges between cuts, in threads."""
     look = _look(raw, labels, cuts.values)
     raw.refuse_nan(look.low, look.high, labels, name)
@@ -137,7 +134,7 @@ def _order_ranges(
     # Before the first slice of rows there is nothing in any range; after the last, everything.
     above = [tuple(map(sum, zip(*counts, strict=True))) for counts in zip(*look.above, strict=True)]
     skipped = above[cuts.first][0]
-    packed = memory.take("packed", above[cuts.last][0] - skipped, raw.values.dtype)
+    packed = take("packed", above[cuts.last][0] - skipped, raw.values.dtype)
     ranges, pieces = [], []
     for i, bound in zip(kept, bounds, strict=True):
         (start, tp), (stop, _) = above[i], above[i + 1]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._kernels import keys
+from fastad._threads import slices, thread_map
 from fastad._types import IntVector, KeyVector, ScoreVector
 from fastad._validate import Labels, fixed, refuse_nan
 
@@ -104,17 +105,28 @@ class KeyCodec(NamedTuple):
     def decode(self, falling: IntVector) -> ScoreVector:
         """Return the scores of some keys, in the type that the scores had."""
         if self.dtype.kind == "f":
-            double = self.dtype.itemsize == 8
-            bits = np.empty(falling.shape, np.int64 if double else np.int32)
-            largest = 2**63 - 1 if double else 2**31 - 1
-            keys.decode_floats(fixed(falling), self.base, largest, bits)
-            scores: ScoreVector = bits.view(np.float64 if double else np.float32)
-            return scores.astype(self.dtype, copy=False)
+            scores: ScoreVector = np.empty(falling.shape, self.dtype)
+            self.decode_floats(falling, scores)
+            return scores
         values: IntVector = ~falling
         if self.dtype == np.uint64:
             unsigned: ScoreVector = values.view(np.uint64) ^ _SIGN
             return unsigned
         return values.astype(self.dtype)
+
+    def decode_floats(self, falling: IntVector, scores: ScoreVector) -> None:
+        """Write the scores of some keys, in the type of float that the scores had."""
+        # As in `view_raw`, float16 goes by way of float32.
+        floats = scores if scores.itemsize > 2 else np.empty(scores.shape, np.float32)
+        bits = floats.view(f"i{floats.itemsize}")
+        falling = fixed(falling)
+
+        def decode(rows: slice) -> None:
+            keys.decode_floats(falling[rows], self.base, int(np.iinfo(bits.dtype).max), bits[rows])
+
+        thread_map(decode, slices(falling.shape[0]))
+        if floats is not scores:
+            scores[:] = floats
 
     def decode_one(self, falling: int) -> float | int:
         """Return the score of one key, an int for integer scores; ten times as fast as an array."""

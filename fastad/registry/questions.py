@@ -1,10 +1,10 @@
 """From labels and names of measures to measures at operating points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from fastad._arguments import check_count, check_positive, exact_point
 from fastad.errors import InvalidInputError
@@ -63,11 +63,15 @@ def standard_questions(fpr: Sequence[Fraction]) -> Questions:
     return _distinct(whole + parts)
 
 
-def parse_questions(measures: Sequence[str], fpr: Sequence[Fraction]) -> Questions:
+def parse_questions(measures: str | Iterable[str], fpr: Sequence[Fraction]) -> Questions:
     """Read labels ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures."""
-    if not measures:
+    texts = [measures] if isinstance(measures, str) else measures
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"measures must be a sequence of texts; found {type(measures).__name__}")
+    texts = list(texts)
+    if not texts:
         raise InvalidInputError("measures must name at least one measure; found none")
-    return _distinct([question for text in measures for question in _parse(text, fpr)])
+    return _distinct([question for text in texts for question in _parse(text, fpr)])
 
 
 def with_range(questions: Questions, score_range: tuple[Fraction, Fraction] | None) -> Questions:
@@ -142,14 +146,16 @@ def _distinct(questions: list[Question]) -> Questions:
     for question in questions:
         known = seen.setdefault(question.label, question)
         if known.parameters != question.parameters:
-            raise InvalidInputError(
-                f"operating points must differ in six digits; found two for {question.label!r}"
-            )
+            _refuse_alike(repr(question.label))
     rates: dict[str, Fraction] = {}
     for question in seen.values():
         rate = question.parameters.get("fpr")
         if rate is not None and rates.setdefault(f"{float(rate):g}", rate) != rate:
-            raise InvalidInputError(
-                f"operating points must differ in six digits; found two for {float(rate):g}"
-            )
+            _refuse_alike(f"{float(rate):g}")
     return Questions(list(seen.values()))
+
+
+def _refuse_alike(shown: str) -> NoReturn:
+    raise InvalidInputError(
+        f"operating points of fpr and measures must differ in six digits; found two for {shown}"
+    )

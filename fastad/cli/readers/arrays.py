@@ -1,14 +1,13 @@
 """Columns of archives of NumPy arrays."""
 
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from fastad.cli._console import DataError
-from fastad.cli.readers.source import Column
+from fastad.cli.readers.source import Column, reading
 
 
 class ArrayArchive:
@@ -18,8 +17,9 @@ class ArrayArchive:
         if not zipfile.is_zipfile(path):
             raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
         self.path = path
-        with np.load(path, allow_pickle=False) as archive:
-            self.names = list(archive)
+        # Of an open file: NumPy leaves its own open where an archive is damaged.
+        with reading(path, "the archive"), path.open("rb") as file:
+            self.names = list(np.load(file, allow_pickle=False))
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the vectors of numbers as long as the first excluded array.
@@ -43,11 +43,11 @@ class ArrayArchive:
 
     def values(self, name: str) -> Column:
         """Read one array."""
-        try:
-            with np.load(self.path, allow_pickle=False) as archive:
-                array = archive[name]
-        except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as error:
-            raise DataError(f"{self.path}: the array {name!r} cannot be read: {error}") from None
+        with reading(self.path, f"the array {name!r}"), self.path.open("rb") as file:
+            array = np.load(file, allow_pickle=False)[name]
+            if isinstance(array, np.ndarray) and array.dtype.kind == "U":
+                # Numbers beyond all characters, from a damaged file, fail here.
+                array.tolist()
         if not isinstance(array, np.ndarray):
             raise DataError(f"{self.path}: {name!r} is not an array")
         return array

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastad._frames import as_array
 from fastad.cli._console import DataError
-from fastad.cli.readers.source import Column
+from fastad.cli.readers.source import Column, reading
 from fastad.errors import InvalidInputError, MissingExtraError
 
 
@@ -22,23 +22,22 @@ class ArrowFile:
                 f"{path.suffix} files need pyarrow: pip install 'fastad[df]'"
             ) from None
         self.path = path
-        self._read: Any = parquet.read_table if path.suffix == ".parquet" else feather.read_table
-        try:
-            if path.suffix == ".parquet":
+        is_parquet = path.suffix.lower() == ".parquet"
+        self._read: Any = parquet.read_table if is_parquet else feather.read_table
+        with reading(path, "the file"):
+            if is_parquet:
                 schema = parquet.read_schema(path)
             else:
                 with pa.memory_map(str(path)) as file:
                     schema = pa.ipc.open_file(file).schema
-        except pa.ArrowException as error:
-            raise DataError(f"{path}: the file cannot be read: {error}") from None
-        self.names = list(schema.names)
-        self._numeric = [
-            field.name
-            for field in schema
-            if pa.types.is_integer(field.type)
-            or pa.types.is_floating(field.type)
-            or pa.types.is_boolean(field.type)
-        ]
+            self.names = list(schema.names)
+            self._numeric = [
+                field.name
+                for field in schema
+                if pa.types.is_integer(field.type)
+                or pa.types.is_floating(field.type)
+                or pa.types.is_boolean(field.type)
+            ]
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the columns of numbers."""
@@ -50,7 +49,10 @@ class ArrowFile:
 
     def values(self, name: str) -> Column:
         """Read one column, which must not have missing values."""
-        column = self._read(self.path, columns=[name])[name]
+        with reading(self.path, f"column {name!r}"):
+            column = self._read(self.path, columns=[name])[name]
+            # Texts and categories of a damaged file may lie outside of it.
+            column.validate(full=True)
         if column.null_count:
             first = column.is_null().index(True).as_py()
             raise DataError(

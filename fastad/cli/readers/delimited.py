@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,16 +65,19 @@ class DelimitedFile:
             if not any(line.strip() for line in lines):
                 return np.empty(0, dtype)
             lines.seek(0)
-            return np.loadtxt(
-                lines,
-                dtype=dtype,
-                delimiter=self.delimiter,
-                quotechar='"',
-                comments=None,
-                skiprows=1,
-                usecols=column,
-                ndmin=1,
-            )
+            with warnings.catch_warnings():
+                # Blank lines are no rows.
+                warnings.filterwarnings("ignore", "Input line .* contained no data", UserWarning)
+                return np.loadtxt(
+                    lines,
+                    dtype=dtype,
+                    delimiter=self.delimiter,
+                    quotechar='"',
+                    comments=None,
+                    skiprows=1,
+                    usecols=column,
+                    ndmin=1,
+                )
 
     def _as_written(self, name: str, values: Column) -> Column:
         if np.max(np.abs(values)) < _FLOATS_MERGE or not np.all(values == np.floor(values)):

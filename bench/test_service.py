@@ -1,0 +1,54 @@
+"""Time inside a service: batches that arrive on many threads at once, and how callers scale."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import fastad
+from bench.data import Case, generate
+
+N_THREADS = 8
+# Calls of each thread in one round, by the size of a batch.
+CALLS = {10**2: 200, 10**3: 100, 10**4: 20, 10**5: 4}
+N_CALLS = 40
+
+pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
+
+
+@pytest.mark.parametrize("size", CALLS)
+def test_batches(benchmark: BenchmarkFixture, size: int) -> None:
+    """Time of each call of `evaluate` while eight threads call without a pause."""
+    labels, scores = generate(Case(size, 0.01 if size > 10**2 else 0.5))
+    times: list[float] = []
+
+    def call_often(_: int) -> None:
+        for _ in range(CALLS[size]):
+            start = time.perf_counter()
+            fastad.evaluate(labels, scores)
+            times.append(time.perf_counter() - start)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        list(pool.map(call_often, range(N_THREADS)))
+        times.clear()
+        benchmark(lambda: list(pool.map(call_often, range(N_THREADS))))
+    p50, p99 = np.percentile(times, [50, 99])
+    benchmark.extra_info.update(batch=size, p50=1e3 * p50, p99=1e3 * p99)
+
+
+@pytest.mark.parametrize("n_callers", [1, 2])
+@pytest.mark.parametrize("size", [10**4, 10**5, 10**6])
+def test_callers(benchmark: BenchmarkFixture, size: int, n_callers: int) -> None:
+    """Time of many calls that each use one thread, made by one caller or shared by two."""
+    labels, scores = generate(Case(size, 0.5))
+    n_calls = max(N_CALLS * 10**5 // size, 8)
+
+    def measure(_: int) -> float:
+        return fastad.rank_scores(labels, scores, n_threads=1).roc_auc()
+
+    benchmark.extra_info["runs"] = f"{n_calls} times the AUC of {size} points, one thread a call"
+    benchmark.extra_info["library"] = f"fastad, {n_callers} callers"
+    with ThreadPoolExecutor(n_callers) as pool:
+        benchmark(lambda: list(pool.map(measure, range(n_calls))))

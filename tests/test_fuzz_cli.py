@@ -1,0 +1,223 @@
+"""Any bytes as a file: results, or one line on stderr that names the file, and exit code 1."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import feather, parquet
+from typer.testing import CliRunner
+
+from fastad.cli.app import app
+
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+ARROW = {
+    "y": [0, 1, 0, 1, 1, 0],
+    "s": [0.1, 0.9, 0.4, 0.3, 2.5, -1.0],
+    "n": [2**60, 2**60 + 1, 3, 4, 5, 6],
+    "g": ["a", "b", "a", "b", "a", "b"],
+    "d": pa.array(["x", "y", "x", "x", "y", "y"]).dictionary_encode(),
+    "b": [True, False, None, True, None, False],
+}
+OPTIONS = [
+    (),
+    ("--json",),
+    ("--score", "s"),
+    ("--score", "s", "--pos-label", "1"),
+    ("--label", "g", "--pos-label", "a", "--score", "n"),
+    ("--score", "s", "--group", "g"),
+    ("--score", "n", "--group", "d", "--json"),
+    ("--score", "s", "--group", "s", "--json"),
+    ("--score", "s", "--group", "g", "--summary"),
+    ("--score", "s", "--measure", "auc", "--group", "g", "--group", "n"),
+]
+TEXTS = [
+    "y,s,n,g,d\n0,0.1,1152921504606846976,a,x\n1,0.9,1152921504606846977,b,y\n0,1,3,a,x\n",
+    'y;s;n;g;"d"\r\n1;1e3;4;"a;b";x\r\n0;-0.5;5;b;"y"\r\n\r\n1;0;5;b;y',
+    "y\ts\tn\tg\td\n0\t 1\t2\ta\tx\n1\t 2\t3\ta\tx\n",
+    "y,s\n0,1\n1,2\n",
+]
+CELLS = ["0", "1", "", " ", "0.5", "-1", "+1", "1e5", "nan", "inf", "-Infinity", "1e400", "1_0"]
+CELLS += ["0x1", "9" * 400, "9" * 5000, "18446744073709551615", "9007199254740993", "1.", ".5", "a"]
+CELLS += [
+    "True",
+    '"1"',
+    '"a,b"',
+    '"',
+    '""',
+    '"1',
+    "\N{FULLWIDTH DIGIT ONE}",
+    "\N{MINUS SIGN}1",
+    "1j",
+]
+CELLS += [
+    "\0",
+    "\ufeff1",
+    "#1",
+    "1 2",
+    "\x0b1",
+    "\x1c",
+    "\x85",
+    "\N{LINE SEPARATOR}",
+    "\N{SUPERSCRIPT TWO}",
+]
+CHUNKS = [cell.encode() for cell in CELLS]
+CHUNKS += [
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\n\n",
+    b",",
+    b";",
+    b"\t",
+    b"\xff\xfe",
+    b"\x80",
+    b"\xff" * 8,
+    bytes(8),
+]
+ENCODINGS = ["utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-32-be", "latin-1", "cp037", "utf-7"]
+
+
+def npy(values: object) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(values), allow_pickle=True)
+    return buffer.getvalue()
+
+
+def npz(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def columnar(ending: str, **options: object) -> bytes:
+    buffer = io.BytesIO()
+    write = parquet.write_table if ending == ".parquet" else feather.write_feather
+    write(pa.table(ARROW), buffer, **options)
+    return buffer.getvalue()
+
+
+MEMBERS = {name: npy(ARROW[name]) for name in ("y", "s", "n", "g")}
+COLUMNAR = {
+    ".parquet": [
+        columnar(".parquet"),
+        columnar(".parquet", compression="none", use_dictionary=False),
+        columnar(".parquet", compression="gzip", data_page_version="2.0"),
+    ],
+    ".arrow": [columnar(".arrow", compression=kind) for kind in ("uncompressed", "lz4", "zstd")],
+}
+
+
+@st.composite
+def damaged(draw: st.DrawFn, content: bytes) -> bytes:
+    """The same bytes with some of them flipped, cut out, put in or repeated."""
+    damage = bytearray(content)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(damage)))
+        kind = draw(st.sampled_from(["flip", "insert", "overwrite", "cut", "repeat", "end"]))
+        size = draw(st.integers(1, 16))
+        if kind == "flip" and at < len(damage):
+            damage[at] ^= 1 << draw(st.integers(0, 7))
+        elif kind == "insert":
+            damage[at:at] = draw(st.sampled_from(CHUNKS))
+        elif kind == "overwrite":
+            chunk = draw(st.one_of(st.sampled_from(CHUNKS), st.binary(max_size=9)))
+            damage[at : at + len(chunk)] = chunk
+        elif kind == "cut":
+            del damage[at : at + size]
+        elif kind == "repeat":
+            damage[at:at] = damage[at : at + size]
+        elif kind == "end":
+            del damage[at:]
+    return bytes(damage)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> bytes:
+    """A table of odd cells, in some encoding."""
+    names = draw(st.lists(st.sampled_from([*"ysngd", *CELLS]), max_size=4))
+    width = len(names)
+    cells = st.one_of(st.sampled_from("01"), st.sampled_from(CELLS))
+    row = st.one_of(
+        st.lists(cells, min_size=width, max_size=width), st.lists(cells, max_size=width + 1)
+    )
+    rows = draw(st.lists(row, max_size=4))
+    delimiter, end = draw(st.sampled_from(",;\t| ")), draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    text = end.join(delimiter.join(cells) for cells in [["y", "s", *names], *rows])
+    return text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[str, bytes]:
+    """The ending of a file's name, and its content."""
+    ending = draw(st.sampled_from([".csv", ".csv", ".tsv", ".npz", ".npz", ".parquet", ".arrow"]))
+    kind = draw(st.sampled_from(["damaged"] * 8 + ["random", "other"]))
+    if kind == "random":
+        return ending, draw(st.binary(max_size=300))
+    if kind == "other" or ending in (".csv", ".tsv"):
+        whole = draw(st.sampled_from(TEXTS)).encode(draw(st.sampled_from(ENCODINGS)))
+        return ending, draw(st.one_of(damaged(whole), texts()))
+    if ending == ".npz" and draw(st.booleans()):
+        # Within the archive, whose checksums would tell.
+        chosen = draw(st.sampled_from(sorted(MEMBERS)))
+        return ending, npz({**MEMBERS, chosen: draw(damaged(MEMBERS[chosen]))})
+    whole = npz(MEMBERS) if ending == ".npz" else draw(st.sampled_from(COLUMNAR[ending]))
+    return ending, draw(damaged(whole))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+def check(path: Path, content: bytes, options: tuple[str, ...]) -> None:
+    """Evaluate a file; an exception that the command does not turn into a message escapes."""
+    path.write_bytes(content)
+    arguments = ["evaluate", str(path), *options]
+    result = CliRunner().invoke(app, arguments, env=PLAIN, catch_exceptions=False)
+    if result.exit_code:
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith("Error: ")
+        assert str(path) in result.stderr
+        assert result.stderr.count("\n") == 1
+    else:
+        assert result.stdout
+
+
+@settings(max_examples=400)
+@given(files(), st.sampled_from(OPTIONS))
+def test_any_bytes_as_a_file(
+    folder: Path, file: tuple[str, bytes], options: tuple[str, ...]
+) -> None:
+    ending, content = file
+    check(folder / f"scores{ending}", content, options)
+
+
+BEYOND_CHARACTERS = npy(ARROW["g"]).replace(b"a\0\0\0", b"a\0\0\xff")
+# What the test above has found.
+FOUND = {
+    "blank line before a group": (".csv", TEXTS[1].encode(), ("--score", "s", "--group", "g")),
+    "cut directory": (".npz", npz(MEMBERS).replace(b"PK\1\2", b"PK\1\3", 1), ()),
+    "pickle": (".npz", npz(MEMBERS).replace(b"y.npy", b"y.opy"), ()),
+    "head of an array": (".npz", npz({**MEMBERS, "y": MEMBERS["y"].replace(b"}", b"(")}), ()),
+    "no characters": (".npz", npz({**MEMBERS, "g": BEYOND_CHARACTERS}), OPTIONS[5]),
+    "magic": (".arrow", b"ARRROW1" + COLUMNAR[".arrow"][0][6:], ()),
+}
+
+
+@pytest.mark.parametrize("kind", list(FOUND))
+def test_what_was_found_is_read_or_refused(folder: Path, kind: str) -> None:
+    ending, content, options = FOUND[kind]
+    check(folder / f"scores{ending}", content, options)
+
+
+def test_an_ending_may_be_in_upper_case(folder: Path) -> None:
+    path = folder / "scores.PARQUET"
+    path.write_bytes(COLUMNAR[".parquet"][0])
+    assert CliRunner().invoke(app, ["evaluate", str(path), "--score", "s"]).exit_code == 0
