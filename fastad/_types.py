@@ -10,6 +10,7 @@ import numpy.typing as npt
 AnyVector: TypeAlias = npt.NDArray[Any]
 FloatVector: TypeAlias = npt.NDArray[np.float64]
 IntVector: TypeAlias = npt.NDArray[np.int64]
+IntMatrix: TypeAlias = npt.NDArray[np.int64]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 # 0 for a normal point, 1 for an anomaly.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fastad._arguments import shown
 from fastad._frames import as_array
 from fastad._kernels import keys
+from fastad._scratch import take
 from fastad._threads import slices, thread_map
 from fastad._types import CountVector, Label, LabelVector, ScoreVector
 from fastad.errors import InvalidInputError
@@ -153,20 +154,23 @@ def _binary_labels(
         )
     if labels.dtype == np.float16 or not labels.dtype.isnative:
         labels = labels.astype(np.float64)
-    labels, values = fixed(labels), np.empty(labels.shape[0], np.uint8)
-    counts = thread_map(
+    labels, values = fixed(labels), take("labels", labels.shape[0], np.uint8)
+    ones = others = 0
+    for found, odd in thread_map(
         lambda rows: keys.label_counts(labels[rows], values[rows]), slices(labels.shape[0])
-    )
-    if sum(others for _, others in counts):
+    ):
+        ones += found
+        others += odd
+    if others:
         bad = (labels != 0) & (labels != 1)
         first = int(np.argmax(bad))
         row = first if rows is None else int(rows[first])
         raise InvalidInputError(
-            f"y_true must hold 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other "
+            f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other "
             f"values, the first at index {row}: {labels[first]}. "
             "Name the anomalies' label with pos_label= if it is another"
         )
-    return fixed(values), int(sum(ones for ones, _ in counts))
+    return fixed(values), int(ones)
 
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:

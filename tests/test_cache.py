@@ -120,11 +120,14 @@ def test_a_relative_folder_stays_where_it_was_when_the_process_changes_directory
     assert [path.name for path in tmp_path.iterdir() if any(path.iterdir())] == ["cache"]
 
 
-def test_without_the_variable_numba_chooses_the_folder(tmp_path: Path) -> None:
-    env = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": str(tmp_path)}
-    assert misses(**env) != {}
-    assert {path.suffix for path in tmp_path.glob("*/*")} == {".kernel"}
-    assert misses(**env) == {}
+@pytest.mark.parametrize("variable", ["FASTAD_CACHE_DIR", "NUMBA_CACHE_DIR"])
+def test_a_folder_that_is_named_is_the_only_one(
+    filled: tuple[Path, dict[str, int]], install: Path, tmp_path: Path, variable: str
+) -> None:
+    env = {**NUMBA_CHOOSES, variable: str(tmp_path / "named")}
+    assert misses(cwd=install, **env) == filled[1]
+    assert {path.suffix for path in (tmp_path / "named").glob("*/*")} == {".kernel"}
+    assert misses(cwd=install, **env) == {}
 
 
 # --- what decides whether a file is used

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._jit import kernel
-from fastad._types import IntVector, KeyVector, LabelVector
+from fastad._types import IntMatrix, IntVector, KeyVector, LabelVector
 
 # Points that are packed at a time: their keys stay in a core's fastest memory.
 _BLOCK = 1024
@@ -70,20 +70,30 @@ def scan_floats(
 def count_above(
     values: KeyVector,  # (n,)
     labels: LabelVector,  # (n,)
-    cut: int,  # rank bits
+    cuts: IntVector,  # (k,) rank bits
     largest: int,
     signed: int,
-) -> tuple[int, int]:
-    """Return how many points lie above a cut, and how many of these are anomalies."""
-    points = 0
-    anomalies = 0
-    for i in range(values.shape[0]):
-        value = np.int64(values[i])
-        sign = (value >> 63) & signed
-        above = (((value & largest) ^ sign) - sign) > cut
-        points += above
-        anomalies += above & labels[i]
-    return points, anomalies
+    above: IntMatrix,  # (k, 2) zeros; written here: points, and anomalies among them
+) -> None:
+    """Count the points above each cut, block by block, so that memory is read once."""
+    bits = np.empty(_BLOCK, np.int64)
+    for start in range(0, values.shape[0], _BLOCK):
+        own = values[start : start + _BLOCK]
+        flags = labels[start : start + _BLOCK]
+        for i in range(own.shape[0]):
+            value = np.int64(own[i])
+            sign = (value >> 63) & signed
+            bits[i] = ((value & largest) ^ sign) - sign
+        for place in range(cuts.shape[0]):
+            cut = cuts[place]
+            points = 0
+            anomalies = 0
+            for i in range(own.shape[0]):
+                higher = bits[i] > cut
+                points += higher
+                anomalies += higher & flags[i]
+            above[place, 0] += points
+            above[place, 1] += anomalies
 
 
 @kernel

@@ -50,7 +50,7 @@ def run() -> None:
     if stats is None:
         say("Nothing to compile: compilation is switched off.")
     else:
-        say(f"Ready in {seconds:.1f} s; later processes load {stats.cache_path}")
+        say(f"Ready in {seconds:.1f} s; later processes load from {stats.cache_path}")
 
 
 def _call_everything() -> None:

@@ -121,9 +121,9 @@ def average_precision(
     0.833333
     """
     share = check_prevalence(prevalence)
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    scores = check_scores(y_score, labels)
     with ReusedBuffers():
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
         if labels.weights is None and share is None:
             return precision.average_precision_of_values(order_values(scores, labels))
         return precision.average_precision(count_scores(scores, labels), prevalence=share)

@@ -119,9 +119,9 @@ def roc_auc(
     >>> fastad.roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    scores = check_scores(y_score, labels)
     with ReusedBuffers():
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
         if labels.weights is not None:
             return roc.roc_auc(count_scores(scores, labels))
         order = order_values(scores, labels)

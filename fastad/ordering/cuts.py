@@ -18,9 +18,9 @@ from fastad.ordering.raw import RawScores
 
 # Fewer points are ordered in less time than it takes to choose cuts.
 _FEWEST_POINTS = 2**13
-_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 2**8, 2**12
+_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 2**8, 2**13
 # How many standard deviations of a sampled rank a part of the curve reaches beyond its ends.
-_MARGIN = 4
+_MARGIN = 3
 # The lowest rank bits of any score.
 _LOWEST = -(2**63)
 # The highest rank bits that a negative score has.

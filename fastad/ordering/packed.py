@@ -79,7 +79,7 @@ class _Look(NamedTuple):
     low: int
     high: int
     base: int
-    above: list[list[tuple[int, int]]]
+    above: list[list[Sequence[int]]]
 
 
 def order_values(
@@ -110,10 +110,10 @@ def pack_values(
     low, high, base = raw.scan(slice(None))
     raw.refuse_nan(low, high, labels, name)
     codec = KeyCodec(raw.dtype, base)
-    bound = (low, high)
-    if _span(codec, bound) >> (raw.width - 1):
+    lowest, highest = codec.fold(low), codec.fold(high)
+    if _too_wide(raw, lowest, highest):
         return None
-    centre = _centre(codec, bound)
+    centre = lowest + (highest - lowest) // 2
     packed = take("packed", raw.values.shape[0], raw.values.dtype)
     keys.pack(raw.values, labels.values, codec.base, centre, raw.largest, raw.signed, packed)
     return packed, centre, codec
@@ -125,7 +125,7 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
     raw.refuse_nan(look.low, look.high, labels, name)
     codec = KeyCodec(raw.dtype, look.base)
     bounds = _bounds(codec, look, cuts)
-    if any(_span(codec, bound) >> (raw.width - 1) for bound in bounds):
+    if any(_too_wide(raw, *map(codec.fold, bound)) for bound in bounds):
         cuts = cuts.and_between_signs()
         look = _look(raw, labels, cuts.values)
         bounds = _bounds(codec, look, cuts)
@@ -170,12 +170,14 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
 
 def _look(raw: RawScores, labels: Labels, cuts: Sequence[int]) -> _Look:
     """Look at each score once, and once more for each cut."""
+    falling = np.array(cuts, np.int64)
 
     def look(rows: slice) -> _Look:
         values, flags = raw.values[rows], labels.values[rows]
-        above = [keys.count_above(values, flags, cut, raw.largest, raw.signed) for cut in cuts]
+        above = np.zeros((len(cuts), 2), np.int64)
+        keys.count_above(values, flags, falling, raw.largest, raw.signed, above)
         everything = (values.shape[0], int(np.count_nonzero(flags.view(np.bool_))))
-        return _Look(*raw.scan(rows), [[(0, 0), *above, everything]])
+        return _Look(*raw.scan(rows), [[(0, 0), *above.tolist(), everything]])
 
     looks = thread_map(look, slices(raw.values.shape[0]))
     return _Look(
@@ -192,10 +194,11 @@ def _bounds(codec: KeyCodec, look: _Look, cuts: Cuts) -> list[tuple[int, int]]:
     return [(max(low + 1, look.low), min(high, look.high)) for high, low in pairwise(edges)]
 
 
-def _span(codec: KeyCodec, bound: tuple[int, int]) -> int:
-    low, high = bound
-    return codec.fold(high) - codec.fold(low)
+def _too_wide(raw: RawScores, lowest: int, highest: int) -> bool:
+    """Tell whether folds from the lowest to the highest leave no bit for the label."""
+    return highest - lowest >= 1 << (8 * raw.values.itemsize - 1)
 
 
 def _centre(codec: KeyCodec, bound: tuple[int, int]) -> int:
-    return codec.fold(bound[0]) + _span(codec, bound) // 2
+    lowest, highest = map(codec.fold, bound)
+    return lowest + (highest - lowest) // 2

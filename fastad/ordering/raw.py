@@ -44,11 +44,6 @@ class RawScores(NamedTuple):
         if high > self.infinity or -low > self.infinity:
             refuse_nan(self.scores, name, labels.rows)
 
-    @property
-    def width(self) -> int:
-        """Number of bits of a value, and of its packed key."""
-        return 8 * self.values.itemsize
-
     def scan(self, rows: slice) -> tuple[int, int, int]:
         """Return the extremes of the rank bits of some rows, and their base; see `KeyCodec`."""
         values = self.values[rows]
