@@ -73,9 +73,9 @@ def count_above(
     cuts: IntVector,  # (k,) rank bits
     largest: int,
     signed: int,
-    above: IntMatrix,  # (k, 2) zeros; written here: points, and anomalies among them
+    above: IntMatrix,  # (k + 2, 2) zeros; from row 1 on written here: points, and anomalies
 ) -> None:
-    """Count the points above each cut, block by block, so that memory is read once."""
+    """Count the points above each cut, and all; block by block, so that memory is read once."""
     bits = np.empty(_BLOCK, np.int64)
     for start in range(0, values.shape[0], _BLOCK):
         own = values[start : start + _BLOCK]
@@ -92,8 +92,54 @@ def count_above(
                 higher = bits[i] > cut
                 points += higher
                 anomalies += higher & flags[i]
-            above[place, 0] += points
-            above[place, 1] += anomalies
+            above[place + 1, 0] += points
+            above[place + 1, 1] += anomalies
+        anomalies = 0
+        for i in range(own.shape[0]):
+            anomalies += flags[i]
+        above[-1, 0] += own.shape[0]
+        above[-1, 1] += anomalies
+
+
+@kernel
+def take_sample(
+    values: KeyVector,  # (n,)
+    labels: LabelVector,  # (n,)
+    step: int,
+    largest: int,
+    signed: int,
+    sample: IntVector,  # (ceil(n / step),) written here
+) -> int:
+    """Write the rank bits of rows at equal steps, the label in place of the lowest bit.
+
+    Return the number of normals among them.
+    """
+    normals = 0
+    for i in range(sample.shape[0]):
+        value = np.int64(values[i * step])
+        sign = (value >> 63) & signed
+        label = np.int64(labels[i * step])
+        sample[i] = (((value & largest) ^ sign) - sign) & -2 | label
+        normals += 1 - label
+    return normals
+
+
+@kernel
+def places_of_normals(
+    sample: IntVector,  # (n,) rising, with the label in the lowest bit
+    first: int,
+    second: int,  # not below the first
+) -> tuple[int, int]:
+    """Return where two normals stand, numbered from the highest down."""
+    before = -1
+    rank = -1
+    for i in range(sample.shape[0] - 1, -1, -1):
+        rank += 1 - (sample[i] & 1)
+        if rank >= first and before < 0:
+            before = i
+        if rank >= second:
+            return before, i
+    return before, -1
 
 
 @kernel

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastad._kernels import keys
 from fastad._threads import slices
 from fastad._types import IntVector
-from fastad._validate import Labels
+from fastad._validate import Labels, fixed
 from fastad.ordering.raw import RawScores
 
 # Fewer points are ordered in less time than it takes to choose cuts.
@@ -70,36 +71,39 @@ def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
     if n_points < _FEWEST_POINTS or (part is None and len(slices(n_points)) == 1):
         return _NO_CUTS
     size = min(max(n_points >> 5, _SMALLEST_SAMPLE), _LARGEST_SAMPLE)
-    rows = slice(None, None, n_points // size)
-    bits = np.sort(raw.rank_bits(rows))[::-1]
-    upper, lower = None, None
-    if part is not None:
-        normals = np.sort(raw.rank_bits(rows)[labels.values[rows] == 0])[::-1]
-        upper, lower = _ends(normals, part)
-    first = 0 if upper is None else int(np.count_nonzero(bits > upper))
-    last = bits.shape[0] if lower is None else int(np.count_nonzero(bits > lower))
-    if 2 * (last - first) > bits.shape[0]:
-        # Leaving out the smaller part costs more than ordering it.
-        upper, lower, first, last = None, None, 0, bits.shape[0]
-    n_ranges = len(slices(n_points * (last - first) // bits.shape[0]))
-    places = [first + (last - first) * i // n_ranges for i in range(1, n_ranges)]
-    inner = {int(bits[place]) for place in places} - {upper, lower}
+    step = n_points // size
+    sample = np.empty(-(-n_points // step), np.int64)
+    normals = keys.take_sample(raw.values, labels.values, step, raw.largest, raw.signed, sample)
+    sample.sort()
+    top, bottom = sample.shape[0], 0
+    if part is not None and normals:
+        top, bottom = _ends(fixed(sample), normals, part)
+        if 2 * (top - bottom) > sample.shape[0]:
+            # Leaving out the smaller part costs more than ordering it.
+            top, bottom = sample.shape[0], 0
+    # Cuts leave the scores at both ends in the part, with all that tie with them.
+    upper = int(sample[top - 1]) | 1 if top < sample.shape[0] else None
+    lower = _cut(sample, bottom) if bottom > 0 else None
+    n_ranges = len(slices(n_points * (top - bottom) // sample.shape[0]))
+    places = [bottom + (top - bottom) * i // n_ranges for i in range(1, n_ranges)]
+    inner = {_cut(sample, place) for place in places} - {upper, lower}
     ends = {cut for cut in (upper, lower) if cut is not None}
     values = tuple(sorted(inner | ends, reverse=True))
     return Cuts(values, int(upper is not None), len(values) + int(lower is None))
 
 
-def _ends(normals: IntVector, part: CurvePart) -> tuple[int | None, int | None]:
-    """Return cuts above and below a part of the curve, from sampled normals that fall.
+def _ends(sample: IntVector, normals: int, part: CurvePart) -> tuple[int, int]:
+    """Return where in a rising sample a part of the curve ends and begins.
 
-    None where the part reaches, or comes near, the end of the curve.
+    These are the ends of the sample where the part comes near those of the curve.
     """
-    size = normals.shape[0]
-    high = float(part.high) * size
+    high, low = float(part.high) * normals, float(part.low) * normals
     below = math.ceil(high + _MARGIN * math.sqrt(high)) + _MARGIN
-    low = float(part.low) * size
     above = math.floor(low - _MARGIN * math.sqrt(low)) - _MARGIN
-    upper = int(normals[above]) if 0 <= above < size else None
-    lower = int(normals[below]) if below < size else _LOWEST
-    # The score at the lower end belongs to the part, with all that tie with it.
-    return upper, lower - 1 if lower > _LOWEST else None
+    top, bottom = keys.places_of_normals(sample, max(above, 0), below)
+    return (top + 1 if above > 0 else sample.shape[0]), max(bottom, 0)
+
+
+def _cut(sample: IntVector, place: int) -> int:
+    """Return rank bits just below the sampled score at a place, whose lowest bit is unknown."""
+    return max((int(sample[place]) & -2) - 1, _LOWEST)

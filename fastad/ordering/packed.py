@@ -79,7 +79,7 @@ class _Look(NamedTuple):
     low: int
     high: int
     base: int
-    above: list[list[Sequence[int]]]
+    above: list[list[list[int]]]
 
 
 def order_values(
@@ -170,14 +170,14 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
 
 def _look(raw: RawScores, labels: Labels, cuts: Sequence[int]) -> _Look:
     """Look at each score once, and once more for each cut."""
-    falling = np.array(cuts, np.int64)
+    falling = fixed(np.array(cuts, np.int64))
 
     def look(rows: slice) -> _Look:
-        values, flags = raw.values[rows], labels.values[rows]
-        above = np.zeros((len(cuts), 2), np.int64)
-        keys.count_above(values, flags, falling, raw.largest, raw.signed, above)
-        everything = (values.shape[0], int(np.count_nonzero(flags.view(np.bool_))))
-        return _Look(*raw.scan(rows), [[(0, 0), *above.tolist(), everything]])
+        above = np.zeros((len(cuts) + 2, 2), np.int64)
+        keys.count_above(
+            raw.values[rows], labels.values[rows], falling, raw.largest, raw.signed, above
+        )
+        return _Look(*raw.scan(rows), [above.tolist()])
 
     looks = thread_map(look, slices(raw.values.shape[0]))
     return _Look(
