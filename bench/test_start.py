@@ -23,7 +23,7 @@ PROGRAMS = {
 
 
 def _run(program: str, cache: str | Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, "FASTAD_CACHE_DIR": str(cache)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 

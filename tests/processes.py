@@ -65,6 +65,12 @@ print(json.dumps([misses, hits]))
 """
 
 
+def environment(**env: str) -> dict[str, str]:
+    """What this process has in its environment, but for what changes the package's behaviour."""
+    ours = ("FASTAD_", "NUMBA_")
+    return {k: v for k, v in os.environ.items() if not k.startswith(ours)} | env
+
+
 def run(
     code: str, *options: str, cwd: Path | None = None, by: Sequence[str] = (), **env: str
 ) -> str:
@@ -72,10 +78,9 @@ def run(
 
     The command ``by`` starts the process, with fewer rights for example.
     """
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("FASTAD_")}
     result = subprocess.run(
         [*by, sys.executable, *(options or ("-W", "error")), "-c", code],
-        env={**inherited, **env},
+        env=environment(**env),
         capture_output=True,
         text=True,
         check=False,

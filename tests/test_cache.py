@@ -17,7 +17,7 @@ import pytest
 import fastad
 from fastad import CompilationCacheWarning, _cache
 from fastad._jit import kernel
-from tests.processes import COUNT_MISSES, EVERYTHING, run
+from tests.processes import COUNT_MISSES, EVERYTHING, environment, run
 
 # A value of which nothing but the compilation takes time.
 ONE = """
@@ -334,11 +334,10 @@ for name in {types}:
     found = fastad.evaluate([0, 0, 1, 1], np.array([1, 4, 3, 8], name), measures=["auc", "ap"])
     assert found["score"]["auc"] == 0.75
 """
-    env = {**os.environ, "FASTAD_CACHE_DIR": str(tmp_path)}
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-c", code.format(types=types[i:] + types[:i])],
-            env=env,
+            env=environment(FASTAD_CACHE_DIR=str(tmp_path)),
             stderr=subprocess.PIPE,
             text=True,
         )

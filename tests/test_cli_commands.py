@@ -103,7 +103,7 @@ def test_doctor_names_versions_cache_threads_and_sort() -> None:
 
 
 def test_doctor_names_the_cache_folder_that_kernels_go_to(tmp_path: Path) -> None:
-    result = run("doctor", NUMBA_CACHE_DIR=str(tmp_path))
+    result = run("doctor", FASTAD_CACHE_DIR=str(tmp_path))
     assert str(tmp_path) in result.stdout
 
 

@@ -230,8 +230,9 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count
     """Return twice the area between two points, in counts; exact unless weights are real."""
     highest = max(int(ys[start]), int(ys[stop]))
     if xs.dtype.kind == "f" or 2 * int(xs[stop] - xs[start]) * highest < _LARGEST_AREA:
-        twice: Count = kernels.twice_area(xs, ys, start, stop)
-        return twice
+        twice = kernels.twice_area(xs, ys, start, stop)
+        # Without compilation it is NumPy's number, which overflows where Python's does not.
+        return float(twice) if xs.dtype.kind == "f" else int(twice)
     widths = np.diff(xs[start : stop + 1]).astype(object)
     heights = ys[start : stop + 1].astype(object)
     return int(np.dot(widths, heights[1:] + heights[:-1]))
