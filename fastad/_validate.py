@@ -155,10 +155,13 @@ def _binary_labels(
     if labels.dtype == np.float16 or not labels.dtype.isnative:
         labels = labels.astype(np.float64)
     labels, values = fixed(labels), take("labels", labels.shape[0], np.uint8)
+
+    def count(rows: slice) -> tuple[int, int]:
+        counted: tuple[int, int] = keys.label_counts(labels[rows], values[rows])
+        return counted
+
     ones = others = 0
-    for found, odd in thread_map(
-        lambda rows: keys.label_counts(labels[rows], values[rows]), slices(labels.shape[0])
-    ):
+    for found, odd in thread_map(count, slices(labels.shape[0])):
         ones += found
         others += odd
     if others:

@@ -79,7 +79,18 @@ class _Look(NamedTuple):
     low: int
     high: int
     base: int
+    rows: list[slice]
     above: list[list[list[int]]]
+
+
+class _Piece(NamedTuple):
+    """Rows of which some go to a place among the packed keys: those between two rank bits."""
+
+    rows: slice
+    place: slice
+    lowest: int
+    highest: int
+    centre: int
 
 
 def order_values(
@@ -129,47 +140,53 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
         cuts = cuts.and_between_signs()
         look = _look(raw, labels, cuts.values)
         bounds = _bounds(codec, look, cuts)
-    n_points, rows = raw.values.shape[0], slices(raw.values.shape[0])
-    kept = range(cuts.first, cuts.last)
-    # Before the first slice of rows there is nothing in any range; after the last, everything.
-    above = [tuple(map(sum, zip(*counts, strict=True))) for counts in zip(*look.above, strict=True)]
-    skipped = above[cuts.first][0]
-    packed = take("packed", above[cuts.last][0] - skipped, raw.values.dtype)
-    ranges, pieces = [], []
-    for i, bound in zip(kept, bounds, strict=True):
-        (start, tp), (stop, _) = above[i], above[i + 1]
-        if start == stop:
-            continue
-        where = Range(start - skipped, stop - skipped, _centre(codec, bound), start - tp, tp)
-        ranges.append(where)
-        first = where.start
-        for own, counts in zip(rows, look.above, strict=True):
-            last = first + counts[i + 1][0] - counts[i][0]
-            if first < last:
-                pieces.append((own, slice(first, last), bound, where.centre))
-            first = last
+    ranges, pieces = _lay_out(look, cuts, codec, bounds)
+    packed = take("packed", ranges[-1].stop, raw.values.dtype)
 
-    def pack(piece: tuple[slice, slice, tuple[int, int], int]) -> None:
-        own, place, (lowest, highest), centre = piece
+    def pack(piece: _Piece) -> None:
         keys.pack_between(
-            raw.values[own],
-            labels.values[own],
-            lowest,
-            highest,
+            raw.values[piece.rows],
+            labels.values[piece.rows],
+            piece.lowest,
+            piece.highest,
             codec.base,
-            centre,
+            piece.centre,
             raw.largest,
             raw.signed,
-            packed[place],
+            packed[piece.place],
         )
 
     thread_map(pack, pieces)
     thread_map(lambda where: sort(packed[where.start : where.stop]), ranges)
-    return PackedOrder(fixed(packed), ranges, codec, n_points, labels.n_anomalies)
+    return PackedOrder(fixed(packed), ranges, codec, raw.values.shape[0], labels.n_anomalies)
+
+
+def _lay_out(
+    look: _Look, cuts: Cuts, codec: KeyCodec, bounds: list[tuple[int, int]]
+) -> tuple[list[Range], list[_Piece]]:
+    """Return the ranges that hold points, and which rows go where in them."""
+    above = [tuple(map(sum, zip(*counts, strict=True))) for counts in zip(*look.above, strict=True)]
+    skipped = above[cuts.first][0]
+    ranges, pieces = [], []
+    for i, (lowest, highest) in zip(range(cuts.first, cuts.last), bounds, strict=True):
+        (start, tp), (stop, _) = above[i], above[i + 1]
+        if start == stop:
+            continue
+        low, high = codec.fold(lowest), codec.fold(highest)
+        centre = low + (high - low) // 2
+        ranges.append(Range(start - skipped, stop - skipped, centre, start - tp, tp))
+        first = start - skipped
+        for rows, counts in zip(look.rows, look.above, strict=True):
+            last = first + counts[i + 1][0] - counts[i][0]
+            if first < last:
+                pieces.append(_Piece(rows, slice(first, last), lowest, highest, centre))
+            first = last
+    return ranges, pieces
 
 
 def _look(raw: RawScores, labels: Labels, cuts: Sequence[int]) -> _Look:
-    """Look at each score once, and once more for each cut."""
+    """Look at all scores in threads."""
+    all_rows = slices(raw.values.shape[0])
     falling = fixed(np.array(cuts, np.int64))
 
     def look(rows: slice) -> _Look:
@@ -177,13 +194,14 @@ def _look(raw: RawScores, labels: Labels, cuts: Sequence[int]) -> _Look:
         keys.count_above(
             raw.values[rows], labels.values[rows], falling, raw.largest, raw.signed, above
         )
-        return _Look(*raw.scan(rows), [above.tolist()])
+        return _Look(*raw.scan(rows), [rows], [above.tolist()])
 
-    looks = thread_map(look, slices(raw.values.shape[0]))
+    looks = thread_map(look, all_rows)
     return _Look(
         min(look.low for look in looks),
         max(look.high for look in looks),
         min(look.base for look in looks),
+        all_rows,
         [above for look in looks for above in look.above],
     )
 
@@ -197,8 +215,3 @@ def _bounds(codec: KeyCodec, look: _Look, cuts: Cuts) -> list[tuple[int, int]]:
 def _too_wide(raw: RawScores, lowest: int, highest: int) -> bool:
     """Tell whether folds from the lowest to the highest leave no bit for the label."""
     return highest - lowest >= 1 << (8 * raw.values.itemsize - 1)
-
-
-def _centre(codec: KeyCodec, bound: tuple[int, int]) -> int:
-    lowest, highest = map(codec.fold, bound)
-    return lowest + (highest - lowest) // 2

@@ -53,13 +53,6 @@ class RawScores(NamedTuple):
         # Without compilation these are NumPy's integers, which overflow.
         return int(low), int(high), int(base)
 
-    def rank_bits(self, rows: slice) -> IntVector:
-        """Return the rank bits of some rows."""
-        values = self.values[rows].astype(np.int64)
-        sign = (values >> 63) & self.signed
-        bits: IntVector = ((values & self.largest) ^ sign) - sign
-        return bits
-
 
 def view_raw(scores: ScoreVector) -> RawScores:
     """View or widen scores as signed integers."""
