@@ -51,9 +51,9 @@ def scan_floats(
 
     NaN has a larger magnitude than infinity, so that it shows in the extremes.
     """
-    low = largest
-    high = -largest
-    base = largest
+    low: Any = largest
+    high: Any = -largest
+    base: Any = largest
     for i in range(values.shape[0]):
         value = np.int64(values[i])
         magnitude = value & largest
@@ -114,7 +114,7 @@ def take_sample(
 
     Return the number of normals among them.
     """
-    normals = 0
+    normals: Any = 0
     for i in range(sample.shape[0]):
         value = np.int64(values[i * step])
         sign = (value >> 63) & signed

@@ -40,9 +40,9 @@ def radix_sort(
             free[value] = place
             place += size
         for i in range(n):
-            value = (np.uint64(source[i] ^ flip) >> shift) & mask
-            target[free[value]] = source[i]
-            free[value] += 1
+            own = (np.uint64(source[i] ^ flip) >> shift) & mask
+            target[free[own]] = source[i]
+            free[own] += 1
         source, target = target, source
         moved = not moved
     if moved:
