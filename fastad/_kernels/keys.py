@@ -114,13 +114,13 @@ def take_sample(
 
     Return the number of normals among them.
     """
-    normals: Any = 0
+    normals = 0
     for i in range(sample.shape[0]):
         value = np.int64(values[i * step])
         sign = (value >> 63) & signed
         label = np.int64(labels[i * step])
         sample[i] = (((value & largest) ^ sign) - sign) & -2 | label
-        normals += 1 - label
+        normals += label == 0
     return normals
 
 
