@@ -67,6 +67,8 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     NumPy turns columns of nullable types into arrays of objects: those go through narwhals, and
     must not have missing values.
     """
+    if type(values) is np.ndarray:
+        return values
     of_library = type(values).__module__.partition(".")[0] in LIBRARIES
     try:
         array = np.asarray(values)

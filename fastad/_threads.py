@@ -7,7 +7,7 @@ used.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -78,16 +78,17 @@ def slices(n_points: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
-def thread_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Apply a function to each item; results come in the order of the items.
 
     The caller takes part, so that nothing waits for a busy pool, not even a worker of the pool
     itself. After an error, and after Ctrl-C, no item is begun any more; of several errors that of
     the first item is raised.
     """
-    items = list(items)
-    n_threads = 1 if len(items) < 2 else min(current_threads(), len(items))
-    if n_threads == 1:
+    if len(items) == 1:
+        return [function(items[0])]
+    n_threads = min(current_threads(), len(items))
+    if n_threads < 2:
         return [function(item) for item in items]
     job = _Job(function, items)
     helpers = _submit(job.work, n_threads - 1)

@@ -1,9 +1,8 @@
 """The door for data: labels, weights and scores are checked here, before any work."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +21,7 @@ _LARGEST_TOTAL = 2**62
 _LARGEST_WEIGHT = 1e100
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class Labels(NamedTuple):
     """Labels and weights that have passed the door.
 
     Attributes
@@ -126,6 +124,12 @@ def fixed(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def frozen(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make an array read-only that is contiguous and that nobody else writes to."""
+    vector.flags.writeable = False
+    return vector
+
+
 def _vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
@@ -173,7 +177,7 @@ def _binary_labels(
             f"values, the first at index {row}: {labels[first]}. "
             "Name the anomalies' label with pos_label= if it is another"
         )
-    return fixed(values), int(ones)
+    return frozen(values), int(ones)
 
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from fastad._kernels import keys
 from fastad._scratch import take
 from fastad._threads import slices, thread_map
 from fastad._types import KeyVector, ScoreVector
-from fastad._validate import Labels, fixed
+from fastad._validate import Labels, fixed, frozen
 from fastad.ordering.cuts import CurvePart, Cuts, choose_cuts
 from fastad.ordering.raw import KeyCodec, RawScores, view_raw
 from fastad.ordering.sorting import sort
@@ -109,7 +109,7 @@ def order_values(
             sort(packed)
             n_points = packed.shape[0]
             whole = Range(0, n_points, centre, 0, 0)
-            return PackedOrder(fixed(packed), (whole,), codec, n_points, labels.n_anomalies)
+            return PackedOrder(frozen(packed), (whole,), codec, n_points, labels.n_anomalies)
         cuts = cuts.and_between_signs()
     return _order_ranges(raw, labels, name, cuts)
 
@@ -158,7 +158,7 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
 
     thread_map(pack, pieces)
     thread_map(lambda where: sort(packed[where.start : where.stop]), ranges)
-    return PackedOrder(fixed(packed), ranges, codec, raw.values.shape[0], labels.n_anomalies)
+    return PackedOrder(frozen(packed), ranges, codec, raw.values.shape[0], labels.n_anomalies)
 
 
 def _lay_out(
