@@ -8,6 +8,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fastad.certainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
+    from fastad.certainty.guarantee import scores_for_guarantee as scores_for_guarantee
+    from fastad.certainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
     from fastad.errors import InvalidInputError as InvalidInputError
     from fastad.errors import MissingExtraError as MissingExtraError
@@ -69,6 +72,11 @@ __version__ = "0.1.0"
 
 # Where each public name is defined.
 _HOMES = {
+    "certainty.guarantee": (
+        "GuaranteedThreshold",
+        "scores_for_guarantee",
+        "threshold_with_guarantee",
+    ),
     "errors": (
         "CompilationCacheWarning",
         "InvalidInputError",

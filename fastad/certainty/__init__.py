@@ -1,0 +1,1 @@
+"""How sure a number or a threshold is."""
