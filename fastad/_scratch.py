@@ -4,6 +4,7 @@ Fresh memory costs more time than counting in it: the system hands it out page b
 it back.
 """
 
+import sys
 import threading
 from collections import deque
 from types import TracebackType
@@ -29,12 +30,31 @@ class _Buffers:
         self.nbytes = 0
 
     def take(self, name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
-        """Return the buffer of a name, made anew where it is too small or of another type."""
+        """Return the buffer of a name; a new one where it is unfit, or somebody still holds it."""
         buffer = self.by_name.get(name)
-        if buffer is None or buffer.shape[0] < size or buffer.dtype != dtype:
+        if (
+            buffer is None
+            or buffer.shape[0] < size
+            or buffer.dtype != dtype
+            or self.references(name) > _ALONE
+        ):
             buffer = self.by_name[name] = np.empty(size, dtype)
             self.nbytes = sum(buffer.nbytes for buffer in self.by_name.values())
         return buffer[:size]
+
+    def references(self, name: str) -> int:
+        """Count what refers to a buffer: views of it, and whoever asks."""
+        return sys.getrefcount(self.by_name[name])
+
+
+def _references_when_alone() -> int:
+    buffers = _Buffers()
+    buffers.take("nobody's", 1, np.int8)
+    return buffers.references("nobody's")
+
+
+# What a buffer shows that nobody holds; Python's versions differ in it. `take` holds it, too.
+_ALONE = _references_when_alone() + 1
 
 
 # Adding to a deque and taking from it is one step, whatever other threads do.
@@ -42,7 +62,10 @@ _idle: deque[_Buffers] = deque()
 
 
 class ReusedBuffers:
-    """Block in which `take` hands out used memory; nothing that was taken may outlive it."""
+    """Block in which `take` hands out used memory, of which nobody holds anything any more.
+
+    What outlives the block all the same stays as it is, because the memory is then not used again.
+    """
 
     __slots__ = ("_outer",)
 

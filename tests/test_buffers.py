@@ -57,21 +57,60 @@ def test_a_result_does_not_change_when_the_memory_is_used_again(
     assert plain(first) == before
 
 
-def test_outside_of_a_block_memory_is_new_and_inside_it_is_the_last_one() -> None:
+def address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def test_outside_of_a_block_memory_is_new_and_inside_it_is_used_again() -> None:
     assert not np.shares_memory(take("a", 10, np.int64), take("a", 10, np.int64))
-    with ReusedBuffers():
-        first = take("a", 10, np.int64)
-        assert np.shares_memory(first, take("a", 7, np.int64))
-        assert take("a", 7, np.int64).shape == (7,)
-        assert not np.shares_memory(first, take("b", 10, np.int64))
-        assert not np.shares_memory(first, take("a", 11, np.int64))
-        assert take("a", 5, np.float64).dtype == np.float64
-        outer = take("a", 5, np.float64)
+    with mock.patch.object(_scratch, "_idle", deque[Any]()):
         with ReusedBuffers():
-            assert not np.shares_memory(outer, take("a", 5, np.float64))
-        assert np.shares_memory(outer, take("a", 5, np.float64))
+            place = address(take("a", 10, np.int64))
+            assert address(take("a", 7, np.int64)) == place
+            assert take("a", 7, np.int64).shape == (7,)
+            with ReusedBuffers():
+                assert address(take("a", 7, np.int64)) != place
+            assert address(take("a", 7, np.int64)) == place
+        with ReusedBuffers(), ReusedBuffers():
+            pass
+        with ReusedBuffers():
+            assert take("b", 3, np.float32).dtype == np.float32
+            assert take("b", 3, np.float64).dtype == np.float64
+            assert take("b", 5, np.float64).shape == (5,)
+
+
+def test_memory_that_somebody_holds_is_not_used_again() -> None:
     with ReusedBuffers():
-        assert np.shares_memory(outer, take("a", 5, np.float64))
+        held = take("a", 10, np.int64)
+        held[:] = 7
+        view = held[::2].view()
+        del held
+        take("a", 10, np.int64)[:] = 8
+    with ReusedBuffers():
+        take("a", 10, np.int64)[:] = 9
+    assert view.tolist() == [7] * 5
+
+
+def test_scores_that_are_themselves_made_with_the_package() -> None:
+    """Their `__array__` runs while the outer call has memory in use, and keeps what it makes."""
+    rng = np.random.default_rng(1)
+    y = rng.random(500) < 0.4
+    s = rng.normal(size=500) + y
+    kept: list[fastad.RankedScores] = []
+
+    class Lazy:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            kept.append(fastad.rank_scores(~y, -s))
+            fastad.evaluate(~y, -s, n_threads=1)
+            fastad.roc_auc(~y, s)
+            return s
+
+    expected = [plain(fastad.rank_scores(~y, -s).roc_curve())]
+    for name in ("roc_auc", "average_precision", "weighted_auc", "roc_curve", "best_f1"):
+        found = getattr(fastad, name)(y, Lazy())
+        assert plain(found) == plain(getattr(fastad, name)(y, s))
+    fastad.roc_curve(y, rng.normal(size=500))
+    assert [plain(ranked.roc_curve()) for ranked in kept] == expected * len(kept)
 
 
 def test_a_block_that_fails_ends() -> None:
