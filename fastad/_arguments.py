@@ -70,6 +70,17 @@ def check_prevalence(prevalence: Point | None) -> Fraction | None:
     return share
 
 
+def check_inside(value: Point, name: str) -> Fraction:
+    """Check a rate strictly between 0 and 1."""
+    rate = exact_rate(value, name)
+    if min(rate, 1 - rate) < _SMALLEST_SHARE:
+        raise InvalidInputError(
+            f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_SHARE):g}; "
+            f"found {shown(value)}"
+        )
+    return rate
+
+
 def check_positive(value: Point, name: str) -> Fraction:
     """Check a number above 0."""
     exact = exact_number(value, name)

@@ -18,3 +18,7 @@ class MissingExtraError(ImportError):
 
 class CompilationCacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every process compiles them anew."""
+
+
+class LowCoverageWarning(UserWarning):
+    """An interval holds the truth less often than it says, and no method is known to do better."""

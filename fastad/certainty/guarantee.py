@@ -7,14 +7,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import exact_rate
+from fastad._arguments import check_inside
 from fastad._types import Point, ScoreVector, Threshold
 from fastad._validate import real_vector, refuse_nan
 from fastad.certainty.order_law import guaranteed_rank, points_needed, probability
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-
-# Rates nearer to 0 or 1 than this take more points than anyone has.
-_SMALLEST = Fraction(1, 10**100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +153,9 @@ def _check(
         raise InvalidInputError(f"give one of fpr and tpr; found fpr={fpr!r} and tpr={tpr!r}")
     name, bound = ("tpr", tpr) if fpr is None else ("fpr", fpr)
     assert bound is not None
-    rate = _inside(bound, name)
-    return rate if name == "fpr" else 1 - rate, 1 - _inside(confidence_level, "confidence_level")
-
-
-def _inside(value: Point, name: str) -> Fraction:
-    rate = exact_rate(value, name)
-    if not min(rate, 1 - rate) >= _SMALLEST:
-        raise InvalidInputError(
-            f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST):g}; found {value!r}"
-        )
-    return rate
+    rate = check_inside(bound, name)
+    doubt = 1 - check_inside(confidence_level, "confidence_level")
+    return rate if name == "fpr" else 1 - rate, doubt
 
 
 def _above(scores: ScoreVector, rank: int) -> Threshold:

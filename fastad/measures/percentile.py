@@ -72,7 +72,7 @@ def probabilistic_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> floa
 def scored_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
     """Mean positive difference on scaled scores; see `fastad.scored_auc`."""
     need_both(counts, "scored_auc")
-    scaled = _scaled_scores(counts, score_range, "scored_auc")
+    scaled = scaled_scores(counts, score_range, "scored_auc")
     differences = values.positive_differences(scaled, counts.fps, counts.tps)
     return differences / (counts.n_anomalies * counts.n_normals)
 
@@ -80,7 +80,7 @@ def scored_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
 def smooth_roc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
     """Area under the smooth ROC; see `fastad.smooth_roc`."""
     need_both(counts, "smooth_roc")
-    scaled = _scaled_scores(counts, score_range, "smooth_roc")
+    scaled = scaled_scores(counts, score_range, "smooth_roc")
     not_above, below = _around_mean(counts, scaled)
     area, x, y = values.smooth_area(scaled, counts.fps, counts.tps, not_above, below)
     if x * y == 0:
@@ -137,7 +137,7 @@ def _zero(counts: OrderedCounts) -> float:
 
 def _separation(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> float:
     need_both(counts, measure)
-    scaled = _scaled_scores(counts, score_range, measure)
+    scaled = scaled_scores(counts, score_range, measure)
     normal, anomalous = values.class_sums(scaled, counts.fps, counts.tps)
     return 0.5 + (anomalous / counts.n_anomalies - normal / counts.n_normals) / 2
 
@@ -147,7 +147,7 @@ def _need_finite(counts: OrderedCounts, measure: str) -> None:
         raise InvalidInputError(f"y_score must be finite for {measure}, which reads its values")
 
 
-def _scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> FloatVector:
+def scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> FloatVector:
     """Return the distinct scores, falling, from the range of the scores scaled to [0, 1]."""
     _need_finite(counts, measure)
     scores = counts.thresholds()

@@ -1,5 +1,6 @@
 """What is known of one measure."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,6 +8,15 @@ from typing import Any, Literal
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
 Domain = Literal["rate", "count", "percentile", "positive"]
+
+# Of the ranges that have an end.
+_BOUNDS = {
+    "[0, 1]": (0.0, 1.0),
+    "(0, 1]": (0.0, 1.0),
+    "[-1, 1]": (-1.0, 1.0),
+    "[0, ∞)": (0.0, math.inf),
+    "(-∞, 1]": (-math.inf, 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,11 @@ class Measure:
             return self.label
         number = f"{point:d}" if isinstance(point, int) else f"{float(point):g}"
         return f"{self.prefix}{number}"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value that it can take, or approach."""
+        return _BOUNDS.get(self.range, (-math.inf, math.inf))
 
     @property
     def prefix(self) -> str:

@@ -1,0 +1,190 @@
+"""Measure how often each interval holds the truth: the table that ``method="auto"`` follows.
+
+Normals come from N(0, 1), anomalies from N(mu, 1), with and without rounding to halves; the truth
+is the measure on the distributions themselves. Every cell has its own fixed seeds, so that a run
+gives the same table. Cells that were finished stay so: a run that was stopped goes on.
+
+    python -m bench.coverage [CELLS] [PROCESSES]
+"""
+
+import csv
+import itertools
+import json
+import math
+import os
+import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from fastad.certainty.asked import Asked, ask
+from fastad.certainty.intervals import Task, Wanted, check_wanted, finish
+from fastad.certainty.methods import RESAMPLING, methods_of
+from fastad.certainty.replicates import plan, ranking_alone, replicate_values
+from fastad.counts import OrderedCounts, count
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+
+SIZES = (10, 30, 100, 1000)
+AREAS = (0.7, 0.95, 0.99)
+N_NORMALS = 1000
+N_SEEDS = 400
+N_RESAMPLES = 500
+# Samples whose mean is the truth where a measure depends on their size by definition.
+N_FOR_MEAN = 4000
+TABLE = Path(__file__).parent.parent / "fastad" / "certainty" / "coverage.csv"
+# One point of a sample stands for so many of the population.
+SCALE = 1000
+RANGE = {"score_range": (-10, 10)}
+# The threshold of the rates at a threshold.
+THRESHOLD = {"threshold": 1.5}
+
+Scores = npt.NDArray[np.float64]
+
+
+class Cell(NamedTuple):
+    """What is generated."""
+
+    n_anomalies: int
+    auc: float
+    ties: bool
+
+    @property
+    def shift(self) -> float:
+        """Mean of the anomalies' scores."""
+        return float(math.sqrt(2) * ndtri(self.auc))
+
+    def sample(self, seed: int) -> OrderedCounts:
+        """Draw a sample."""
+        rng = np.random.default_rng([seed, self.n_anomalies, round(100 * self.auc), self.ties])
+        labels = np.arange(self.n_anomalies + N_NORMALS) < self.n_anomalies
+        scores = rng.normal(self.shift * labels)
+        return count(labels, np.round(2 * scores) / 2 if self.ties else scores)
+
+    def population(self, *, whole: bool) -> OrderedCounts:
+        """Return the distributions themselves as weights of many scores."""
+        step = 0.5 if self.ties else 1e-4
+        grid = np.arange(round(-9 / step), round(9 / step) + 1) * step
+        ends = np.append(grid[:-1] + step / 2, np.inf)
+        sizes = (N_NORMALS * SCALE, self.n_anomalies * SCALE)
+        shifts = (0, self.shift)
+        cumulative = [ndtr(ends - shift) * n for shift, n in zip(shifts, sizes, strict=True)]
+        if whole:
+            cumulative = [np.round(column) for column in cumulative]
+        weights = np.concatenate([np.diff(column, prepend=0) for column in cumulative])
+        if not whole:
+            weights[weights < 1e-90] = 0
+        labels = np.repeat([0, 1], grid.shape[0])
+        return count(labels, np.tile(grid, 2), sample_weight=weights)
+
+
+def questions(scale: int = 1) -> list[Asked]:
+    """Return what is asked, for a sample or for a population that many times its size."""
+    labels: list[tuple[str, dict[str, Any]]] = [
+        *((label, {}) for label in ("auc", "auc@0.05", "auc@tpr0.9", "ht_auc@0.2", "lf_auc@0.8")),
+        *((label, {}) for label in ("ap", "auc_pr", "auc_prg", "auc_w", "eer", "np@0.05")),
+        *((label, {}) for label in ("tpr@0.05", "fpr@tpr0.95", "precision@fpr0.05", "f1@0.05")),
+        *((label, {}) for label in ("precision@0.009", "precision@n", "recall@n", "f1_best")),
+        *((label, {}) for label in ("recall@precision0.5", "cost_auc@2", "rp@90")),
+        (f"rank_power@k{50 * scale}", {}),
+        *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),
+        ("tpr", THRESHOLD),
+    ]
+    return [ask(label, options) for label, options in labels]
+
+
+def truths(cell: Cell) -> list[float]:
+    """Return the true values; that of the weighted area, which depends on m, is its mean."""
+    populations = {whole: cell.population(whole=whole) for whole in (False, True)}
+    values = []
+    for asked in questions(SCALE):
+        if asked.measure.name == "weighted_auc":
+            others = range(N_SEEDS, N_SEEDS + N_FOR_MEAN)
+            values.append(float(np.mean([asked.value(cell.sample(seed)) for seed in others])))
+            continue
+        try:
+            values.append(asked.value(populations[asked.measure.weights == "whole"]))
+        except UndefinedMeasureError:
+            values.append(math.nan)
+    return values
+
+
+def measure(cell: Cell) -> list[dict[str, Any]]:
+    """Return the rows of a cell."""
+    warnings.simplefilter("ignore", LowCoverageWarning)
+    true = truths(cell)
+    found: dict[tuple[int, str], list[tuple[bool, float]]] = {}
+    for seed in range(N_SEEDS):
+        counts = cell.sample(seed)
+        wanted = check_wanted("auto", 0.95, N_RESAMPLES, True, seed)
+        for (i, method), interval in intervals(counts, wanted).items():
+            held = interval[0] <= true[i] <= interval[1]
+            found.setdefault((i, method), []).append((held, interval[1] - interval[0]))
+    asked = questions()
+    return [
+        {
+            "measure": asked[i].measure.name,
+            "method": method,
+            "n_anomalies": cell.n_anomalies,
+            "auc": cell.auc,
+            "ties": "yes" if cell.ties else "no",
+            "defined": len(cases),
+            "held": round(float(np.mean([held for held, _ in cases])), 4),
+            "width": float(f"{np.mean([width for _, width in cases]):.4g}"),
+        }
+        for (i, method), cases in found.items()
+        if math.isfinite(true[i]) and 2 * len(cases) >= N_SEEDS
+    ]
+
+
+def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tuple[float, float]]:
+    """Return the intervals of all questions by all their methods."""
+    defined = {}
+    for i, asked in enumerate(questions()):
+        try:
+            defined[i] = asked, asked.value(counts)
+        except UndefinedMeasureError:
+            continue
+    resamples = plan(counts, wanted.n_resamples, wanted.rng, stratified=wanted.stratified)
+    drawn = replicate_values(
+        ranking_alone(counts), [asked for asked, _ in defined.values()], resamples
+    )
+    ends = {}
+    for (i, (asked, value)), replicates in zip(defined.items(), drawn, strict=True):
+        for method in methods_of(asked):
+            used = replicates if method in RESAMPLING else None
+            found = finish(counts, Task(asked, value, method), wanted, used)
+            if not isinstance(found, UndefinedMeasureError):
+                ends[i, method] = found.low, found.high
+    return ends
+
+
+def main(n_cells: int | None = None, n_processes: int = 2) -> None:
+    """Measure the cells that are lacking, and write the table."""
+    os.environ["FASTAD_NUM_THREADS"] = "1"
+    cells = [Cell(*cell) for cell in itertools.product(SIZES, AREAS, (False, True))]
+    notes = TABLE.with_suffix(".partial")
+    known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+    done = {tuple(entry["cell"]): entry["rows"] for entry in known}
+    todo = [cell for cell in cells if tuple(cell) not in done][:n_cells]
+    with ProcessPoolExecutor(n_processes) as pool, notes.open("a") as file:
+        for cell, rows in zip(todo, pool.map(measure, todo), strict=True):
+            done[tuple(cell)] = rows
+            print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
+            print(f"{len(done)} of {len(cells)} cells", flush=True)
+    if len(done) == len(cells):
+        aside = TABLE.with_suffix(".new")
+        with aside.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(done[tuple(cells[0])][0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(row for cell in cells for row in done[tuple(cell)])
+        aside.replace(TABLE)
+        notes.unlink()
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,158 @@
+"""Random resamples of ordered counts.
+
+Random numbers are splitmix64's (Steele, Lea and Flood 2014): a function of a key and a place, so
+that neither threads nor the order of the work change them.
+"""
+
+import numpy as np
+
+from fastad._jit import kernel
+from fastad._types import IntVector, LabelVector
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def bits(key: np.uint64, place: int) -> np.uint64:
+    """Return the 64 random bits of a key at a place."""
+    z = key + (np.uint64(place) + np.uint64(1)) * _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return np.uint64(z ^ (z >> np.uint64(31)))
+
+
+@kernel
+def draw(
+    key: np.uint64,
+    n_draws: int,
+    times: LabelVector,  # (n,) written here: how often each of n points is drawn
+    block: IntVector,  # room for random numbers, which come in a loop of their own for SIMD
+) -> None:
+    """Draw points with replacement.
+
+    An index is floor(u * n) of a number u of 32 bits. That no point comes more than 255 times is
+    certain but for one case in 256!.
+    """
+    times[:] = 0
+    n = np.uint64(times.shape[0])
+    pairs = (n_draws + 1) // 2
+    done = 0
+    while done < pairs:
+        room = min(block.shape[0], pairs - done)
+        for i in range(room):
+            z = bits(key, done + i)
+            block[i] = (((z & _LOW) * n) >> _HALF) | ((((z >> _HALF) * n) >> _HALF) << _HALF)
+        done += room
+        if done == pairs and n_draws % 2:
+            room -= 1
+            times[block[room] & 0xFFFFFFFF] += np.uint8(1)
+        for i in range(room):
+            times[block[i] & 0xFFFFFFFF] += np.uint8(1)
+            times[block[i] >> 32] += np.uint8(1)
+
+
+@kernel
+def accumulate(
+    times: LabelVector,  # (n,) how often each point is drawn
+    rows: IntVector,  # (n,) the points from the highest score down
+    counts: IntVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
+) -> None:
+    """Count what is drawn down the order."""
+    total = 0
+    counts[0] = 0
+    for i in range(rows.shape[0]):
+        total += times[rows[i]]
+        counts[i + 1] = total
+
+
+@kernel
+def resample_areas(
+    key: np.uint64,
+    first: int,  # number of the first replicate
+    n_drawn: IntVector,  # (k, 2) anomalies and normals of each replicate
+    anomalies: IntVector,  # (n,) row among the anomalies, from the highest score down
+    normals: IntVector,  # (m,) row among the normals, from the highest score down
+    above: IntVector,  # (m,) anomalies above each normal
+    reached: IntVector,  # (m,) anomalies above or tied with it
+    twice: IntVector,  # (k,) written here: twice the area under the ROC of each, in pairs
+) -> None:
+    """Draw replicates, and add up the area under the ROC of each."""
+    block = np.empty(512, np.int64)
+    of_anomaly = np.empty(anomalies.shape[0], np.uint8)
+    of_normal = np.empty(normals.shape[0], np.uint8)
+    tps = np.empty(anomalies.shape[0] + 1, np.int32)
+    for replicate in range(twice.shape[0]):
+        stream = bits(key, first + replicate)
+        draw(bits(stream, 0), n_drawn[replicate, 0], of_anomaly, block)
+        draw(bits(stream, 1), n_drawn[replicate, 1], of_normal, block)
+        accumulate(of_anomaly, anomalies, tps)
+        area = 0
+        for j in range(normals.shape[0]):
+            area += np.int64(of_normal[normals[j]]) * (tps[above[j]] + tps[reached[j]])
+        twice[replicate] = area
+
+
+@kernel
+def resample_counts(
+    key: np.uint64,
+    replicate: int,
+    n_drawn: IntVector,  # (2,) anomalies and normals
+    rows: tuple[IntVector, IntVector],  # (n,) and (m,) as anomalies and normals above
+    points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,)
+    drawn: tuple[IntVector, IntVector, IntVector],  # as points, written here
+    times: tuple[LabelVector, LabelVector],  # room: (n,) and (m,)
+    room: tuple[IntVector, IntVector],  # room: (n + 1,) and (m + 1,)
+) -> int:
+    """Draw one replicate; return how many distinct scores it has."""
+    keys, fps, tps = points
+    own_keys, own_fps, own_tps = drawn
+    block = np.empty(512, np.int64)
+    stream = bits(key, replicate)
+    for of_class in range(2):
+        draw(bits(stream, of_class), n_drawn[of_class], times[of_class], block)
+        accumulate(times[of_class], rows[of_class], room[of_class])
+    own_fps[0] = own_tps[0] = fp = tp = 0
+    n_distinct = 0
+    for i in range(keys.shape[0]):
+        found_tp = room[0][tps[i + 1]]
+        found_fp = room[1][fps[i + 1]]
+        own_keys[n_distinct] = keys[i]
+        own_tps[n_distinct + 1] = found_tp
+        own_fps[n_distinct + 1] = found_fp
+        # What the replicate lacks is overwritten by the next score.
+        n_distinct += found_tp + found_fp > tp + fp
+        tp = found_tp
+        fp = found_fp
+    return n_distinct
+
+
+@kernel
+def relabel(
+    key: np.uint64,
+    sizes: IntVector,  # (g,) points at each distinct score
+    n_anomalies: int,
+    fps: IntVector,  # (g + 1,) written here
+    tps: IntVector,  # (g + 1,) written here
+) -> None:
+    """Give so many points, of all choices one alike, the label of an anomaly; count.
+
+    Selection sampling: a point is taken with the share of those still to be taken among those
+    still to come (Knuth, "The Art of Computer Programming" 2, section 3.4.2, algorithm S).
+    """
+    left = sizes.sum()
+    wanted = n_anomalies
+    fps[0] = tps[0] = 0
+    place = 0
+    for i in range(sizes.shape[0]):
+        before = wanted
+        for _ in range(sizes[i]):
+            share = (bits(key, place) >> np.uint64(11)) * 2.0**-53
+            place += 1
+            wanted -= share * left < wanted
+            left -= 1
+        tps[i + 1] = tps[i] + before - wanted
+        fps[i + 1] = fps[i] + sizes[i] - (before - wanted)

@@ -1,0 +1,137 @@
+"""Which intervals there are for a measure, and which one `auto` takes."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from fastad.certainty.asked import Asked
+from fastad.certainty.influence import INFLUENCES
+from fastad.certainty.proportions import BINOMIAL
+from fastad.certainty.rates import SHARES
+from fastad.counts import OrderedCounts
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.roc import roc_auc
+
+RESAMPLING = ("bootstrap", "basic", "bca")
+METHODS = ("delong", "logit", "order", *BINOMIAL, *RESAMPLING)
+
+# Of 400 intervals at 95 %, so many hold the truth unless the method is a bad one: 0.91.
+_ENOUGH = 0.91
+# Below this, nobody should take the interval at its word.
+LEAST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How a method did on generated data.
+
+    Attributes
+    ----------
+    measure, method : str
+        What was asked, and how.
+    n_anomalies : int
+        Anomalies in each sample.
+    auc : float
+        True area under the ROC.
+    ties : bool
+        Whether scores were rounded.
+    held : float
+        Share of the samples whose interval held the truth.
+    width : float
+        Mean width of the intervals.
+    """
+
+    measure: str
+    method: str
+    n_anomalies: int
+    auc: float
+    ties: bool
+    held: float
+    width: float
+
+
+def methods_of(asked: Asked) -> list[str]:
+    """Return the methods for a measure, of which the last resorts come last."""
+    name = asked.measure.name
+    if name in SHARES:
+        return [*BINOMIAL, "bootstrap", "basic"]
+    if name in ("tpr_at_fpr", "fpr_at_tpr"):
+        return ["order", "bootstrap", "basic"]
+    if name in INFLUENCES:
+        bounded = all(abs(end) < float("inf") for end in asked.bounds)
+        return ["delong", *(["logit"] if bounded else []), *RESAMPLING]
+    return ["bootstrap", "basic"]
+
+
+def check_method(method: str, asked: Asked) -> None:
+    """Raise where a measure has no interval of this method."""
+    possible = methods_of(asked)
+    if method not in possible:
+        expected = ", ".join(repr(one) for one in ("auto", *possible))
+        raise InvalidInputError(
+            f"method must be one of {expected} for {asked.measure.name}; found {method!r}"
+        )
+
+
+def chosen_method(asked: Asked, counts: OrderedCounts) -> tuple[str, float]:
+    """Return the method that `auto` takes, and how often it held the truth.
+
+    Of the methods that held it often enough, on the generated data most like these, the one with
+    the narrowest intervals; if none did, the one that held it most often.
+    """
+    rows = _alike(_table_of(_stands_for(asked)), counts)
+    found = {method: [row for row in rows if row.method == method] for method in methods_of(asked)}
+    held = {
+        method: min(row.held for row in tried) for method, tried in found.items() if tried
+    }
+    good = [method for method in held if held[method] >= _ENOUGH]
+    if not good:
+        best = max(held, key=lambda method: held[method])
+        return best, held[best]
+    widths = {method: sum(row.width for row in found[method]) for method in good}
+    best = min(good, key=lambda method: widths[method])
+    return best, held[best]
+
+
+@cache
+def coverage_table() -> list[Coverage]:
+    """Return how every method did for every measure."""
+    text = files("fastad.certainty").joinpath("coverage.csv").read_text(encoding="utf-8")
+    return [
+        Coverage(
+            row["measure"],
+            row["method"],
+            int(row["n_anomalies"]),
+            float(row["auc"]),
+            row["ties"] == "yes",
+            float(row["held"]),
+            float(row["width"]),
+        )
+        for row in csv.DictReader(text.splitlines())
+    ]
+
+
+@cache
+def _table_of(measure: str) -> list[Coverage]:
+    return [row for row in coverage_table() if row.measure == measure]
+
+
+def _stands_for(asked: Asked) -> str:
+    """Return the measure of the table that is most like the one asked about."""
+    name = asked.measure.name
+    return "tpr" if name in SHARES else name
+
+
+def _alike(rows: Iterable[Coverage], counts: OrderedCounts) -> list[Coverage]:
+    """Return the rows with the nearest area under the ROC and no more anomalies."""
+    rows = list(rows)
+    try:
+        auc = roc_auc(counts)
+    except UndefinedMeasureError:
+        auc = 0.5
+    sizes, areas = {row.n_anomalies for row in rows}, {row.auc for row in rows}
+    size = max((one for one in sizes if one <= counts.n_anomalies), default=min(sizes))
+    area = min(areas, key=lambda one: abs(one - auc))
+    return [row for row in rows if row.n_anomalies == size and row.auc == area]

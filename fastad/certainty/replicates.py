@@ -1,0 +1,190 @@
+"""Bootstrap replicates of ordered counts: drawn with replacement, never sorted again.
+
+A replicate is known by a key and its number alone: the same points are drawn for every measure,
+for every detector, and for any number of threads.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._kernels import resample
+from fastad._threads import thread_map
+from fastad._types import FloatVector, IntMatrix, IntVector
+from fastad._validate import fixed
+from fastad.certainty.asked import Asked
+from fastad.counts import OrderedCounts
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# An index of a point is made of 32 random bits.
+_LARGEST = 2**31
+# Twice an area must fit into 64 bits.
+_LARGEST_AREA = 2**63
+# What a thread does between two looks at whether it is to stop.
+_POINTS_A_STEP = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """Which replicates are drawn.
+
+    Attributes
+    ----------
+    key : numpy.uint64
+        Of their random numbers.
+    n_drawn : numpy.ndarray of shape (n_resamples, 2)
+        Anomalies and normals of each.
+    """
+
+    key: np.uint64
+    n_drawn: IntMatrix
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of replicates."""
+        return self.n_drawn.shape[0]
+
+
+class Ranking(NamedTuple):
+    """Ordered counts, and which points they count.
+
+    Attributes
+    ----------
+    counts : OrderedCounts
+        Of whole numbers.
+    anomalies, normals : numpy.ndarray of shape (n_anomalies,) and (n_normals,)
+        Points of each class from the highest score down; within a tie in any order.
+    """
+
+    counts: OrderedCounts
+    anomalies: IntVector
+    normals: IntVector
+
+
+def need_whole(counts: OrderedCounts) -> None:
+    """Raise where points cannot be drawn: for real weights, and beyond memory."""
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            "points are drawn, so that sample_weight must hold whole numbers; found other values"
+        )
+    if counts.n_points == 0 or counts.total >= _LARGEST:
+        raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")
+
+
+def plan(
+    counts: OrderedCounts, n_resamples: int, rng: np.random.Generator, *, stratified: bool
+) -> Resamples:
+    """Decide on the replicates.
+
+    Stratified, each class is drawn from by itself; otherwise from all points, which makes the
+    number of anomalies binomial, and the draws within a class the same.
+    """
+    need_whole(counts)
+    key = rng.integers(2**64, dtype=np.uint64)
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    n_drawn = np.tile(np.array([n, m], np.int64), (n_resamples, 1))
+    if not stratified:
+        n_drawn[:, 0] = rng.binomial(n + m, n / (n + m), n_resamples)
+        n_drawn[:, 1] = n + m - n_drawn[:, 0]
+    return Resamples(key, n_drawn)
+
+
+def ranking_alone(counts: OrderedCounts) -> Ranking:
+    """Return the points of a single detector, which are known by their places in its order."""
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    return Ranking(counts, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
+
+
+def replicate_values(
+    ranking: Ranking, asked: Sequence[Asked], resamples: Resamples
+) -> npt.NDArray[np.float64]:
+    """Return each measure of each replicate, shape (n_asked, n_resamples).
+
+    NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads.
+    """
+    if [one.measure.name for one in asked] == ["roc_auc"] and _area_fits(ranking, resamples):
+        return _areas(ranking, resamples)[np.newaxis]
+    values = np.empty((len(asked), resamples.n_resamples))
+
+    def fill(part: range) -> None:
+        for replicate, counts in zip(part, _replicates(ranking, resamples, part), strict=True):
+            for i, one in enumerate(asked):
+                values[i, replicate] = _value(one, counts)
+
+    thread_map(fill, _parts(ranking, resamples))
+    return values
+
+
+def _value(asked: Asked, counts: OrderedCounts) -> float:
+    try:
+        return asked.value(counts)
+    except UndefinedMeasureError:
+        return float("nan")
+
+
+def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator[OrderedCounts]:
+    """Draw one replicate after the other, all in the same memory."""
+    counts = ranking.counts
+    g, n, m = counts.keys.shape[0], ranking.anomalies.shape[0], ranking.normals.shape[0]
+    keys, fps, tps = np.empty(g, np.int64), np.empty(g + 1, np.int64), np.empty(g + 1, np.int64)
+    times = np.empty(n, np.uint8), np.empty(m, np.uint8)
+    room = np.empty(n + 1, np.int32), np.empty(m + 1, np.int32)
+    rows, points = (ranking.anomalies, ranking.normals), (counts.keys, counts.fps, counts.tps)
+    for replicate in part:
+        n_drawn = resamples.n_drawn[replicate]
+        n_distinct = resample.resample_counts(
+            resamples.key, replicate, n_drawn, rows, points, (keys, fps, tps), times, room
+        )
+        n_anomalies, n_normals = n_drawn.tolist()
+        yield OrderedCounts(
+            fps=fixed(fps[: n_distinct + 1]),
+            tps=fixed(tps[: n_distinct + 1]),
+            keys=fixed(keys[:n_distinct]),
+            codec=counts.codec,
+            n_anomalies=n_anomalies,
+            n_normals=n_normals,
+            n_points=n_anomalies + n_normals,
+            n_tied=counts.n_tied,
+            weighting=counts.weighting,
+        )
+
+
+def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
+    n, m = resamples.n_drawn.max(axis=0).tolist()
+    return bool(2 * n * m < _LARGEST_AREA and ranking.anomalies.size and ranking.normals.size)
+
+
+def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
+    """Return the area under the ROC of each replicate, without counting each one."""
+    counts = ranking.counts
+    widths = np.diff(counts.fps)
+    above = np.repeat(counts.tps[:-1].astype(np.int32), widths)
+    reached = np.repeat(counts.tps[1:].astype(np.int32), widths)
+    twice = np.empty(resamples.n_resamples, np.int64)
+
+    def fill(part: range) -> None:
+        own = slice(part.start, part.stop)
+        resample.resample_areas(
+            resamples.key,
+            part.start,
+            resamples.n_drawn[own],
+            ranking.anomalies,
+            ranking.normals,
+            above,
+            reached,
+            twice[own],
+        )
+
+    thread_map(fill, _parts(ranking, resamples))
+    pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
+    return np.divide(twice, 2 * pairs, out=np.full(twice.shape, np.nan), where=pairs > 0)
+
+
+def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:
+    """Cut the replicates into steps of some milliseconds."""
+    step = max(1, _POINTS_A_STEP // int(ranking.counts.total))
+    n_resamples = resamples.n_resamples
+    return [range(i, min(i + step, n_resamples)) for i in range(0, n_resamples, step)]
