@@ -13,7 +13,6 @@ import json
 import math
 import os
 import sys
-import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +22,11 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from fastad.certainty.asked import Asked, ask
-from fastad.certainty.intervals import Task, Wanted, check_wanted, finish
+from fastad.certainty.estimate import Task, Wanted, check_wanted, finish
 from fastad.certainty.methods import RESAMPLING, methods_of
 from fastad.certainty.replicates import plan, ranking_alone, replicate_values
 from fastad.counts import OrderedCounts, count
-from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 
 SIZES = (10, 30, 100, 1000)
 AREAS = (0.7, 0.95, 0.99)
@@ -115,12 +114,11 @@ def truths(cell: Cell) -> list[float]:
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
-    warnings.simplefilter("ignore", LowCoverageWarning)
     true = truths(cell)
     found: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
-        wanted = check_wanted("auto", 0.95, N_RESAMPLES, True, seed)
+        wanted = check_wanted("auto", 0.95, N_RESAMPLES, seed)
         for (i, method), interval in intervals(counts, wanted).items():
             held = interval[0] <= true[i] <= interval[1]
             found.setdefault((i, method), []).append((held, interval[1] - interval[0]))
@@ -149,7 +147,7 @@ def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tu
             defined[i] = asked, asked.value(counts)
         except UndefinedMeasureError:
             continue
-    resamples = plan(counts, wanted.n_resamples, wanted.rng, stratified=wanted.stratified)
+    resamples = plan(counts, wanted.n_resamples, wanted.key, stratified=wanted.stratified)
     drawn = replicate_values(
         ranking_alone(counts), [asked for asked, _ in defined.values()], resamples
     )

@@ -8,11 +8,26 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fastad.certainty.bands import PrecisionRecallBand as PrecisionRecallBand
+    from fastad.certainty.bands import RocBand as RocBand
+    from fastad.certainty.bands import precision_recall_band as precision_recall_band
+    from fastad.certainty.bands import roc_band as roc_band
+    from fastad.certainty.chance import Chance as Chance
+    from fastad.certainty.chance import chance as chance
     from fastad.certainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
     from fastad.certainty.guarantee import scores_for_guarantee as scores_for_guarantee
     from fastad.certainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
+    from fastad.certainty.intervals import interval as interval
+    from fastad.certainty.pairs import compare as compare
+    from fastad.certainty.results import Comparison as Comparison
+    from fastad.certainty.results import Interval as Interval
+    from fastad.certainty.tournament import Comparisons as Comparisons
+    from fastad.certainty.tournament import Covariance as Covariance
+    from fastad.certainty.tournament import compare_all as compare_all
+    from fastad.certainty.tournament import delong_covariance as delong_covariance
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
     from fastad.errors import InvalidInputError as InvalidInputError
+    from fastad.errors import LowCoverageWarning as LowCoverageWarning
     from fastad.errors import MissingExtraError as MissingExtraError
     from fastad.errors import UndefinedMeasureError as UndefinedMeasureError
     from fastad.evaluation import evaluate as evaluate
@@ -72,14 +87,37 @@ __version__ = "0.1.0"
 
 # Where each public name is defined.
 _HOMES = {
+    "certainty.bands": (
+        "PrecisionRecallBand",
+        "RocBand",
+        "precision_recall_band",
+        "roc_band",
+    ),
+    "certainty.chance": (
+        "Chance",
+        "chance",
+    ),
     "certainty.guarantee": (
         "GuaranteedThreshold",
         "scores_for_guarantee",
         "threshold_with_guarantee",
     ),
+    "certainty.intervals": ("interval",),
+    "certainty.pairs": ("compare",),
+    "certainty.results": (
+        "Comparison",
+        "Interval",
+    ),
+    "certainty.tournament": (
+        "Comparisons",
+        "Covariance",
+        "compare_all",
+        "delong_covariance",
+    ),
     "errors": (
         "CompilationCacheWarning",
         "InvalidInputError",
+        "LowCoverageWarning",
         "MissingExtraError",
         "UndefinedMeasureError",
     ),

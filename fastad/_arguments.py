@@ -17,6 +17,8 @@ Choice = TypeVar("Choice", bound=str)
 INTERPOLATIONS = ("linear", "conservative")
 NORMALIZATIONS = ("width", "none", "mcclish")
 QUADRATURES = ("right", "exact")
+# So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
+N_RESAMPLES = 2000
 
 _LARGEST_SCORE = np.finfo(np.float64).max
 # Weighted by it, counts neither overflow nor vanish.

@@ -11,6 +11,8 @@ AnyVector: TypeAlias = npt.NDArray[Any]
 FloatVector: TypeAlias = npt.NDArray[np.float64]
 IntVector: TypeAlias = npt.NDArray[np.int64]
 IntMatrix: TypeAlias = npt.NDArray[np.int64]
+# Places among the points of a class, or counts of them.
+ShortVector: TypeAlias = npt.NDArray[np.int32]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 # 0 for a normal point, 1 for an anomaly.
@@ -31,3 +33,17 @@ Interpolation: TypeAlias = Literal["linear", "conservative"]
 Normalize: TypeAlias = Literal["width", "none", "mcclish"]
 Quadrature: TypeAlias = Literal["right", "exact"]
 OnError: TypeAlias = Literal["raise", "record"]
+IntervalMethod: TypeAlias = Literal[
+    "auto",
+    "delong",
+    "logit",
+    "order",
+    "wilson",
+    "clopper-pearson",
+    "jeffreys",
+    "bootstrap",
+    "basic",
+    "bca",
+]
+ComparisonMethod: TypeAlias = Literal["auto", "delong", "bootstrap", "permutation"]
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]

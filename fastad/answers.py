@@ -1,5 +1,7 @@
 """The answers to questions about one detector on one set of points."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -8,11 +10,43 @@ import numpy.typing as npt
 from fastad._scratch import ReusedBuffers
 from fastad._types import OnError, ScoreVector
 from fastad._validate import Labels, check_scores
+from fastad.certainty.asked import ask_question
+from fastad.certainty.chance import Chance, chance_of
+from fastad.certainty.estimate import Wanted, intervals_of
+from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts, count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.operating import threshold_and_flagged
 from fastad.registry import Question, Questions
 from fastad.report import DetectorEvaluation, OperatingPoint
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inquiry:
+    """All that is asked about each detector.
+
+    Attributes
+    ----------
+    questions : Questions
+        The measures.
+    on_error : {"raise", "record"}
+        What to do about bad scores.
+    intervals : Wanted or None
+        Which intervals stand beside the values.
+    chance : Wanted or None
+        Which resamples tell what the values are worth by chance, where that is asked.
+    """
+
+    questions: Questions
+    on_error: OnError
+    intervals: Wanted | None = None
+    chance: Wanted | None = None
+
+    @property
+    def is_one_area(self) -> bool:
+        """Whether nothing is asked but the area under the ROC."""
+        names = [question.measure.name for question in self.questions.each]
+        return names == ["roc_auc"] and self.intervals is None and self.chance is None
 
 
 def shown_name(detector: str) -> str:
@@ -23,42 +57,39 @@ def shown_name(detector: str) -> str:
 def evaluate_detector(
     detector: tuple[str, npt.ArrayLike],
     labels: Labels,
-    questions: Questions,
-    on_error: OnError,
+    inquiry: Inquiry,
 ) -> DetectorEvaluation:
     """Order the scores of one detector and answer all questions about them."""
     name, y_score = detector
     try:
         scores = check_scores(y_score, labels, name=shown_name(name))
     except InvalidInputError as error:
-        if on_error == "raise":
+        if inquiry.on_error == "raise":
             raise
-        return failed(name, labels, questions, str(error))
-    return evaluate_scores(name, scores, labels, questions, on_error)
+        return failed(name, labels, inquiry.questions, str(error))
+    return evaluate_scores(name, scores, labels, inquiry)
 
 
 def evaluate_scores(
     name: str,
     scores: ScoreVector,
     labels: Labels,
-    questions: Questions,
-    on_error: OnError,
+    inquiry: Inquiry,
 ) -> DetectorEvaluation:
     """Order scores that have passed the door and answer all questions about them."""
     with ReusedBuffers():
         try:
             counts = count_scores(scores, labels, shown_name(name))
         except InvalidInputError as error:
-            if on_error == "raise":
+            if inquiry.on_error == "raise":
                 raise
-            return failed(name, labels, questions, str(error))
-        return answer_all(name, counts, questions, on_error)
+            return failed(name, labels, inquiry.questions, str(error))
+        return answer_all(name, counts, inquiry)
 
 
-def answer_all(
-    name: str, counts: OrderedCounts, questions: Questions, on_error: OnError
-) -> DetectorEvaluation:
+def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEvaluation:
     """Answer all questions from ordered counts; what is undefined is NaN with its reason."""
+    questions = inquiry.questions
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
     for question in questions.each:
@@ -70,10 +101,11 @@ def answer_all(
         except InvalidInputError as error:
             # A measure of values, which these scores violate.
             message = str(error).replace("y_score", shown_name(name))
-            if on_error == "raise":
+            if inquiry.on_error == "raise":
                 raise InvalidInputError(message) from None
             values[question.label] = float("nan")
             undefined[question.label] = message
+    defined = [question for question in questions.each if question.label not in undefined]
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -82,7 +114,39 @@ def answer_all(
         by_label=values,
         undefined=undefined,
         operating_points=[_operating_point(counts, rate) for rate in questions.rates],
+        intervals=_intervals(counts, defined, inquiry.intervals),
+        chance=_chance(counts, defined, inquiry.chance),
     )
+
+
+def _intervals(
+    counts: OrderedCounts, questions: Sequence[Question], wanted: Wanted | None
+) -> dict[str, Interval]:
+    """Return the interval of each value that has one."""
+    if wanted is None or not questions:
+        return {}
+    found = intervals_of(counts, [ask_question(question) for question in questions], wanted)
+    return {
+        question.label: interval
+        for question, interval in zip(questions, found, strict=True)
+        if isinstance(interval, Interval)
+    }
+
+
+def _chance(
+    counts: OrderedCounts, questions: Sequence[Question], wanted: Wanted | None
+) -> dict[str, Chance]:
+    """Return what each value is worth by chance, where that is defined."""
+    found = {}
+    for question in questions if wanted is not None else ():
+        assert wanted is not None
+        try:
+            found[question.label] = chance_of(
+                counts, ask_question(question), n_resamples=wanted.n_resamples, key=wanted.key
+            )
+        except UndefinedMeasureError:
+            continue
+    return found
 
 
 def _answer(question: Question, counts: OrderedCounts) -> float:

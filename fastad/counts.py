@@ -19,6 +19,7 @@ from fastad.ordering import (
     KeyCodec,
     PackedOrder,
     Range,
+    RowOrder,
     order_rows,
     order_values,
 )
@@ -139,7 +140,11 @@ def count_weights(
     name: str = "y_score",
 ) -> OrderedCounts:
     """Order scores with their rows and add up the weights at each distinct score."""
-    order = order_rows(scores, labels, name)
+    return count_rows(order_rows(scores, labels, name), labels, weights)
+
+
+def count_rows(order: RowOrder, labels: Labels, weights: CountVector) -> OrderedCounts:
+    """Add up the weights at each distinct score of an order that knows its rows."""
     n_points = weights.shape[0]
     keys, fps, tps = _buffers(n_points, weights.dtype)
     fps[0] = tps[0] = 0

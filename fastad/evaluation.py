@@ -8,12 +8,13 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_range, check_rate
+from fastad._arguments import N_RESAMPLES, check_choice, check_flag, check_range, check_rate
 from fastad._frames import table_columns
 from fastad._threads import thread_limit, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_labels
-from fastad.answers import evaluate_detector
+from fastad.answers import Inquiry, evaluate_detector
+from fastad.certainty.estimate import check_wanted
 from fastad.errors import InvalidInputError
 from fastad.grouping import make_groups
 from fastad.registry import parse_questions, standard_questions, with_range
@@ -38,6 +39,10 @@ def evaluate(
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
+    confidence_level: Point | None = ...,
+    chance: bool = ...,
+    n_resamples: int = ...,
+    rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
 ) -> Evaluation: ...
 @overload
@@ -52,6 +57,10 @@ def evaluate(
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
+    confidence_level: Point | None = ...,
+    chance: bool = ...,
+    n_resamples: int = ...,
+    rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
 ) -> GroupedEvaluation: ...
 def evaluate(
@@ -65,6 +74,10 @@ def evaluate(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
+    confidence_level: Point | None = None,
+    chance: bool = False,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> Evaluation | GroupedEvaluation:
     """Measure one or many detectors on the same labelled points.
@@ -97,6 +110,14 @@ def evaluate(
     on_error : {"raise", "record"}, default "raise"
         What to do about a detector with bad scores (NaN, wrong length): raise, or record the
         message and go on with the others.
+    confidence_level : float, optional
+        Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
+    chance : bool, default False
+        Tell what every value is worth by chance, as `chance` does.
+    n_resamples : int, default 2000
+        Replicates of an interval that needs them, and permutations of the labels for chance.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of both; all measures and detectors share the replicates.
     n_threads : int, optional
         Threads over detectors, over groups, and over the points of one detector; by default the
         environment variable FASTAD_NUM_THREADS, else the processors that the process may use.
@@ -106,7 +127,9 @@ def evaluate(
     Evaluation, or GroupedEvaluation with ``groups``
         ``result["score"]["auc"]``; prints as a table. What is undefined is NaN, with the reason
         in ``result["score"].undefined``. Thresholds and flagged counts are in
-        ``result["score"].operating_points``. With ``groups``: ``result[group]["score"]["auc"]``.
+        ``result["score"].operating_points``, intervals in ``result["score"].intervals["auc"]``,
+        levels of chance in ``result["score"].chance["auc"]``. With ``groups``:
+        ``result[group]["score"]["auc"]``.
 
     Raises
     ------
@@ -115,7 +138,8 @@ def evaluate(
 
     Notes
     -----
-    O(n log n) time for each detector of n points, and about 32 bytes a point and thread.
+    O(n log n) time for each detector of n points, and about 32 bytes a point and thread; for
+    intervals and chance O(n) for each replicate.
 
     Examples
     --------
@@ -135,19 +159,22 @@ def evaluate(
     else:
         questions = parse_questions(measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
+    level = 0.95 if confidence_level is None else confidence_level
+    wanted = check_wanted("auto", level, n_resamples, rng)
+    inquiry = Inquiry(
+        questions,
+        on_error,
+        intervals=None if confidence_level is None else wanted,
+        chance=wanted if check_flag(chance, "chance") else None,
+    )
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_detectors(y_score, labels.n_rows)
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels.n_rows, labels.rows)
-            return evaluate_groups(labels, detectors, runs, questions, on_error)
-        answer = partial(
-            evaluate_detector,
-            labels=labels,
-            questions=questions,
-            on_error=on_error,
-        )
+            return evaluate_groups(labels, detectors, runs, inquiry)
+        answer = partial(evaluate_detector, labels=labels, inquiry=inquiry)
         return Evaluation(thread_map(answer, detectors))
 
 

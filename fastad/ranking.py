@@ -1,13 +1,14 @@
 """``rank_scores``: order once, ask many."""
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._arguments import (
     INTERPOLATIONS,
+    N_RESAMPLES,
     NORMALIZATIONS,
     QUADRATURES,
     check_choice,
@@ -30,6 +31,7 @@ from fastad._types import (
     Count,
     FloatVector,
     Interpolation,
+    IntervalMethod,
     IntVector,
     Label,
     Normalize,
@@ -39,6 +41,7 @@ from fastad._types import (
     ScoreVector,
     Threshold,
 )
+from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts, count
 from fastad.measures import operating, outlier, percentile, precision, roc
 from fastad.measures.precision import recall_at_precision
@@ -392,6 +395,34 @@ class RankedScores:
     def smooth_roc(self, *, score_range: tuple[Point, Point]) -> float:
         """See `fastad.smooth_roc`."""
         return percentile.smooth_roc(self._counts, score_range=check_range(score_range))
+
+    def interval(
+        self,
+        measure: str,
+        *,
+        method: IntervalMethod = "auto",
+        confidence_level: Point = 0.95,
+        n_resamples: int = N_RESAMPLES,
+        stratified: bool = True,
+        rng: int | np.random.Generator | None = None,
+        n_threads: int | None = None,
+        **operating_point: Any,
+    ) -> Interval:
+        """See `fastad.interval`."""
+        # Here, because intervals stand on the ranked scores.
+        from fastad.certainty import intervals
+
+        question = intervals.check_question(
+            measure,
+            operating_point,
+            method,
+            confidence_level,
+            n_resamples,
+            rng,
+            stratified=stratified,
+        )
+        with thread_limit(n_threads):
+            return intervals.interval_of(self._counts, *question)
 
 
 def rank_scores(

@@ -10,6 +10,8 @@ import fastad
 from fastad._frames import FrameLibrary, frame
 from fastad._tables import grid
 from fastad._types import Count, Threshold
+from fastad.certainty.chance import Chance
+from fastad.certainty.results import Interval
 
 SCHEMA_VERSION = 1
 
@@ -72,6 +74,10 @@ class DetectorEvaluation(Mapping[str, float]):
         Why a value is NaN.
     operating_points : sequence of OperatingPoint
         Threshold and flagged counts at each false positive rate in use.
+    intervals : mapping of str to Interval
+        Interval of each measure that has one, where they were asked for.
+    chance : mapping of str to Chance
+        What each measure is worth by chance, where that was asked for.
     error : str or None
         What was wrong with the scores.
     """
@@ -83,6 +89,8 @@ class DetectorEvaluation(Mapping[str, float]):
     by_label: Mapping[str, float]
     undefined: Mapping[str, str] = field(default_factory=dict)
     operating_points: Sequence[OperatingPoint] = ()
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    chance: Mapping[str, Chance] = field(default_factory=dict)
     error: str | None = None
 
     def __getitem__(self, label: str) -> float:
@@ -104,8 +112,17 @@ class DetectorEvaluation(Mapping[str, float]):
             "values": {label: _or_none(value) for label, value in self.items()},
             "undefined": dict(self.undefined),
             "operating_points": [point.to_dict() for point in self.operating_points],
+            "intervals": {label: one.to_dict() for label, one in self.intervals.items()},
+            "chance": {label: one.to_dict() for label, one in self.chance.items()},
             "error": self.error,
         }
+
+    def cell(self, label: str) -> str:
+        """Return a value as text, with its interval where it has one."""
+        interval = self.intervals.get(label)
+        if interval is None:
+            return f"{self[label]:.4f}"
+        return f"{self[label]:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
 
 
 class Evaluation(Mapping[str, DetectorEvaluation]):
@@ -136,6 +153,9 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         points = self.operating_table()
         if points[1]:
             blocks.append(grid(*points))
+        chance = self.chance_table()
+        if chance[1]:
+            blocks.append(grid(*chance))
         return "\n\n".join([*blocks, *self.remarks()])
 
     @property
@@ -149,11 +169,10 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         if len(detectors) <= len(self.labels):
             head = ["", *self]
             return head, [
-                [label, *(_number(result[label]) for result in detectors)] for label in self.labels
+                [label, *(result.cell(label) for result in detectors)] for label in self.labels
             ]
         rows = [
-            [result.detector, *(_number(value) for value in result.values())]
-            for result in detectors
+            [result.detector, *(result.cell(label) for label in result)] for result in detectors
         ]
         return ["", *self.labels], rows
 
@@ -174,8 +193,29 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         ]
         return head, rows
 
+    def chance_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of what the values are worth by chance as text."""
+        head = ["", "measure", "value", "by chance", "std", "p", "above chance"]
+        rows = [
+            [
+                result.detector,
+                label,
+                f"{one.value:.4f}",
+                f"{one.expected:.4f}",
+                f"{one.standard_deviation:.4f}",
+                f"{one.p_value:.2g}",
+                f"{one.adjusted:.4f}",
+            ]
+            for result in self._detectors.values()
+            for label, one in result.chance.items()
+        ]
+        return head, rows
+
     def remarks(self) -> list[str]:
-        """Return a line for each reason why values are undefined, and the names it concerns."""
+        """Return a line for each reason why values are undefined, and the names it concerns.
+
+        Another one for each reason not to take intervals at their word.
+        """
         reasons: dict[str, list[str]] = {}
         for result in self._detectors.values():
             if result.error is not None:
@@ -183,7 +223,16 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
                 continue
             for label, reason in result.undefined.items():
                 reasons.setdefault(reason, []).append(f"{result.detector} {label}")
-        return [f"nan: {reason} ({', '.join(names)})" for reason, names in reasons.items()]
+        doubts: dict[str, list[str]] = {}
+        for result in self._detectors.values():
+            for label, interval in result.intervals.items():
+                if interval.doubtful is not None:
+                    doubts.setdefault(interval.doubtful, []).append(f"{result.detector} {label}")
+        return [
+            f"{what}: {reason} ({', '.join(names)})"
+            for what, found in (("nan", reasons), ("interval", doubts))
+            for reason, names in found.items()
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each detector counts, values and reasons."""
@@ -205,7 +254,8 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
             Columns ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of
-            the measures, and for each operating point ``threshold@`` and ``flagged@``.
+            the measures, and for each operating point ``threshold@`` and ``flagged@``; where they
+            were asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
 
         Raises
         ------
@@ -233,6 +283,15 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         rate = f"{points[0].fpr:g}"
         columns[f"threshold@{rate}"] = [point.threshold for point in points]
         columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
+    for label in results[0]:
+        if any(result.intervals for result in results):
+            found = [result.intervals.get(label) for result in results]
+            columns[f"{label}_low"] = [one.low if one else math.nan for one in found]
+            columns[f"{label}_high"] = [one.high if one else math.nan for one in found]
+        if any(result.chance for result in results):
+            levels = [result.chance.get(label) for result in results]
+            columns[f"{label}_adjusted"] = [one.adjusted if one else math.nan for one in levels]
+            columns[f"{label}_p"] = [one.p_value if one else math.nan for one in levels]
     return columns
 
 
@@ -247,10 +306,6 @@ def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}"
 
 
 def _count(value: Count | None) -> str:

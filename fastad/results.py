@@ -1,7 +1,7 @@
 """What public functions return: frozen records whose arrays are read-only."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -253,40 +253,3 @@ class Confusion:
         margins = (self.tp + self.fp, self.tp + self.fn, self.tn + self.fp, self.tn + self.fn)
         covariance = self.tp * self.tn - self.fp * self.fn
         return _ratio(covariance, math.sqrt(math.prod(margins)))
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value, and what it may be beside it.
-
-    Attributes
-    ----------
-    value : float
-        The measure on the data.
-    low, high : float
-        Ends of the interval.
-    confidence_level : float
-        How often such an interval is to hold the truth, in (0, 1).
-    method : str
-        What it was made with: never "auto", and "pairs" for an area under the ROC of which
-        nothing varies.
-    n_resamples : int
-        Replicates that it was made of; 0 for a closed form.
-    n_undefined : int
-        How many of them left the measure undefined, and were left out.
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence_level: float
-    method: str
-    n_resamples: int = 0
-    n_undefined: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)

@@ -14,14 +14,12 @@ from fastad._kernels.groups import twice_areas
 from fastad._scratch import ReusedBuffers
 from fastad._tables import grid
 from fastad._threads import thread_map
-from fastad._types import OnError
 from fastad._validate import Labels, check_scores
-from fastad.answers import answer_all, evaluate_scores, failed, shown_name
+from fastad.answers import Inquiry, answer_all, evaluate_scores, failed, shown_name
 from fastad.counts import count_values
 from fastad.errors import InvalidInputError
 from fastad.grouping import Groups
 from fastad.ordering import GroupOrder, group_blocks, order_groups
-from fastad.registry import Questions
 from fastad.report import DetectorEvaluation, Evaluation, columns_of, envelope
 from fastad.summary import Summary, summarize
 
@@ -187,8 +185,7 @@ def evaluate_groups(
     labels: Labels,
     detectors: Sequence[tuple[str, npt.ArrayLike]],
     groups: Groups,
-    questions: Questions,
-    on_error: OnError,
+    inquiry: Inquiry,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
 
@@ -198,28 +195,28 @@ def evaluate_groups(
         try:
             scores = check_scores(y_score, labels, name=shown)
         except InvalidInputError as error:
-            if on_error == "raise":
+            if inquiry.on_error == "raise":
                 raise
             message = str(error)
             parts = labels_by_group(labels, groups)
-            return [failed(name, part, questions, message) for part in parts]
+            return [failed(name, part, inquiry.questions, message) for part in parts]
         # With weights, and where some scores are NaN, groups are ordered one by one.
         order = None
         if labels.weights is None:
             try:
                 order = order_groups(scores, labels, groups.codes, groups.starts, shown)
             except InvalidInputError:
-                if on_error == "raise":
+                if inquiry.on_error == "raise":
                     raise
         if order is None:
             together = groups.arrange(scores)
             return [
-                evaluate_scores(name, together[where], part, questions, on_error)
+                evaluate_scores(name, together[where], part, inquiry)
                 for where, part in zip(
                     groups.slices(), labels_by_group(labels, groups), strict=True
                 )
             ]
-        return _answers(name, order, questions, on_error)
+        return _answers(name, order, inquiry)
 
     by_detector = thread_map(evaluate_one, detectors)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
@@ -240,29 +237,27 @@ def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
         )
 
 
-def _answers(
-    name: str, order: GroupOrder, questions: Questions, on_error: OnError
-) -> list[DetectorEvaluation]:
+def _answers(name: str, order: GroupOrder, inquiry: Inquiry) -> list[DetectorEvaluation]:
     """Answer all questions about each group, in threads over blocks of groups."""
 
     def answer(block: slice) -> list[DetectorEvaluation]:
-        if [question.measure.name for question in questions.each] == ["roc_auc"]:
-            return _areas(name, order, block, questions)
+        if inquiry.is_one_area:
+            return _areas(name, order, block, inquiry)
         with ReusedBuffers():
             counts = (count_values(order.group(i)) for i in range(block.start, block.stop))
-            return [answer_all(name, part, questions, on_error) for part in counts]
+            return [answer_all(name, part, inquiry) for part in counts]
 
     return list(chain.from_iterable(thread_map(answer, group_blocks(order.starts))))
 
 
 def _areas(
-    name: str, order: GroupOrder, block: slice, questions: Questions
+    name: str, order: GroupOrder, block: slice, inquiry: Inquiry
 ) -> list[DetectorEvaluation]:
     """Answer the one question that needs no counts, for a block of groups in one pass."""
     starts, anomalies = order.starts[block.start : block.stop + 1], order.anomalies[block]
     areas, tied = np.empty_like(anomalies), np.empty_like(anomalies)
     twice_areas(order.packed, starts, areas, tied)
-    label = questions.each[0].label
+    label = inquiry.questions.each[0].label
     results = []
     numbers = (np.diff(starts), anomalies, areas, tied)
     for i, (size, n, twice, shared) in enumerate(
@@ -274,7 +269,7 @@ def _areas(
             results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
         else:
             counts = count_values(order.group(block.start + i))
-            results.append(answer_all(name, counts, questions, "record"))
+            results.append(answer_all(name, counts, inquiry))
     return results
 
 

@@ -7,7 +7,7 @@ that neither threads nor the order of the work change them.
 import numpy as np
 
 from fastad._jit import kernel
-from fastad._types import IntVector, LabelVector
+from fastad._types import IntMatrix, IntVector, LabelVector, ShortVector
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ def bits(key: np.uint64, place: int) -> np.uint64:
     z = key + (np.uint64(place) + np.uint64(1)) * _STEP
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
-    return np.uint64(z ^ (z >> np.uint64(31)))
+    return np.uint64(z ^ (z >> np.uint64(31)))  # type: ignore[no-any-return]
 
 
 @kernel
@@ -58,8 +58,8 @@ def draw(
 @kernel
 def accumulate(
     times: LabelVector,  # (n,) how often each point is drawn
-    rows: IntVector,  # (n,) the points from the highest score down
-    counts: IntVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
+    rows: ShortVector,  # (n,) the points from the highest score down
+    counts: ShortVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
 ) -> None:
     """Count what is drawn down the order."""
     total = 0
@@ -73,11 +73,11 @@ def accumulate(
 def resample_areas(
     key: np.uint64,
     first: int,  # number of the first replicate
-    n_drawn: IntVector,  # (k, 2) anomalies and normals of each replicate
-    anomalies: IntVector,  # (n,) row among the anomalies, from the highest score down
-    normals: IntVector,  # (m,) row among the normals, from the highest score down
-    above: IntVector,  # (m,) anomalies above each normal
-    reached: IntVector,  # (m,) anomalies above or tied with it
+    n_drawn: IntMatrix,  # (k, 2) anomalies and normals of each replicate
+    anomalies: ShortVector,  # (n,) row among the anomalies, from the highest score down
+    normals: ShortVector,  # (m,) row among the normals, from the highest score down
+    above: ShortVector,  # (m,) anomalies above each normal
+    reached: ShortVector,  # (m,) anomalies above or tied with it
     twice: IntVector,  # (k,) written here: twice the area under the ROC of each, in pairs
 ) -> None:
     """Draw replicates, and add up the area under the ROC of each."""
@@ -101,11 +101,11 @@ def resample_counts(
     key: np.uint64,
     replicate: int,
     n_drawn: IntVector,  # (2,) anomalies and normals
-    rows: tuple[IntVector, IntVector],  # (n,) and (m,) as anomalies and normals above
+    rows: tuple[ShortVector, ShortVector],  # (n,) and (m,) as anomalies and normals above
     points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,)
     drawn: tuple[IntVector, IntVector, IntVector],  # as points, written here
     times: tuple[LabelVector, LabelVector],  # room: (n,) and (m,)
-    room: tuple[IntVector, IntVector],  # room: (n + 1,) and (m + 1,)
+    room: tuple[ShortVector, ShortVector],  # room: (n + 1,) and (m + 1,)
 ) -> int:
     """Draw one replicate; return how many distinct scores it has."""
     keys, fps, tps = points
@@ -156,3 +156,34 @@ def relabel(
             left -= 1
         tps[i + 1] = tps[i] + before - wanted
         fps[i + 1] = fps[i] + sizes[i] - (before - wanted)
+
+
+@kernel
+def flip(key: np.uint64, flips: LabelVector) -> None:
+    """Toss a coin for each place."""
+    for i in range(flips.shape[0]):
+        flips[i] = (bits(key, i >> 6) >> np.uint64(i & 63)) & np.uint64(1)
+
+
+@kernel
+def count_swapped(
+    flips: LabelVector,  # (n,) 1 where the two detectors exchange their ranks
+    labels: LabelVector,  # (n,)
+    ranks: tuple[ShortVector, ShortVector],  # (n,) of each detector, 0 highest
+    fps: IntMatrix,  # (2, g + 1) written here, for g ranks
+    tps: IntMatrix,  # (2, g + 1) written here
+) -> None:
+    """Count normals and anomalies at or above each rank, some points' ranks exchanged."""
+    fps[:] = 0
+    tps[:] = 0
+    for i in range(flips.shape[0]):
+        for detector in range(2):
+            rank = ranks[detector ^ flips[i]][i]
+            if labels[i]:
+                tps[detector, rank + 1] += 1
+            else:
+                fps[detector, rank + 1] += 1
+    for detector in range(2):
+        for rank in range(fps.shape[1] - 1):
+            fps[detector, rank + 1] += fps[detector, rank]
+            tps[detector, rank + 1] += tps[detector, rank]

@@ -14,13 +14,14 @@ from fastad.certainty.simultaneous import EachRank, RateBounds, all_ranks
 from fastad.counts import OrderedCounts, counted
 from fastad.errors import InvalidInputError
 from fastad.measures._points import exact, first_reaching, height, need_both
-from fastad.measures.precision import precision_recall_curve
 from fastad.measures.roc import tpr_at_fpr
 from fastad.results import _Curve
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100
 _LOGARITHMIC = 100
+# Of more points in a class, floats do not tell the bounds of the lowest ranks from 1.
+_MOST = 10**10
 # Confidence levels nearer to 0 or 1 than this leave floats nothing to tell apart.
 _SMALLEST = Fraction(1, 10**100)
 _BELOW_ONE = math.nextafter(1.0, 0.0)
@@ -140,7 +141,7 @@ def roc_band(
     >>> import fastad
     >>> band = fastad.roc_band([0] * 50 + [1] * 50, range(100), fpr=[0.0, 0.1])
     >>> band.tpr, band.low.round(3)
-    (array([1., 1.]), array([0.   , 0.916]))
+    (array([1., 1.]), array([0.   , 0.929]))
     """
     rates = None if fpr is None else check_rate(fpr, "fpr")
     whole, level = check_flag(simultaneous, "simultaneous"), check_level(confidence_level)
@@ -208,7 +209,7 @@ def precision_recall_band(
     >>> import fastad
     >>> band = fastad.precision_recall_band([0] * 50 + [1] * 50, range(100), recall=0.5)
     >>> band.precision, band.low.round(3)
-    (array([1.]), array([0.857]))
+    (array([1.]), array([0.875]))
     """
     rates = None if recall is None else check_rate(recall, "recall")
     whole, level = check_flag(simultaneous, "simultaneous"), check_level(confidence_level)
@@ -273,8 +274,10 @@ def precision_recall_band_of(
 
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     weight = counts.normal_weight(prevalence) * m / n
-    first = float(precision_recall_curve(counts, prevalence=prevalence).precision[0])
-    precision, low, high = np.full(len(x), first), np.zeros(len(x)), np.ones(len(x))
+    # Where nothing is flagged, precision is that of the highest score.
+    tp, fp = exact(counts.tps[1]) / n, exact(counts.fps[1]) / m
+    precision = np.full(len(x), float(tp / (tp + weight * fp)))
+    low, high = np.zeros(len(x)), np.ones(len(x))
     for i, rate in enumerate(rates):
         if rate > 0:
             # Each is rounded once, so that rounding does not change their order.
@@ -289,7 +292,9 @@ def _bounds(
 ) -> tuple[RateBounds, RateBounds]:
     """Return bounds on the rates of anomalies and of normals.
 
-    The classes are independent: their confidences multiply to the level.
+    At all points at once, both classes must hold: they are independent, and their confidences
+    multiply to the level. At one point each class has the whole doubt, because no curve lets both
+    fail on both sides; docs/bands.md has the proof.
     """
     need_both(counts, measure)
     if counts.weighting == "real":
@@ -297,10 +302,16 @@ def _bounds(
             f"{measure} counts points and takes no sample_weight but whole numbers; "
             "found real weights"
         )
+    n, m, doubt = int(counts.n_anomalies), int(counts.n_normals), float(1 - level)
+    if max(n, m) > _MOST:
+        raise InvalidInputError(
+            f"{measure} takes at most {_MOST} points of a class; found {max(n, m)}"
+        )
+    if not simultaneous:
+        return EachRank(n, doubt), EachRank(m, doubt)
     # 1 - sqrt(level), of which nothing is lost where the level is close to 1.
-    doubt = float(1 - level) / (1 + math.sqrt(level))
-    bounds = all_ranks if simultaneous else EachRank
-    return bounds(int(counts.n_anomalies), doubt), bounds(int(counts.n_normals), doubt)
+    doubt /= 1 + math.sqrt(level)
+    return all_ranks(n, doubt), all_ranks(m, doubt)
 
 
 def _last(holds: Holds, n_points: int, size: int) -> IntVector:

@@ -50,4 +50,3 @@ def pairs_interval(value: float, counts: OrderedCounts, doubt: float) -> Bounds:
     """
     n_pairs = int(min(counts.n_anomalies, counts.n_normals))
     return clopper_pearson(value * n_pairs, n_pairs, doubt)
-

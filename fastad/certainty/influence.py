@@ -194,14 +194,10 @@ def _under(
     tie, which is a sloped piece, points lie evenly along it; or each lies anywhere on it, and a
     cut takes a share of each.
     """
-    pieces = _Pieces(
-        xs[:-1] / xs[-1], np.diff(xs) / xs[-1], ys[:-1] / ys[-1], np.diff(ys) / ys[-1]
-    )
+    pieces = _Pieces(xs[:-1] / xs[-1], np.diff(xs) / xs[-1], ys[:-1] / ys[-1], np.diff(ys) / ys[-1])
     upright, level = _under_up_to(pieces, high, cut_by_expectation=cut_by_expectation)
     if low > 0:
-        left_upright, left_level = _under_up_to(
-            pieces, low, cut_by_expectation=cut_by_expectation
-        )
+        left_upright, left_level = _under_up_to(pieces, low, cut_by_expectation=cut_by_expectation)
         upright -= left_upright
         level -= left_level
     upright -= np.dot(upright, pieces.height)

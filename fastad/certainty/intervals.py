@@ -1,48 +1,21 @@
 """``interval``: how sure one number is."""
 
-import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_count, check_flag, check_generator, check_inside
+from fastad._arguments import N_RESAMPLES
 from fastad._threads import thread_limit
-from fastad._types import FloatVector, Label, Point
+from fastad._types import IntervalMethod, Label, Point
 from fastad.certainty.asked import Asked, ask
-from fastad.certainty.bootstrap import acceleration, basic, bias_corrected, percentile
-from fastad.certainty.delong import logit_interval, pairs_interval, plain_interval, variance
-from fastad.certainty.influence import influence
-from fastad.certainty.methods import LEAST, METHODS, RESAMPLING, check_method, chosen_method
-from fastad.certainty.order_interval import order_interval
-from fastad.certainty.proportions import BINOMIAL, Bounds
-from fastad.certainty.rates import SHARES
-from fastad.certainty.replicates import need_whole, plan, ranking_alone, replicate_values
+from fastad.certainty.estimate import Wanted, check_wanted, intervals_of
+from fastad.certainty.methods import check_method
+from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts, count
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
-from fastad.measures.operating import confusion_at
-from fastad.results import Interval
-
-IntervalMethod: TypeAlias = Literal[
-    "auto",
-    "delong",
-    "logit",
-    "order",
-    "wilson",
-    "clopper-pearson",
-    "jeffreys",
-    "bootstrap",
-    "basic",
-    "bca",
-]
-
-# So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
-N_RESAMPLES = 2000
 
 
 def interval(
@@ -149,188 +122,45 @@ def interval(
     >>> print(fastad.interval("auc", labels, scores, method="delong"))
     0.9200 [0.8735, 0.9665]
     """
-    asked = ask(measure, operating_point)
-    wanted = check_wanted(method, confidence_level, n_resamples, stratified, rng)
-    if wanted.method != "auto":
-        check_method(wanted.method, asked)
+    question = check_question(
+        measure,
+        operating_point,
+        method,
+        confidence_level,
+        n_resamples,
+        rng,
+        stratified=stratified,
+    )
     with thread_limit(n_threads):
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        found = intervals_of(counts, [asked], wanted)[0]
-    if isinstance(found, UndefinedMeasureError):
-        raise found
-    return found
+        return interval_of(counts, *question)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
-    """What kind of interval is wanted, checked.
-
-    Attributes
-    ----------
-    method : str
-        One of the methods, or "auto".
-    level : Fraction
-        Confidence level.
-    n_resamples, stratified, rng
-        Of a bootstrap.
-    """
-
-    method: str
-    level: Fraction
-    n_resamples: int
-    stratified: bool
-    rng: np.random.Generator
-
-    @property
-    def doubt(self) -> float:
-        """Probability that the interval may fail."""
-        return float(1 - self.level)
-
-
-def check_wanted(
+def check_question(
+    measure: str,
+    options: Mapping[str, Any],
     method: str,
     confidence_level: Point,
     n_resamples: int,
-    stratified: bool,  # noqa: FBT001 - as the user gave it
     rng: int | np.random.Generator | None,
-) -> Wanted:
-    """Check the options of an interval."""
-    return Wanted(
-        check_choice(method, ("auto", *METHODS), "method"),
-        check_inside(confidence_level, "confidence_level"),
-        check_count(n_resamples, "n_resamples"),
-        check_flag(stratified, "stratified"),
-        check_generator(rng),
-    )
+    *,
+    stratified: bool,
+) -> tuple[Asked, Wanted]:
+    """Check which interval of what is wanted."""
+    asked = ask(measure, options)
+    wanted = check_wanted(method, confidence_level, n_resamples, rng, stratified=stratified)
+    check_method(wanted.method, asked)
+    return asked, wanted
 
 
-def intervals_of(
-    counts: OrderedCounts, asked: Sequence[Asked], wanted: Wanted
-) -> list[Interval | UndefinedMeasureError]:
-    """Return the interval of each measure, or why there is none; all share their replicates."""
-    need_whole(counts)
-    tasks = [_task(counts, one, wanted) for one in asked]
-    drawn = [
-        task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING
-    ]
-    if drawn:
-        resamples = plan(counts, wanted.n_resamples, wanted.rng, stratified=wanted.stratified)
-        values = replicate_values(
-            ranking_alone(counts), [task.asked for task in drawn], resamples
-        )
-        replicates = dict(zip(map(id, drawn), values, strict=True))
-    return [
-        task
-        if isinstance(task, UndefinedMeasureError)
-        else finish(counts, task, wanted, replicates.get(id(task)) if drawn else None)
-        for task in tasks
-    ]
+def interval_of(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Interval:
+    """Return the interval of one measure; warn of one that should not be taken at its word.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """A measure that is defined, its value, and the method for its interval."""
-
-    asked: Asked
-    value: float
-    method: str
-
-
-def _task(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Task | UndefinedMeasureError:
-    try:
-        value = asked.value(counts)
-    except UndefinedMeasureError as error:
-        return error
-    method = wanted.method
-    if method == "auto":
-        method, held = chosen_method(asked, counts)
-        if held < LEAST:
-            warnings.warn(
-                f"of {int(counts.n_anomalies)} anomalies, 95 % intervals of {asked.label} hold "
-                f"the truth in {held:.0%} of the cases with the best method, {method!r}",
-                LowCoverageWarning,
-                stacklevel=5,
-            )
-    if method not in (*BINOMIAL, "order") and min(counts.n_anomalies, counts.n_normals) < 2:
-        return UndefinedMeasureError(
-            f"an interval of {asked.label} needs two points of each class; found "
-            f"{counts.n_anomalies} anomalies and {counts.n_normals} normal points"
-        )
-    return Task(asked, value, method)
-
-
-def finish(
-    counts: OrderedCounts, task: Task, wanted: Wanted, replicates: FloatVector | None
-) -> Interval | UndefinedMeasureError:
-    """Return the interval of a measure, from its replicates where its method needs them."""
-    n_undefined = 0
-    if replicates is not None:
-        defined = replicates[~np.isnan(replicates)]
-        n_undefined = replicates.shape[0] - defined.shape[0]
-        if 2 * n_undefined > replicates.shape[0]:
-            return UndefinedMeasureError(
-                f"an interval of {task.asked.label} needs the measure on resamples; it is "
-                f"undefined on {n_undefined} of {replicates.shape[0]}"
-            )
-        low, high = _from_replicates(counts, task, defined, wanted.doubt)
-    else:
-        low, high = _CLOSED_FORMS[task.method](counts, task, wanted)
-    method = task.method
-    if low == high and task.asked.measure.name == "roc_auc":
-        method, (low, high) = "pairs", pairs_interval(task.value, counts, wanted.doubt)
-    elif low == high:
-        warnings.warn(
-            f"nothing varies in {task.asked.label} = {task.value:g}, so that its interval has no "
-            "width; that does not make it certain",
-            LowCoverageWarning,
-            stacklevel=5,
-        )
-    n_resamples = 0 if replicates is None else wanted.n_resamples
-    return Interval(
-        task.value, low, high, float(wanted.level), method, n_resamples, n_undefined
-    )
-
-
-def _from_replicates(
-    counts: OrderedCounts, task: Task, replicates: FloatVector, doubt: float
-) -> Bounds:
-    if task.method == "bca":
-        skewed = acceleration(counts, influence(counts, task.asked))
-        return bias_corrected(task.value, replicates, skewed, doubt)
-    if task.method == "basic":
-        low, high = basic(task.value, replicates, doubt)
-        lowest, highest = task.asked.bounds
-        return max(low, lowest), min(high, highest)
-    return percentile(replicates, doubt)
-
-
-def _smooth(transform: Callable[[float, float, Bounds, float], Bounds]) -> "_ClosedForm":
-    def ends(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
-        deviation = math.sqrt(variance(counts, influence(counts, task.asked)))
-        return transform(task.value, deviation, task.asked.bounds, wanted.doubt)
-
-    return ends
-
-
-def _binomial(bounds: Callable[[float, float, float], Bounds]) -> "_ClosedForm":
-    def ends(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
-        confusion = confusion_at(counts, threshold=task.asked.options["threshold"])
-        part, whole = SHARES[task.asked.measure.name](confusion)
-        return bounds(part, whole, wanted.doubt)
-
-    return ends
-
-
-def _order(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
-    return order_interval(counts, task.asked, wanted.level)
-
-
-_ClosedForm: TypeAlias = Callable[[OrderedCounts, Task, Wanted], Bounds]
-_CLOSED_FORMS: Mapping[str, _ClosedForm] = MappingProxyType(
-    {
-        "delong": _smooth(plain_interval),
-        "logit": _smooth(logit_interval),
-        "order": _order,
-        **{name: _binomial(bounds) for name, bounds in BINOMIAL.items()},
-    }
-)
+    For a function that users call: the warning names the line that called it.
+    """
+    found = intervals_of(counts, [asked], wanted)[0]
+    if isinstance(found, UndefinedMeasureError):
+        raise found
+    if found.doubtful is not None:
+        warnings.warn(f"{asked.label}: {found.doubtful}", LowCoverageWarning, stacklevel=3)
+    return found

@@ -19,8 +19,6 @@ METHODS = ("delong", "logit", "order", *BINOMIAL, *RESAMPLING)
 
 # Of 400 intervals at 95 %, so many hold the truth unless the method is a bad one: 0.91.
 _ENOUGH = 0.91
-# Below this, nobody should take the interval at its word.
-LEAST = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,9 @@ def methods_of(asked: Asked) -> list[str]:
 
 def check_method(method: str, asked: Asked) -> None:
     """Raise where a measure has no interval of this method."""
-    possible = methods_of(asked)
+    possible = ["auto", *methods_of(asked)]
     if method not in possible:
-        expected = ", ".join(repr(one) for one in ("auto", *possible))
+        expected = ", ".join(map(repr, possible))
         raise InvalidInputError(
             f"method must be one of {expected} for {asked.measure.name}; found {method!r}"
         )
@@ -83,9 +81,7 @@ def chosen_method(asked: Asked, counts: OrderedCounts) -> tuple[str, float]:
     """
     rows = _alike(_table_of(_stands_for(asked)), counts)
     found = {method: [row for row in rows if row.method == method] for method in methods_of(asked)}
-    held = {
-        method: min(row.held for row in tried) for method, tried in found.items() if tried
-    }
+    held = {method: min(row.held for row in tried) for method, tried in found.items() if tried}
     good = [method for method in held if held[method] >= _ENOUGH]
     if not good:
         best = max(held, key=lambda method: held[method])

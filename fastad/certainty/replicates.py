@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import check_generator
 from fastad._kernels import resample
 from fastad._threads import thread_map
-from fastad._types import FloatVector, IntMatrix, IntVector
+from fastad._types import FloatVector, IntMatrix, ShortVector
 from fastad._validate import fixed
 from fastad.certainty.asked import Asked
 from fastad.counts import OrderedCounts
@@ -45,7 +46,7 @@ class Resamples:
     @property
     def n_resamples(self) -> int:
         """Number of replicates."""
-        return self.n_drawn.shape[0]
+        return int(self.n_drawn.shape[0])
 
 
 class Ranking(NamedTuple):
@@ -60,8 +61,8 @@ class Ranking(NamedTuple):
     """
 
     counts: OrderedCounts
-    anomalies: IntVector
-    normals: IntVector
+    anomalies: ShortVector
+    normals: ShortVector
 
 
 def need_whole(counts: OrderedCounts) -> None:
@@ -74,19 +75,23 @@ def need_whole(counts: OrderedCounts) -> None:
         raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")
 
 
-def plan(
-    counts: OrderedCounts, n_resamples: int, rng: np.random.Generator, *, stratified: bool
-) -> Resamples:
+def random_key(rng: int | np.random.Generator | None) -> np.uint64:
+    """Return the key of all random numbers that a seed or a generator stands for."""
+    key: np.uint64 = check_generator(rng).integers(2**64, dtype=np.uint64)
+    return key
+
+
+def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:
     """Decide on the replicates.
 
     Stratified, each class is drawn from by itself; otherwise from all points, which makes the
     number of anomalies binomial, and the draws within a class the same.
     """
     need_whole(counts)
-    key = rng.integers(2**64, dtype=np.uint64)
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     n_drawn = np.tile(np.array([n, m], np.int64), (n_resamples, 1))
     if not stratified:
+        rng = np.random.default_rng(int(key))
         n_drawn[:, 0] = rng.binomial(n + m, n / (n + m), n_resamples)
         n_drawn[:, 1] = n + m - n_drawn[:, 0]
     return Resamples(key, n_drawn)
@@ -180,7 +185,9 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
 
     thread_map(fill, _parts(ranking, resamples))
     pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
-    return np.divide(twice, 2 * pairs, out=np.full(twice.shape, np.nan), where=pairs > 0)
+    areas: FloatVector = np.full(twice.shape, np.nan)
+    np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)
+    return areas
 
 
 def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:

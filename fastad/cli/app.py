@@ -85,13 +85,24 @@ def evaluate(
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible score, for measures that scale scores."),
     ] = None,
+    ci: Annotated[
+        bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
+    ] = False,
+    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    chance: Annotated[
+        bool, typer.Option("--chance", help="Print what every value is worth by chance.")
+    ] = False,
+    n_resamples: Annotated[
+        int, typer.Option(min=1, help="Replicates for intervals and for chance.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the replicates.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option(help="Save to a .csv, .json, .parquet or .arrow file too.")
     ] = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
-    from fastad.cli.evaluate import Request, run
+    from fastad.cli.evaluate import Certainty, Request, run
     from fastad.cli.readers import Wanted
 
     run(
@@ -101,10 +112,70 @@ def evaluate(
             fpr=fpr or [0.01, 0.05],
             measures=measure or None,
             score_range=score_range,
+            certainty=Certainty(
+                confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed
+            ),
             summary=summary,
             as_json=as_json,
             output=output,
         ),
+    )
+
+
+@app.command()
+@ends_cleanly
+def compare(
+    *,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
+    ],
+    label: Annotated[
+        str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
+    ] = "y",
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of scores, higher is more anomalous; to be repeated. "
+            "By default every other column.",
+        ),
+    ] = None,
+    pos_label: Annotated[
+        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
+    ] = None,
+    measure: Annotated[
+        str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
+    ] = "auc",
+    method: Annotated[str, typer.Option(help="auto, delong, bootstrap or permutation.")] = "auto",
+    correction: Annotated[
+        str,
+        typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
+    ] = "holm",
+    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    smallest_difference: Annotated[
+        float | None,
+        typer.Option(help="Say how many anomalies it takes to see a difference of this size."),
+    ] = None,
+    n_resamples: Annotated[int, typer.Option(min=1, help="Replicates or permutations.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the replicates.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Say which of two or more detectors is better, and how sure that is."""
+    from fastad.cli.compare import run
+    from fastad.cli.readers import Wanted
+
+    run(
+        file,
+        Wanted(label, score or None, [], pos_label),
+        {
+            "measure": measure,
+            "method": method,
+            "correction": correction,
+            "confidence_level": confidence_level,
+            "smallest_difference": smallest_difference,
+            "n_resamples": n_resamples,
+            "rng": seed,
+        },
+        as_json=as_json,
     )
 
 

@@ -25,6 +25,26 @@ Result: TypeAlias = Evaluation | GroupedEvaluation
 
 
 @dataclass(frozen=True, slots=True)
+class Certainty:
+    """What stands beside the values.
+
+    Attributes
+    ----------
+    confidence_level : float or None
+        Of intervals; None for none.
+    chance : bool
+        Whether to tell what values are worth by chance.
+    n_resamples, seed : int
+        Replicates for both.
+    """
+
+    confidence_level: float | None = None
+    chance: bool = False
+    n_resamples: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What to measure, and what to do with it.
 
@@ -38,6 +58,8 @@ class Request:
         Labels and names of measures; None for the default set.
     score_range : (float, float) or None
         Lowest and highest possible score.
+    certainty : Certainty
+        Intervals and levels of chance.
     summary : bool
         Whether to average over the last column of groups.
     as_json : bool
@@ -50,6 +72,7 @@ class Request:
     fpr: Sequence[float]
     measures: Sequence[str] | None
     score_range: tuple[float, float] | None
+    certainty: Certainty
     summary: bool
     as_json: bool
     output: Path | None
@@ -80,6 +103,11 @@ def _check_usage(request: Request) -> None:
     bounds = request.score_range
     if bounds is not None and not bounds[0] < bounds[1]:
         raise typer.BadParameter("the range must rise", param_hint="--score-range")
+    level = request.certainty.confidence_level
+    if level is not None and not 0 < level < 1:
+        raise typer.BadParameter(
+            f"it must lie between 0 and 1; found {level}", param_hint="--confidence-level"
+        )
     try:
         rates = [Fraction(repr(rate)) for rate in request.fpr]
         if request.measures is None:
@@ -99,20 +127,24 @@ def _evaluate_file(path: Path, request: Request) -> Result:
         "fpr": request.fpr,
         "score_range": request.score_range,
         "pos_label": table.pos_label,
+        "confidence_level": request.certainty.confidence_level,
+        "chance": request.certainty.chance,
+        "n_resamples": request.certainty.n_resamples,
+        "rng": request.certainty.seed,
     }
     if table.groups:
         options["groups"] = table.groups
     try:
         result: Result = evaluate(table.labels, table.scores, **options)
     except InvalidInputError as error:
-        raise DataError(f"{path}: {_about_columns(str(error), table, request)}") from None
+        raise DataError(f"{path}: {about_columns(str(error), table, request.columns)}") from None
     return result
 
 
-def _about_columns(message: str, table: ScoredTable, request: Request) -> str:
+def about_columns(message: str, table: ScoredTable, columns: Wanted) -> str:
     """Return a message about an argument as one about the column that it came from."""
     arguments = {
-        "y_true": request.columns.label,
+        "y_true": columns.label,
         **{shown_name(name): name for name in table.scores},
         **{f"groups[{name!r}]": name for name in table.groups},
     }
@@ -136,6 +168,9 @@ def _print_tables(result: Result, request: Request, title: str) -> None:
         points = result.operating_table()
         if points[1]:
             show_table(*points)
+        chance = result.chance_table()
+        if chance[1]:
+            show_table(*chance)
     for remark in result.remarks():
         say(remark)
 

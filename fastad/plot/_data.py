@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._arguments import check_positive
 from fastad._types import FloatVector, Label, Point, Points
 from fastad._validate import check_labels, check_scores
-from fastad.answers import answer_all, shown_name
+from fastad.answers import Inquiry, answer_all, shown_name
 from fastad.counts import count_scores
 from fastad.errors import InvalidInputError
 from fastad.evaluation import named_detectors
@@ -63,7 +63,8 @@ def read_measures(
 
 def answer_each(ranked: Mapping[str, RankedScores], questions: Questions) -> Values:
     """Return the values of measures; what is undefined is NaN."""
-    return {name: answer_all(name, one.counts, questions, "raise") for name, one in ranked.items()}
+    inquiry = Inquiry(questions, "raise")
+    return {name: answer_all(name, one.counts, inquiry) for name, one in ranked.items()}
 
 
 def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:

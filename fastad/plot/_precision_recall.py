@@ -9,13 +9,15 @@ import numpy.typing as npt
 
 from fastad._arguments import check_prevalence, check_rate
 from fastad._types import FloatVector, Label, Point, Points
+from fastad.certainty.bands import PrecisionRecallBand, check_level, precision_recall_band_of
 from fastad.errors import InvalidInputError
-from fastad.plot import _data, _drawing
+from fastad.plot import _band, _data, _drawing
 from fastad.ranking import RankedScores
 from fastad.results import PrecisionRecallCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
     from typing_extensions import Self
 
 _N_BENT = 400
@@ -40,17 +42,24 @@ class PrecisionRecallDisplay(_drawing.Display):
         Flagged normals per anomaly at each point of a curve. By default they are derived from
         the curve, which leaves open only how many normals above all anomalies are tied with the
         first of these: none, it is taken.
+    bands : PrecisionRecallBand or mapping of str to PrecisionRecallBand, optional
+        The band of one detector, or bands by the names of detectors.
 
     Attributes
     ----------
     curves : dict of str to PrecisionRecallCurve
         Curves by detector.
+    bands : dict of str to PrecisionRecallBand
+        Bands by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
+    bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
+        The band of each detector that has one; once drawn.
 
     See Also
     --------
     fastad.precision_recall_curve : The curve.
+    fastad.precision_recall_band : The band.
 
     References
     ----------
@@ -68,15 +77,19 @@ class PrecisionRecallDisplay(_drawing.Display):
     'Recall'
     """
 
+    bands_: "dict[str, FillBetweenPolyCollection]"
+
     def __init__(
         self,
         curves: PrecisionRecallCurve | Mapping[str, PrecisionRecallCurve],
         *,
         values: _data.Values | None = None,
         false_alarms: Mapping[str, npt.ArrayLike] | None = None,
+        bands: PrecisionRecallBand | Mapping[str, PrecisionRecallBand] | None = None,
     ) -> None:
         self.curves = _data.by_name(curves, PrecisionRecallCurve, "curves")
         self.values = dict(values or {})
+        self.bands = _band.of_detectors(bands, PrecisionRecallBand, self.curves)
         given = {str(name): np.asarray(x, np.float64) for name, x in (false_alarms or {}).items()}
         self.false_alarms = {
             name: given[name] if name in given else _false_alarms(curve)
@@ -97,6 +110,8 @@ class PrecisionRecallDisplay(_drawing.Display):
         *,
         measures: Sequence[str] = ("ap",),
         prevalence: Point | None = None,
+        band: _band.BandKind | None = None,
+        confidence_level: Point = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
@@ -118,6 +133,11 @@ class PrecisionRecallDisplay(_drawing.Display):
             those of the data, and not shown where ``prevalence`` is given.
         prevalence : float, optional
             Share of anomalies in (0, 1) to which the classes are re-weighted.
+        band : {"pointwise", "simultaneous"}, optional
+            Confidence band to draw, as `fastad.precision_recall_band` computes it; by default
+            none.
+        confidence_level : float, default 0.95
+            Confidence of the band, in (0, 1).
         sample_weight : array-like of shape (n_samples,), optional
             Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
         pos_label : label, optional
@@ -151,17 +171,29 @@ class PrecisionRecallDisplay(_drawing.Display):
         """
         share = check_prevalence(prevalence)
         questions = _data.read_measures(() if share is not None else measures)
+        level = check_level(confidence_level)
+        simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
 
         def false_alarms(one: RankedScores) -> FloatVector:
             counts = one.counts.at_prevalence(share)
             return np.asarray(counts.fps / counts.n_anomalies, np.float64)
 
+        def bound(one: RankedScores) -> PrecisionRecallBand:
+            return precision_recall_band_of(
+                one.counts,
+                None,
+                simultaneous=bool(simultaneous),
+                confidence_level=level,
+                prevalence=share,
+            )
+
         curves = _data.ask_each(ranked, lambda one: one.precision_recall_curve(prevalence=share))
         display = cls(
             curves,
             values=_data.answer_each(ranked, questions),
             false_alarms=_data.ask_each(ranked, false_alarms),
+            bands=None if simultaneous is None else _data.ask_each(ranked, bound),
         )
         return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
 
@@ -204,7 +236,8 @@ class PrecisionRecallDisplay(_drawing.Display):
         """
         levels = _f1_levels(iso_f1)
         texts = _data.legend_texts(self.curves, self.values)
-        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 1)
+        n_rows = _drawing.count_rows(list(texts.values())) + 1 + bool(self.bands)
+        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
         for level in levels:
             _draw_iso_f1(axes, level)
         if chance:
@@ -215,6 +248,10 @@ class PrecisionRecallDisplay(_drawing.Display):
                 _drawing.draw_reference(axes, [0.0, 1.0], [share, share], label)
         paths = {name: self._path(name) for name in self.curves}
         self.lines_ = _drawing.draw_detectors(axes, paths, texts, line_kw)
+        self.bands_ = {
+            name: _band.draw_band(axes, band, band.recall, self.lines_[name])
+            for name, band in self.bands.items()
+        }
         axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), xlabel="Recall", ylabel="Precision")
         axes.grid(alpha=0.3)
         if legend:

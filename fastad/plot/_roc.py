@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from fastad._arguments import check_choice, check_rate
 from fastad._types import Label, Point, Points, Threshold
+from fastad.certainty.bands import RocBand, check_level, roc_band_of
 from fastad.errors import InvalidInputError
-from fastad.plot import _data, _drawing
+from fastad.plot import _band, _data, _drawing
 from fastad.ranking import RankedScores
 from fastad.results import RocCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
     from typing_extensions import Self
 
 Scale = Literal["linear", "log"]
@@ -57,6 +59,8 @@ class RocDisplay(_drawing.Display):
         `fastad.evaluate`.
     marks : mapping of str to sequence of RocMark, optional
         Operating points to mark on the curve of each detector.
+    bands : RocBand or mapping of str to RocBand, optional
+        The band of one detector, or bands by the names of detectors.
     n_normals : float, optional
         Number of normal points; by default what the smallest step of the curves implies.
 
@@ -66,12 +70,17 @@ class RocDisplay(_drawing.Display):
         Curves by detector.
     marks : dict of str to list of RocMark
         Operating points by detector.
+    bands : dict of str to RocBand
+        Bands by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
+    bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
+        The band of each detector that has one; once drawn.
 
     See Also
     --------
     fastad.roc_curve : The curve.
+    fastad.roc_band : The band.
     RocVariationDisplay : Mean and deviation of many curves.
 
     Examples
@@ -85,17 +94,21 @@ class RocDisplay(_drawing.Display):
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
 
+    bands_: "dict[str, FillBetweenPolyCollection]"
+
     def __init__(
         self,
         curves: RocCurve | Mapping[str, RocCurve],
         *,
         values: _data.Values | None = None,
         marks: Mapping[str, Sequence[RocMark]] | None = None,
+        bands: RocBand | Mapping[str, RocBand] | None = None,
         n_normals: float | None = None,
     ) -> None:
         self.curves = _data.by_name(curves, RocCurve, "curves")
         self.values = dict(values or {})
         self.marks = {name: list(points) for name, points in (marks or {}).items()}
+        self.bands = _band.of_detectors(bands, RocBand, self.curves)
         self.n_normals = _data.read_size(n_normals, "n_normals")
         if unknown := self.marks.keys() - self.curves.keys():
             raise InvalidInputError(f"marks must be of detectors; found {sorted(unknown)}")
@@ -108,6 +121,8 @@ class RocDisplay(_drawing.Display):
         *,
         fpr: Point | Points = (),
         measures: Sequence[str] = ("auc",),
+        band: _band.BandKind | None = None,
+        confidence_level: Point = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
@@ -128,6 +143,10 @@ class RocDisplay(_drawing.Display):
             False positive rates in [0, 1] to mark; the legend shows TPR and threshold there.
         measures : sequence of str, default ("auc",)
             Labels of measures that the legend shows, as `fastad.evaluate` takes them.
+        band : {"pointwise", "simultaneous"}, optional
+            Confidence band to draw, as `fastad.roc_band` computes it; by default none.
+        confidence_level : float, default 0.95
+            Confidence of the band, in (0, 1).
         sample_weight : array-like of shape (n_samples,), optional
             Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
         pos_label : label, optional
@@ -162,11 +181,20 @@ class RocDisplay(_drawing.Display):
         """
         rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
         questions = _data.read_measures(measures, rates)
+        level = check_level(confidence_level)
+        simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
+
+        def bound(one: RankedScores) -> RocBand:
+            return roc_band_of(
+                one.counts, None, simultaneous=bool(simultaneous), confidence_level=level
+            )
+
         display = cls(
             _data.ask_each(ranked, RankedScores.roc_curve),
             values=_data.answer_each(ranked, questions),
             marks=_data.ask_each(ranked, lambda one: [_mark(one, rate) for rate in rates]),
+            bands=None if simultaneous is None else _data.ask_each(ranked, bound),
             n_normals=_data.sizes(ranked)["n_normals"],
         )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
@@ -212,7 +240,8 @@ class RocDisplay(_drawing.Display):
         check_choice(xscale, SCALES, "xscale")
         lowest = self._lowest() if xscale == "log" else 0.0
         texts = self._texts()
-        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 1)
+        n_rows = _drawing.count_rows(list(texts.values())) + 1 + bool(self.bands)
+        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
         if chance:
             diagonal = np.array([0.0, 1.0])
             _drawing.draw_reference(axes, *path_on(xscale, diagonal, diagonal, lowest), "chance")
@@ -222,6 +251,10 @@ class RocDisplay(_drawing.Display):
             texts,
             line_kw,
         )
+        self.bands_ = {
+            name: _band.draw_band(axes, band, band.fpr, self.lines_[name], lowest)
+            for name, band in self.bands.items()
+        }
         for name, line in self.lines_.items():
             for mark in self.marks.get(name, ()):
                 _drawing.draw_mark(axes, mark.fpr, mark.tpr, line)

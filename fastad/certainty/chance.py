@@ -1,0 +1,324 @@
+"""What a measure is worth by chance: when the labels are permuted among the points."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._arguments import check_count, check_generator
+from fastad._kernels.resample import bits, relabel
+from fastad._threads import thread_limit, thread_map
+from fastad._types import FloatVector, IntVector, Label
+from fastad._validate import fixed
+from fastad.certainty.asked import Asked, ask
+from fastad.certainty.null_laws import Law, law, moments, sizes_of
+from fastad.counts import OrderedCounts, count
+from fastad.errors import UndefinedMeasureError
+
+# Equal values may differ by their rounding, some 1e-15 of the largest of them. What lies so near
+# to the observed value counts as equal, which can only raise a p-value.
+_NEAR = 1e-12
+# Permutations are counted in whole numbers, of thousands of digits with more points than this.
+_MOST_POINTS = 10_000
+# So many permutations are a thread's next piece of work; it allocates once.
+_CHUNK = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chance:
+    """A value beside those that it has by chance.
+
+    Attributes
+    ----------
+    value : float
+        Of the labels as they are.
+    expected : float
+        Mean over all permutations of the labels.
+    standard_deviation : float
+        Over all permutations of the labels.
+    p_value : float
+        Probability of a value at least as good.
+    adjusted : float
+        ``(value - expected) / (best - expected)``: 1 for a perfect order, 0 at chance level,
+        negative below it. NaN where the best value is the expected one, or undefined.
+    method : {"exact", "permutation"}
+        Whether the p-value comes from the whole law, or from permutations that were drawn.
+    n_resamples : int
+        Permutations that were drawn; 0 if none.
+    undefined_share : float
+        Share of the permutations without a value, which are left out.
+    """
+
+    value: float
+    expected: float
+    standard_deviation: float
+    p_value: float
+    adjusted: float
+    method: Literal["exact", "permutation"]
+    n_resamples: int
+    undefined_share: float
+
+
+def chance(
+    measure: str,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    n_resamples: int = 9999,
+    rng: int | np.random.Generator | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    **options: Any,
+) -> Chance:
+    """Level of chance of a measure, the value adjusted for it, and a p-value.
+
+    By chance means that the labels are permuted among the points, every choice of as many
+    anomalies being as likely. Scores and their ties stay as they are.
+
+    Parameters
+    ----------
+    measure : str
+        Label, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
+        operating point as an option: ``"tpr_at_fpr", fpr=0.01``.
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
+        ordered as they are. Infinities are ordered, NaN is refused.
+    n_resamples : int, default 9999
+        Permutations that are drawn where no law is known, from 1 on. A p-value is then at least
+        ``1 / (1 + n_resamples)``. Where no more outcomes than that are possible, and up to 10 000
+        points, all are counted instead.
+    rng : int or numpy.random.Generator, optional
+        Seed, or source of one; the same seed gives the same result with any number of threads.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
+    n_threads : int, optional
+        Threads over the permutations; by default the environment variable FASTAD_NUM_THREADS,
+        else the processors that the process may use.
+    **options
+        Operating point and options of the measure.
+
+    Returns
+    -------
+    Chance
+        ``value``, ``expected``, ``standard_deviation``, ``p_value``, ``adjusted``, and how they
+        were found.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If the data do not determine the measure, or more than half of the permutations do not.
+
+    Notes
+    -----
+    A permutation takes O(n) time for n points, a thread O(n) memory.
+
+    References
+    ----------
+    .. [1] G. O. Campos et al., "On the evaluation of unsupervised outlier detection", Data Mining
+       and Knowledge Discovery 30, 2016 (adjustment for chance).
+    .. [2] Y. Bestgen, "Exact expected average precision of the random baseline for system
+       evaluation", Prague Bulletin of Mathematical Linguistics 103, 2015.
+    .. [3] B. Phipson and G. K. Smyth, "Permutation p-values should never be zero", Statistical
+       Applications in Genetics and Molecular Biology 9, 2010.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> found = fastad.chance("auc", [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> found.value, found.expected, found.adjusted, round(found.p_value, 12)
+    (0.75, 0.5, 0.5, 0.333333333333)
+    """
+    asked = ask(measure, options)
+    n_drawn = check_count(n_resamples, "n_resamples")
+    key = check_generator(rng).integers(2**64, dtype=np.uint64)
+    with thread_limit(n_threads):
+        counts = count(y_true, y_score, pos_label=pos_label)
+        return chance_of(counts, asked, n_resamples=n_drawn, key=key)
+
+
+def chance_of(counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.uint64) -> Chance:
+    """Return the level of chance on counts of the whole curve; a key has its permutations.
+
+    A whole weight counts as so many points, each with a label of its own.
+    """
+    if counts.weighting == "real":
+        raise UndefinedMeasureError(
+            "the level of chance is undefined for sample weights that are not whole numbers: "
+            "their labels are not alike"
+        )
+    value = asked.value(counts)
+    if math.isnan(value):
+        raise UndefinedMeasureError(f"{asked.label} is undefined for these data")
+    found = law(counts, asked) or _enumerated(counts, asked, n_resamples + 1)
+    drawn = found is None
+    if found is None:
+        values = _permuted(counts, asked, n_resamples, key)
+        found = Law(values, np.full(n_resamples, 1 / n_resamples))
+    undefined = np.isnan(found.values)
+    undefined_share = math.fsum(found.shares[undefined])
+    if undefined_share > 0.5:
+        raise UndefinedMeasureError(
+            f"the level of chance of {asked.label} is undefined: more than half of the "
+            "permutations of the labels have no value"
+        )
+    values, shares = found.values[~undefined], found.shares[~undefined]
+    shares = shares / math.fsum(shares)
+    near = _NEAR * max(abs(value), float(np.max(np.abs(values))))
+    if asked.measure.higher_is_better is False:
+        better = values <= value + near
+    else:
+        better = values >= value - near
+    if drawn:
+        p_value = (1 + int(np.count_nonzero(better))) / (1 + values.shape[0])
+    else:
+        p_value = min(math.fsum(shares[better]), 1.0)
+    expected, deviation = _mean_and_deviation(values, shares)
+    known = moments(counts, asked)
+    if known is not None:
+        expected = known.expected
+        if known.standard_deviation is not None:
+            deviation = known.standard_deviation
+    return Chance(
+        value=value,
+        expected=expected,
+        standard_deviation=deviation,
+        p_value=p_value,
+        adjusted=_adjusted(value, expected, _best(counts, asked)),
+        method="permutation" if drawn else "exact",
+        n_resamples=n_resamples if drawn else 0,
+        undefined_share=undefined_share,
+    )
+
+
+def _mean_and_deviation(values: FloatVector, shares: FloatVector) -> tuple[float, float]:
+    # From a value on, so that equal values have no deviation at all.
+    differences = values - values[0]
+    mean = math.fsum(differences * shares)
+    return float(values[0] + mean), math.sqrt(math.fsum((differences - mean) ** 2 * shares))
+
+
+def _adjusted(value: float, expected: float, best: float) -> float:
+    room = best - expected
+    if not abs(room) > _NEAR * max(abs(best), abs(expected)):
+        return math.nan
+    return (value - expected) / room
+
+
+def _best(counts: OrderedCounts, asked: Asked) -> float:
+    """Return the value of a perfect order, NaN where there is none.
+
+    Of the order alone: all scores distinct. A detector whose ties keep it from a perfect order
+    must not be excused for them, and without ties no order of as many points is better by any
+    measure of the registry (a test goes through all). Of the scores' values, or at a threshold:
+    the highest of the given scores are those of the anomalies.
+    """
+    n, total = int(counts.n_anomalies), int(counts.total)
+    try:
+        if asked.measure.needs == "values" or asked.measure.operating == "threshold":
+            sizes = sizes_of(counts)
+            return asked.value(_labelled(counts, sizes, _filled(sizes, n)))
+        order = np.arange(total)
+        return asked.value(count(order >= total - n, order))
+    except UndefinedMeasureError:
+        return math.nan
+
+
+def _permuted(counts: OrderedCounts, asked: Asked, n_resamples: int, key: np.uint64) -> FloatVector:
+    """Return the values of permutations that are drawn; NaN where there is none."""
+    sizes = fixed(sizes_of(counts))
+    values = np.empty(n_resamples)
+
+    def draw(replicates: range) -> None:
+        fps, tps = np.empty((2, sizes.shape[0] + 1), np.int64)
+        permuted = replace(counts, fps=fixed(fps), tps=fixed(tps))
+        for i in replicates:
+            stream = np.uint64(bits(key, i))
+            relabel(stream, sizes, int(counts.n_anomalies), fps, tps)
+            values[i] = _value_or_nan(permuted, asked)
+
+    chunks = range(0, n_resamples, _CHUNK)
+    thread_map(draw, [range(i, min(i + _CHUNK, n_resamples)) for i in chunks])
+    return values
+
+
+def _value_or_nan(counts: OrderedCounts, asked: Asked) -> float:
+    try:
+        return asked.value(counts)
+    except UndefinedMeasureError:
+        return math.nan
+
+
+def _enumerated(counts: OrderedCounts, asked: Asked, most: int) -> Law | None:
+    """Return the law from all outcomes, each with the number of permutations that have it.
+
+    An outcome is how many points of each tie are anomalies: e of c points are in C(c, e) ways.
+    """
+    sizes = sizes_of(counts)
+    n, total = int(counts.n_anomalies), int(counts.total)
+    if total > _MOST_POINTS or _n_outcomes(sizes, min(n, total - n), most) > most:
+        return None
+    values, ways = [], []
+    for found in _outcomes(sizes, n):
+        values.append(_value_or_nan(_labelled(counts, sizes, found), asked))
+        mixed = np.flatnonzero((found > 0) & (found < sizes)).tolist()
+        ways.append(math.prod(math.comb(int(sizes[i]), int(found[i])) for i in mixed))
+    permutations = math.comb(total, n)
+    return Law(np.array(values), np.array([way / permutations for way in ways]))
+
+
+def _n_outcomes(sizes: IntVector, fewer: int, most: int) -> int:
+    """Count outcomes up to one more than most; as many of either class have the same number."""
+    n_scores = sizes.shape[0]
+    if fewer == 0:
+        return 1
+    # A number of anomalies nearer to half of all points has more outcomes (the product of
+    # 1 + x + … + x^c over the ties has rising, then falling coefficients), and so have ties of
+    # more than one point: there are at least so many as without ties, and with fewer anomalies.
+    if n_scores > most or math.comb(n_scores, min(fewer, n_scores // 2)) > most:
+        return most + 1
+    ways = np.zeros(fewer + 1, np.int64)
+    ways[0] = 1
+    for size in sizes.tolist():
+        sums = np.cumsum(ways)
+        sums[size + 1 :] -= np.cumsum(ways)[: max(fewer - size, 0)]
+        ways = np.minimum(sums, most + 1)
+    return int(ways[fewer])
+
+
+def _outcomes(sizes: IntVector, n: int) -> Iterator[IntVector]:
+    """Go through all numbers of anomalies in the ties, from the highest scores down."""
+    found = _filled(sizes, n)
+    while True:
+        yield found
+        # The lowest tie that can hand an anomaly down does; those below it start anew.
+        free = sizes - found
+        free_below = np.cumsum(free[::-1])[::-1] - free
+        can = np.flatnonzero((found > 0) & (free_below > 0))
+        if can.shape[0] == 0:
+            return
+        i = int(can[-1])
+        below = int(found[i + 1 :].sum())
+        found = found.copy()
+        found[i] -= 1
+        found[i + 1 :] = _filled(sizes[i + 1 :], below + 1)
+
+
+def _filled(sizes: IntVector, n: int) -> IntVector:
+    """Return the numbers of anomalies in the ties if the n highest points are the anomalies."""
+    above = np.cumsum(sizes) - sizes
+    found: IntVector = np.clip(n - above, 0, sizes)
+    return found
+
+
+def _labelled(counts: OrderedCounts, sizes: IntVector, found: IntVector) -> OrderedCounts:
+    """Return the counts with so many anomalies in each tie."""
+    tps = np.concatenate([[0], np.cumsum(found)])
+    fps = np.concatenate([[0], np.cumsum(sizes)]) - tps
+    return replace(counts, fps=fixed(fps), tps=fixed(tps))

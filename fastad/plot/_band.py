@@ -1,0 +1,66 @@
+"""Confidence bands around the curves of detectors."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+
+from fastad._arguments import check_choice
+from fastad._types import FloatVector
+from fastad.certainty.bands import PrecisionRecallBand, RocBand
+from fastad.errors import InvalidInputError
+from fastad.plot import _data
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.lines import Line2D
+
+BandKind = Literal["pointwise", "simultaneous"]
+_KINDS = ("pointwise", "simultaneous")
+AnyBand = TypeVar("AnyBand", RocBand, PrecisionRecallBand)
+
+
+def is_simultaneous(band: BandKind) -> bool:
+    """Check which kind of band is asked for."""
+    return check_choice(band, _KINDS, "band") == "simultaneous"
+
+
+def of_detectors(
+    bands: AnyBand | Mapping[str, AnyBand] | None, kind: type[AnyBand], curves: Mapping[str, object]
+) -> dict[str, AnyBand]:
+    """Return bands by detector; there may be none."""
+    if bands is None or (isinstance(bands, Mapping) and not bands):
+        return {}
+    named = _data.by_name(bands, kind, "bands")
+    if unknown := named.keys() - curves.keys():
+        raise InvalidInputError(f"bands must be of detectors; found {sorted(unknown)}")
+    return named
+
+
+def draw_band(
+    axes: "Axes",
+    band: RocBand | PrecisionRecallBand,
+    x: FloatVector,
+    line: "Line2D",
+    lowest: float = 0.0,
+) -> "FillBetweenPolyCollection":
+    """Fill what lies between two bounds in the colour of a line; the legend names each kind once.
+
+    Points below the lowest that the axis shows are left out.
+    """
+    kind = "simultaneous" if band.simultaneous else "pointwise"
+    label = f"{100 * band.confidence_level:g}% {kind} band"
+    if label in axes.get_legend_handles_labels()[1]:
+        label = "_nolegend_"
+    order = np.argsort(x, kind="stable")
+    order = order[x[order] >= lowest]
+    return axes.fill_between(
+        x[order],
+        band.low[order],
+        band.high[order],
+        color=line.get_color(),
+        alpha=0.15,
+        linewidth=0,
+        label=label,
+    )
