@@ -1,7 +1,7 @@
 """``rank_scores``: order once, ask many."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from fastad._arguments import (
     check_cut,
     check_flag,
     check_generator,
+    check_inside,
     check_percentiles,
     check_positive,
     check_positives,
@@ -55,6 +56,10 @@ from fastad.results import (
     RpCurve,
     ValueAtThreshold,
 )
+
+if TYPE_CHECKING:
+    from fastad.certainty.bands import PrecisionRecallBand, RocBand
+    from fastad.certainty.chance import Chance
 
 
 class RankedScores:
@@ -423,6 +428,59 @@ class RankedScores:
         )
         with thread_limit(n_threads):
             return intervals.interval_of(self._counts, *question)
+
+    def roc_band(
+        self,
+        *,
+        fpr: Point | Points | None = None,
+        simultaneous: bool = False,
+        confidence_level: Point = 0.95,
+    ) -> "RocBand":
+        """See `fastad.roc_band`."""
+        from fastad.certainty import bands
+
+        return bands.roc_band_of(
+            self._counts,
+            None if fpr is None else check_rate(fpr, "fpr"),
+            simultaneous=check_flag(simultaneous, "simultaneous"),
+            confidence_level=check_inside(confidence_level, "confidence_level"),
+        )
+
+    def precision_recall_band(
+        self,
+        *,
+        recall: Point | Points | None = None,
+        simultaneous: bool = False,
+        confidence_level: Point = 0.95,
+        prevalence: Point | None = None,
+    ) -> "PrecisionRecallBand":
+        """See `fastad.precision_recall_band`."""
+        from fastad.certainty import bands
+
+        return bands.precision_recall_band_of(
+            self._counts,
+            None if recall is None else check_rate(recall, "recall"),
+            simultaneous=check_flag(simultaneous, "simultaneous"),
+            confidence_level=check_inside(confidence_level, "confidence_level"),
+            prevalence=check_prevalence(prevalence),
+        )
+
+    def chance(
+        self,
+        measure: str,
+        *,
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = None,
+        n_threads: int | None = None,
+        **options: Any,
+    ) -> "Chance":
+        """See `fastad.chance`."""
+        from fastad.certainty import asked, chance, replicates
+
+        question = asked.ask(measure, options)
+        repeats, key = check_count(n_resamples, "n_resamples"), replicates.random_key(rng)
+        with thread_limit(n_threads):
+            return chance.chance_of(self._counts, question, n_resamples=repeats, key=key)
 
 
 def rank_scores(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Curve:
+class Curve:
     """Arrays of one length, set read-only."""
 
     @classmethod
@@ -26,7 +26,7 @@ class _Curve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RocCurve(_Curve):
+class RocCurve(Curve):
     """Receiver operating characteristic.
 
     Attributes
@@ -45,7 +45,7 @@ class RocCurve(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DetCurve(_Curve):
+class DetCurve(Curve):
     """Detection error trade-off: the two error rates by falling threshold.
 
     Attributes
@@ -62,7 +62,7 @@ class DetCurve(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NpCurve(_Curve):
+class NpCurve(Curve):
     """Neyman-Pearson score by falling threshold; lower is better.
 
     Attributes
@@ -78,7 +78,7 @@ class NpCurve(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RpCurve(_Curve):
+class RpCurve(Curve):
     """Reverse percentile distance by percentile.
 
     Attributes
@@ -98,7 +98,7 @@ class RpCurve(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassPercentiles(_Curve):
+class ClassPercentiles(Curve):
     """Percentiles of the scores of each class.
 
     Attributes
@@ -143,7 +143,7 @@ class ValueAtThreshold(float):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrecisionRecallCurve(_Curve):
+class PrecisionRecallCurve(Curve):
     """Precision and recall by falling threshold.
 
     Attributes

@@ -169,18 +169,21 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
     text = inspect.cleandoc(str(function.__doc__)).split("Parameters\n----------\n")[1]
     lines = text.split("\n\n")[0].splitlines()
     heads = [line.split(" : ")[0] for line in lines if line[:1].strip()]
-    documented = [name for head in heads for name in head.split(", ")]
+    documented = [name.lstrip("*") for head in heads for name in head.split(", ")]
     assert documented == list(inspect.signature(function).parameters)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
+    data = {"y_true", "y_score", "scores_a", "scores_b"}
+    if name in ("interval", "chance"):
+        data.add("measure")
     for parameter in inspect.signature(getattr(fastad, name)).parameters.values():
-        if parameter.name in ("y_true", "y_score"):
+        if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
             assert parameter.default is parameter.empty
         else:
-            assert parameter.kind is parameter.KEYWORD_ONLY
+            assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
 
 
 @pytest.mark.parametrize("name", [x for x in fastad.__all__ if x not in FUNCTIONS])
@@ -198,13 +201,16 @@ def test_the_registry_holds_every_measure_under_its_own_name() -> None:
 
 
 def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
-    """Beside two that are about all of them, and one whose scores are all of one class."""
+    """Beside those about any measure, bands, and one whose scores are all of one class."""
     single = {
         name
         for name in FUNCTIONS
         if "y_score" in inspect.signature(getattr(fastad, name)).parameters
     }
-    others = {"evaluate", "rank_scores", "threshold_with_guarantee"}
+    others = {
+        *("evaluate", "rank_scores", "interval", "chance", "compare_all", "delong_covariance"),
+        *("roc_band", "precision_recall_band", "threshold_with_guarantee"),
+    }
     assert single - others == set(MEASURES)
 
 
@@ -213,13 +219,15 @@ def test_labels_of_the_registry_tell_measures_apart() -> None:
     assert len(set(labels)) == len(labels)
 
 
-@pytest.mark.parametrize("name", list(MEASURES))
+@pytest.mark.parametrize(
+    "name", [*MEASURES, "interval", "chance", "roc_band", "precision_recall_band"]
+)
 def test_a_method_is_its_function_without_the_data(name: str) -> None:
     function = inspect.signature(getattr(fastad, name))
     method = inspect.signature(getattr(fastad.RankedScores, name))
     options = [x for x in function.parameters.values() if x.name not in DATA]
     assert list(method.parameters.values())[1:] == options
-    assert method.return_annotation == function.return_annotation
+    assert str(method.return_annotation).strip("'\"") in str(function.return_annotation)
 
 
 # --- package

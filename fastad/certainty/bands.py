@@ -8,29 +8,27 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_flag, check_prevalence, check_rate, exact_rate
+from fastad._arguments import check_flag, check_inside, check_prevalence, check_rate
 from fastad._types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
 from fastad.certainty.simultaneous import EachRank, RateBounds, all_ranks
 from fastad.counts import OrderedCounts, counted
 from fastad.errors import InvalidInputError
 from fastad.measures._points import exact, first_reaching, height, need_both
 from fastad.measures.roc import tpr_at_fpr
-from fastad.results import _Curve
+from fastad.results import Curve
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100
 _LOGARITHMIC = 100
 # Of more points in a class, floats do not tell the bounds of the lowest ranks from 1.
 _MOST = 10**10
-# Confidence levels nearer to 0 or 1 than this leave floats nothing to tell apart.
-_SMALLEST = Fraction(1, 10**100)
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 Holds = Callable[[IntVector], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RocBand(_Curve):
+class RocBand(Curve):
     """Confidence band of a receiver operating characteristic.
 
     Attributes
@@ -56,7 +54,7 @@ class RocBand(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrecisionRecallBand(_Curve):
+class PrecisionRecallBand(Curve):
     """Confidence band of a precision-recall curve.
 
     Attributes
@@ -144,7 +142,10 @@ def roc_band(
     (array([1., 1.]), array([0.   , 0.929]))
     """
     rates = None if fpr is None else check_rate(fpr, "fpr")
-    whole, level = check_flag(simultaneous, "simultaneous"), check_level(confidence_level)
+    whole, level = (
+        check_flag(simultaneous, "simultaneous"),
+        check_inside(confidence_level, "confidence_level"),
+    )
     with counted(y_true, y_score, pos_label=pos_label) as counts:
         return roc_band_of(counts, rates, simultaneous=whole, confidence_level=level)
 
@@ -212,23 +213,15 @@ def precision_recall_band(
     (array([1.]), array([0.875]))
     """
     rates = None if recall is None else check_rate(recall, "recall")
-    whole, level = check_flag(simultaneous, "simultaneous"), check_level(confidence_level)
+    whole, level = (
+        check_flag(simultaneous, "simultaneous"),
+        check_inside(confidence_level, "confidence_level"),
+    )
     share = check_prevalence(prevalence)
     with counted(y_true, y_score, pos_label=pos_label) as counts:
         return precision_recall_band_of(
             counts, rates, simultaneous=whole, confidence_level=level, prevalence=share
         )
-
-
-def check_level(confidence_level: Point) -> Fraction:
-    """Check a confidence level, strictly between 0 and 1."""
-    level = exact_rate(confidence_level, "confidence_level")
-    if min(level, 1 - level) < _SMALLEST:
-        raise InvalidInputError(
-            f"confidence_level must lie strictly between 0 and 1, by {float(_SMALLEST):g}; "
-            f"found {confidence_level!r}"
-        )
-    return level
 
 
 def roc_band_of(

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from fastad._kernels.influence import sum_of_powers
 from fastad._types import FloatVector
 from fastad.certainty.influence import Influence
 from fastad.certainty.proportions import Bounds
@@ -46,8 +47,7 @@ def acceleration(counts: OrderedCounts, influence: Influence) -> float:
     """
     squares = cubes = 0.0
     for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
-        times, total = np.diff(cumulative), float(cumulative[-1])
-        shares = values / total
-        squares += float(np.dot(times, shares**2))
-        cubes += float(np.dot(times, shares**3))
+        total = float(cumulative[-1])
+        squares += sum_of_powers(values, cumulative, 2) / total**2
+        cubes += sum_of_powers(values, cumulative, 3) / total**3
     return cubes / (6 * squares**1.5) if squares > 0 else 0.0

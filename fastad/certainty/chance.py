@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -60,6 +60,11 @@ class Chance:
     method: Literal["exact", "permutation"]
     n_resamples: int
     undefined_share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; NaN becomes None."""
+        plain = asdict(self)
+        return {name: None if found != found else found for name, found in plain.items()}
 
 
 def chance(

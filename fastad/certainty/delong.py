@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
+from fastad._kernels.influence import sum_of_powers
 from fastad.certainty.influence import Influence
 from fastad.certainty.proportions import Bounds, clopper_pearson
 from fastad.counts import OrderedCounts
@@ -17,7 +18,7 @@ def variance(counts: OrderedCounts, influence: Influence) -> float:
     total = 0.0
     for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
         n = int(cumulative[-1])
-        total += float(np.dot(np.diff(cumulative), values**2)) / (n - 1) / n
+        total += sum_of_powers(values, cumulative, 2) / (n - 1) / n
     return total
 
 

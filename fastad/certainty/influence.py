@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._arguments import check_prevalence, check_range, exact_rate
+from fastad._kernels import influence as kernels
 from fastad._types import CountVector, FloatVector
 from fastad.certainty.asked import Asked
 from fastad.counts import OrderedCounts
-from fastad.measures._points import first_reaching
+from fastad.measures._points import at_share, first_reaching, last_within
 from fastad.measures.percentile import scaled_scores
 
 
@@ -36,23 +37,13 @@ class Influence(NamedTuple):
     normals: FloatVector
 
 
-class _Pieces(NamedTuple):
-    """The pieces of a curve of counts as shares: left ends, widths, lower ends, heights."""
-
-    x: FloatVector
-    width: FloatVector
-    y: FloatVector
-    height: FloatVector
-
-
 def _roc_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    anomalies, normals = _under(counts.tps, counts.fps, 0.0, 1.0)
-    return Influence(anomalies, normals)
+    return Influence(*_under(counts.tps, counts.fps, Fraction(0), Fraction(1)))
 
 
 def _auc_at_fpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
     low, high = _ends(options, "min_fpr", "fpr")
-    anomalies, normals = _under(counts.tps, counts.fps, float(low), float(high))
+    anomalies, normals = _under(counts.tps, counts.fps, low, high)
     scale = _scale(low, high, (high**2 - low**2) / 2, options)
     return Influence(scale * anomalies, scale * normals)
 
@@ -60,21 +51,25 @@ def _auc_at_fpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
 def _auc_at_tpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
     low, high = _ends(options, "min_tpr", "max_tpr")
     # What is on the left of the curve is the rectangle less what is below it, seen sideways.
-    normals, anomalies = _under(counts.fps, counts.tps, float(low), float(high))
+    normals, anomalies = _under(counts.fps, counts.tps, low, high)
     scale = _scale(low, high, high - low - (high**2 - low**2) / 2, options)
     return Influence(-scale * anomalies, -scale * normals)
 
 
 def _ht_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    m = counts.n_normals
-    forgiven = int(exact_rate(options["alpha"], "alpha") * int(m)) / m
-    return Influence(*_under(counts.tps, counts.fps, forgiven, 1.0, cut_by_expectation=True))
+    m = int(counts.n_normals)
+    forgiven = Fraction(int(exact_rate(options["alpha"], "alpha") * m), m)
+    return Influence(
+        *_under(counts.tps, counts.fps, forgiven, Fraction(1), cut_by_expectation=True)
+    )
 
 
 def _lf_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    n = counts.n_anomalies
-    judged = int(exact_rate(options["alpha"], "alpha") * int(n)) / n
-    normals, anomalies = _under(counts.fps, counts.tps, 0.0, judged, cut_by_expectation=True)
+    n = int(counts.n_anomalies)
+    judged = Fraction(int(exact_rate(options["alpha"], "alpha") * n), n)
+    normals, anomalies = _under(
+        counts.fps, counts.tps, Fraction(0), judged, cut_by_expectation=True
+    )
     return Influence(-anomalies, -normals)
 
 
@@ -185,45 +180,21 @@ def influence(counts: OrderedCounts, asked: Asked) -> Influence:
 
 
 def _under(
-    ys: CountVector, xs: CountVector, low: float, high: float, *, cut_by_expectation: bool = False
+    ys: CountVector,
+    xs: CountVector,
+    low: Fraction,
+    high: Fraction,
+    *,
+    cut_by_expectation: bool = False,
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the influences on the area under a curve, of the classes that its axes count.
-
-    A point of the upright class adds the width on which it is counted. A point of the level
-    class at x adds the height at x less that at the end of the range, which moves with it. In a
-    tie, which is a sloped piece, points lie evenly along it; or each lies anywhere on it, and a
-    cut takes a share of each.
-    """
-    pieces = _Pieces(xs[:-1] / xs[-1], np.diff(xs) / xs[-1], ys[:-1] / ys[-1], np.diff(ys) / ys[-1])
-    upright, level = _under_up_to(pieces, high, cut_by_expectation=cut_by_expectation)
-    if low > 0:
-        left_upright, left_level = _under_up_to(pieces, low, cut_by_expectation=cut_by_expectation)
-        upright -= left_upright
-        level -= left_level
-    upright -= np.dot(upright, pieces.height)
-    level -= np.dot(level, pieces.width)
-    return upright, level
-
-
-def _under_up_to(
-    pieces: _Pieces, end: float, *, cut_by_expectation: bool
-) -> tuple[FloatVector, FloatVector]:
-    x, width, y, height = pieces
-    covered = np.clip(end - x, 0.0, width)
-    share = covered / np.where(width > 0, width, 1.0)
-    # How far along a piece its covered points lie on average, and where the range ends on it.
-    along = np.where(share > 0, 1.0, 0.0) / 2 if cut_by_expectation else share / 2
-    upright = covered * along + np.maximum(end - x - width, 0.0)
-    last = int(np.searchsorted(x, end, side="right")) - 1
-    if width[last] == 0:
-        at_end = 1.0
-    elif cut_by_expectation and share[last] < 1:
-        at_end = 0.5
-    else:
-        at_end = share[last]
-    # Where the curve is upright the range ends at its upper end.
-    top = y[last] + height[last] * at_end
-    level = share * (y - top + height * along)
+    """Return the influences on the area over a range, of the classes that the axes count."""
+    upright, level = np.zeros(xs.shape[0] - 1), np.zeros(xs.shape[0] - 1)
+    for end, sign in ((high, 1.0), (low, -1.0)):
+        if end > 0:
+            last = min(last_within(xs, *at_share(end, xs[-1].item())), xs.shape[0] - 2)
+            kernels.add_under(ys, xs, float(end), last, cut_by_expectation, sign, upright, level)
+    kernels.centre(upright, ys)
+    kernels.centre(level, xs)
     return upright, level
 
 
@@ -250,8 +221,6 @@ def _after(values: FloatVector) -> FloatVector:
 
 
 def _centred(counts: OrderedCounts, anomalies: FloatVector, normals: FloatVector) -> Influence:
-    n, m = counts.n_anomalies, counts.n_normals
-    return Influence(
-        anomalies - np.dot(anomalies, np.diff(counts.tps)) / n,
-        normals - np.dot(normals, np.diff(counts.fps)) / m,
-    )
+    kernels.centre(anomalies, counts.tps)
+    kernels.centre(normals, counts.fps)
+    return Influence(anomalies, normals)

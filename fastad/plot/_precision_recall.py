@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_prevalence, check_rate
+from fastad._arguments import check_inside, check_prevalence, check_rate
 from fastad._types import FloatVector, Label, Point, Points
-from fastad.certainty.bands import PrecisionRecallBand, check_level, precision_recall_band_of
+from fastad.certainty.bands import PrecisionRecallBand, precision_recall_band_of
 from fastad.errors import InvalidInputError
 from fastad.plot import _band, _data, _drawing
 from fastad.ranking import RankedScores
@@ -171,7 +171,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         """
         share = check_prevalence(prevalence)
         questions = _data.read_measures(() if share is not None else measures)
-        level = check_level(confidence_level)
+        level = check_inside(confidence_level, "confidence_level")
         simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
 

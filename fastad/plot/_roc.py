@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_rate
+from fastad._arguments import check_choice, check_inside, check_rate
 from fastad._types import Label, Point, Points, Threshold
-from fastad.certainty.bands import RocBand, check_level, roc_band_of
+from fastad.certainty.bands import RocBand, roc_band_of
 from fastad.errors import InvalidInputError
 from fastad.plot import _band, _data, _drawing
 from fastad.ranking import RankedScores
@@ -181,7 +181,7 @@ class RocDisplay(_drawing.Display):
         """
         rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
         questions = _data.read_measures(measures, rates)
-        level = check_level(confidence_level)
+        level = check_inside(confidence_level, "confidence_level")
         simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
 

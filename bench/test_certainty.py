@@ -1,0 +1,169 @@
+"""Time of intervals: DeLong's and the bootstrap, against those of other libraries."""
+
+import statistics
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import confidenceinterval
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.stats
+import torch
+import torchmetrics.classification
+from pytest_benchmark.fixture import BenchmarkFixture
+from sklearn.metrics import roc_auc_score
+from torchmetrics.wrappers import BootStrapper
+
+import fastad
+
+N_RESAMPLES = 1000
+SMALL, LARGE = 10**4, 10**6
+
+pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
+
+Labels = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=1)
+def _data(n: int) -> tuple[Labels, Scores]:
+    rng = np.random.default_rng(0)
+    labels = rng.permutation((np.arange(n) < n // 2).astype(np.int64))
+    return labels, rng.normal(size=n) + 1.5 * labels
+
+
+def _fastad(labels: Labels, scores: Scores) -> tuple[float, float]:
+    found = fastad.interval(
+        "auc", labels, scores, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
+    )
+    return found.low, found.high
+
+
+def _sklearn(labels: Labels, scores: Scores) -> tuple[float, float]:
+    rng = np.random.default_rng(0)
+    areas = []
+    for _ in range(N_RESAMPLES):
+        rows = rng.integers(labels.shape[0], size=labels.shape[0])
+        areas.append(roc_auc_score(labels[rows], scores[rows]))
+    low, high = np.quantile(areas, [0.025, 0.975]).tolist()
+    return low, high
+
+
+def _torchmetrics(labels: Labels, scores: Scores) -> tuple[float, float]:
+    torch.manual_seed(0)
+    bootstrap = BootStrapper(
+        torchmetrics.classification.BinaryAUROC(),
+        num_bootstraps=N_RESAMPLES,
+        quantile=torch.tensor([0.025, 0.975]),
+    )
+    # Outside of [0, 1] scores would go through a sigmoid in every resample.
+    shares = torch.from_numpy(scores).sigmoid()
+    bootstrap.update(shares, torch.from_numpy(labels))
+    low, high = bootstrap.compute()["quantile"].tolist()
+    return low, high
+
+
+def _scipy(labels: Labels, scores: Scores) -> tuple[float, float]:
+    def area(anomalies: Scores, normals: Scores) -> float:
+        both = np.concatenate([anomalies, normals])
+        ranks = scipy.stats.rankdata(both)[: anomalies.shape[0]]
+        n, m = anomalies.shape[0], normals.shape[0]
+        return float((ranks.sum() - n * (n + 1) / 2) / (n * m))
+
+    found = scipy.stats.bootstrap(
+        (scores[labels == 1], scores[labels == 0]),
+        area,
+        n_resamples=N_RESAMPLES,
+        method="percentile",
+        vectorized=False,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+BOOTSTRAPS: dict[str, Callable[[Labels, Scores], tuple[float, float]]] = {
+    "fastad": _fastad,
+    "scikit-learn in a loop": _sklearn,
+    "torchmetrics BootStrapper": _torchmetrics,
+    "scipy.stats.bootstrap": _scipy,
+}
+
+
+@pytest.mark.parametrize("library", BOOTSTRAPS)
+def test_bootstrap(benchmark: BenchmarkFixture, library: str) -> None:
+    data = _data(SMALL)
+    benchmark.extra_info["runs"] = "1 000 replicates of the AUC of 10^4 points"
+    benchmark.extra_info["library"] = library
+    expected = _fastad(*data)
+    if library == "fastad":
+        benchmark(_fastad, *data)
+    else:
+        found = benchmark.pedantic(  # type: ignore[no-untyped-call]
+            BOOTSTRAPS[library], data, rounds=1
+        )
+        # The ends of intervals of a thousand replicates, drawn each in its own way.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-3)
+
+
+def test_bootstrap_of_a_million(benchmark: BenchmarkFixture) -> None:
+    benchmark.extra_info["runs"] = "1 000 replicates of the AUC of 10^6 points"
+    benchmark.extra_info["library"] = "fastad"
+    benchmark.pedantic(_fastad, _data(LARGE), rounds=3)  # type: ignore[no-untyped-call]
+
+
+def _delong(labels: Labels, scores: Scores) -> tuple[float, float]:
+    found = fastad.interval("auc", labels, scores, method="delong")
+    return found.low, found.high
+
+
+def _confidenceinterval(labels: Labels, scores: Scores) -> tuple[float, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, (low, high) = confidenceinterval.roc_auc_score(labels, scores)
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("library", ["fastad", "confidenceinterval"])
+def test_delong(benchmark: BenchmarkFixture, library: str) -> None:
+    data = _data(LARGE)
+    benchmark.extra_info["runs"] = "DeLong's interval of the AUC of 10^6 points"
+    benchmark.extra_info["library"] = library
+    found = benchmark(_delong if library == "fastad" else _confidenceinterval, *data)
+    np.testing.assert_allclose(found, _delong(*data), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["ap", "auc@0.05", "tpr@0.05"])
+def test_other_measures(benchmark: BenchmarkFixture, measure: str) -> None:
+    labels, scores = _data(SMALL)
+    benchmark.extra_info["runs"] = "1 000 replicates of other measures of 10^4 points"
+    benchmark.extra_info["library"] = f"fastad, {measure}"
+
+    def interval() -> Any:
+        return fastad.interval(
+            measure, labels, scores, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
+        )
+
+    benchmark(interval)
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap"])
+def test_memory_grows_with_the_points_only(benchmark: BenchmarkFixture, method: Any) -> None:
+    """Not with the replicates: bytes a point, at the peak."""
+    labels, scores = _data(LARGE)
+    peaks = []
+
+    def measured() -> None:
+        tracemalloc.start()
+        fastad.interval("auc", labels, scores, method=method, n_resamples=20, rng=0)
+        peaks.append(tracemalloc.get_traced_memory()[1] / LARGE)
+        tracemalloc.stop()
+
+    benchmark.extra_info["runs"] = "memory of an interval of 10^6 points"
+    benchmark.pedantic(measured, rounds=3, warmup_rounds=1)  # type: ignore[no-untyped-call]
+    bytes_a_point = statistics.median(peaks)
+    benchmark.extra_info["library"] = f"fastad, {method}: {bytes_a_point:.0f} bytes a point"
+    assert bytes_a_point < 100
