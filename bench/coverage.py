@@ -1,4 +1,7 @@
-"""Measure how often each interval holds the truth: the table that ``method="auto"`` follows.
+"""Measure how often intervals hold the truth, and how often verdicts are wrong.
+
+The first table is the one that ``method="auto"`` follows; `bench.coverage_page` puts both into the
+documentation.
 
 Normals come from N(0, 1), anomalies from N(mu, 1), with and without rounding to halves; the truth
 is the measure on the distributions themselves. Every cell has its own fixed seeds, so that a run
@@ -13,6 +16,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+import fastad
 from fastad.certainty.asked import Asked, ask
 from fastad.certainty.estimate import Task, Wanted, check_wanted, finish
 from fastad.certainty.methods import RESAMPLING, methods_of
@@ -36,6 +41,8 @@ N_RESAMPLES = 500
 # Samples whose mean is the truth where a measure depends on their size by definition.
 N_FOR_MEAN = 4000
 TABLE = Path(__file__).parent.parent / "fastad" / "certainty" / "coverage.csv"
+COMPARISONS = Path(__file__).parent.parent / "docs" / "comparisons.csv"
+COMPARED = ("auc", "auc@0.05", "ap", "tpr@0.05")
 # One point of a sample stands for so many of the population.
 SCALE = 1000
 RANGE = {"score_range": (-10, 10)}
@@ -161,6 +168,34 @@ def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tu
     return ends
 
 
+def wrong_verdicts(n_anomalies: int) -> list[dict[str, Any]]:
+    """Return how often each method sees a difference between detectors that have none."""
+    labels = np.arange(n_anomalies + N_NORMALS) < n_anomalies
+    found: dict[tuple[str, str], list[bool]] = {}
+    for seed in range(N_SEEDS):
+        rng = np.random.default_rng([seed, n_anomalies])
+        # What the two see in common, and what each sees by itself.
+        common = rng.normal(size=labels.shape[0]) + 2 * labels
+        a, b = common + rng.normal(size=(2, labels.shape[0]))
+        for measure in COMPARED:
+            for method in ("delong", "bootstrap", "permutation"):
+                if method == "delong" and measure.startswith("tpr"):
+                    continue
+                verdict = fastad.compare(
+                    labels, a, b, measure=measure, method=method, n_resamples=N_RESAMPLES, rng=seed
+                )
+                found.setdefault((measure, method), []).append(verdict.is_shown)
+    return [
+        {
+            "measure": measure,
+            "method": method,
+            "n_anomalies": n_anomalies,
+            "wrong": round(float(np.mean(wrong)), 4),
+        }
+        for (measure, method), wrong in found.items()
+    ]
+
+
 def main(n_cells: int | None = None, n_processes: int = 2) -> None:
     """Measure the cells that are lacking, and write the table."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
@@ -175,13 +210,20 @@ def main(n_cells: int | None = None, n_processes: int = 2) -> None:
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
             print(f"{len(done)} of {len(cells)} cells", flush=True)
     if len(done) == len(cells):
-        aside = TABLE.with_suffix(".new")
-        with aside.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(done[tuple(cells[0])][0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(row for cell in cells for row in done[tuple(cell)])
-        aside.replace(TABLE)
+        write(TABLE, [row for cell in cells for row in done[tuple(cell)]])
+        with ProcessPoolExecutor(n_processes) as pool:
+            write(COMPARISONS, [row for rows in pool.map(wrong_verdicts, SIZES) for row in rows])
         notes.unlink()
+
+
+def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a table aside, and put it into its place."""
+    aside = path.with_suffix(".new")
+    with aside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    aside.replace(path)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ IntervalMethod: TypeAlias = Literal[
     "auto",
     "delong",
     "logit",
+    "newcombe",
     "order",
     "wilson",
     "clopper-pearson",

@@ -1,8 +1,9 @@
 """The answers to questions about one detector on one set of points."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +11,18 @@ import numpy.typing as npt
 from fastad._scratch import ReusedBuffers
 from fastad._types import OnError, ScoreVector
 from fastad._validate import Labels, check_scores
-from fastad.certainty.asked import ask_question
-from fastad.certainty.chance import Chance, chance_of
-from fastad.certainty.estimate import Wanted, intervals_of
 from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts, count_scores
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.operating import threshold_and_flagged
 from fastad.registry import Question, Questions
 from fastad.report import DetectorEvaluation, OperatingPoint
+
+if TYPE_CHECKING:
+    from fastad.certainty.chance import Chance
+    from fastad.certainty.estimate import Wanted
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +43,8 @@ class Inquiry:
 
     questions: Questions
     on_error: OnError
-    intervals: Wanted | None = None
-    chance: Wanted | None = None
+    intervals: "Wanted | None" = None
+    chance: "Wanted | None" = None
 
     @property
     def is_one_area(self) -> bool:
@@ -106,6 +110,8 @@ def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEv
             values[question.label] = float("nan")
             undefined[question.label] = message
     defined = [question for question in questions.each if question.label not in undefined]
+    intervals = _intervals(counts, defined, inquiry.intervals)
+    chance = _chance(counts, defined, inquiry.chance)
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -114,39 +120,55 @@ def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEv
         by_label=values,
         undefined=undefined,
         operating_points=[_operating_point(counts, rate) for rate in questions.rates],
-        intervals=_intervals(counts, defined, inquiry.intervals),
-        chance=_chance(counts, defined, inquiry.chance),
+        intervals=_defined(intervals),
+        chance=_defined(chance),
+        unsure={**_reasons(chance), **_reasons(intervals)},
     )
 
 
 def _intervals(
-    counts: OrderedCounts, questions: Sequence[Question], wanted: Wanted | None
-) -> dict[str, Interval]:
-    """Return the interval of each value that has one."""
-    if wanted is None or not questions:
+    counts: OrderedCounts, questions: Sequence[Question], wanted: "Wanted | None"
+) -> "dict[str, Interval | UndefinedMeasureError]":
+    """Return the interval of each value, or why it has none."""
+    if wanted is None:
         return {}
+    # Here, because SciPy's functions take a sixth of a second to import.
+    from fastad.certainty.asked import ask_question
+    from fastad.certainty.estimate import intervals_of
+
     found = intervals_of(counts, [ask_question(question) for question in questions], wanted)
-    return {
-        question.label: interval
-        for question, interval in zip(questions, found, strict=True)
-        if isinstance(interval, Interval)
-    }
+    return {question.label: one for question, one in zip(questions, found, strict=True)}
 
 
 def _chance(
-    counts: OrderedCounts, questions: Sequence[Question], wanted: Wanted | None
-) -> dict[str, Chance]:
-    """Return what each value is worth by chance, where that is defined."""
-    found = {}
-    for question in questions if wanted is not None else ():
-        assert wanted is not None
-        try:
-            found[question.label] = chance_of(
-                counts, ask_question(question), n_resamples=wanted.n_resamples, key=wanted.key
-            )
-        except UndefinedMeasureError:
-            continue
-    return found
+    counts: OrderedCounts, questions: Sequence[Question], wanted: "Wanted | None"
+) -> "dict[str, Chance | UndefinedMeasureError]":
+    """Return what each value is worth by chance, or why that is undefined."""
+    if wanted is None:
+        return {}
+    # Here, as the functions of intervals are.
+    from fastad.certainty.asked import ask_question
+    from fastad.certainty.chance import chances_of
+
+    found = chances_of(
+        counts,
+        [ask_question(question) for question in questions],
+        n_resamples=wanted.n_resamples,
+        key=wanted.key,
+    )
+    return {question.label: one for question, one in zip(questions, found, strict=True)}
+
+
+def _defined(found: "Mapping[str, Found | UndefinedMeasureError]") -> "dict[str, Found]":
+    return {
+        label: one for label, one in found.items() if not isinstance(one, UndefinedMeasureError)
+    }
+
+
+def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        label: str(one) for label, one in found.items() if isinstance(one, UndefinedMeasureError)
+    }
 
 
 def _answer(question: Question, counts: OrderedCounts) -> float:

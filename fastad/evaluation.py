@@ -14,7 +14,6 @@ from fastad._threads import thread_limit, thread_map
 from fastad._types import Label, OnError, Point, Points
 from fastad._validate import check_labels
 from fastad.answers import Inquiry, evaluate_detector
-from fastad.certainty.estimate import check_wanted
 from fastad.errors import InvalidInputError
 from fastad.grouping import make_groups
 from fastad.registry import parse_questions, standard_questions, with_range
@@ -159,14 +158,15 @@ def evaluate(
     else:
         questions = parse_questions(measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
-    level = 0.95 if confidence_level is None else confidence_level
-    wanted = check_wanted("auto", level, n_resamples, rng)
-    inquiry = Inquiry(
-        questions,
-        on_error,
-        intervals=None if confidence_level is None else wanted,
-        chance=wanted if check_flag(chance, "chance") else None,
-    )
+    inquiry = Inquiry(questions, on_error)
+    if check_flag(chance, "chance") or confidence_level is not None:
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.certainty.estimate import check_wanted
+
+        level = 0.95 if confidence_level is None else confidence_level
+        wanted = check_wanted("auto", level, n_resamples, rng)
+        intervals = None if confidence_level is None else wanted
+        inquiry = Inquiry(questions, on_error, intervals, wanted if chance else None)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_detectors(y_score, labels.n_rows)

@@ -4,14 +4,16 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fastad
 from fastad._frames import FrameLibrary, frame
 from fastad._tables import grid
 from fastad._types import Count, Threshold
-from fastad.certainty.chance import Chance
 from fastad.certainty.results import Interval
+
+if TYPE_CHECKING:
+    from fastad.certainty.chance import Chance
 
 SCHEMA_VERSION = 1
 
@@ -78,6 +80,8 @@ class DetectorEvaluation(Mapping[str, float]):
         Interval of each measure that has one, where they were asked for.
     chance : mapping of str to Chance
         What each measure is worth by chance, where that was asked for.
+    unsure : mapping of str to str
+        Why a value has no interval, or no level of chance.
     error : str or None
         What was wrong with the scores.
     """
@@ -90,7 +94,8 @@ class DetectorEvaluation(Mapping[str, float]):
     undefined: Mapping[str, str] = field(default_factory=dict)
     operating_points: Sequence[OperatingPoint] = ()
     intervals: Mapping[str, Interval] = field(default_factory=dict)
-    chance: Mapping[str, Chance] = field(default_factory=dict)
+    chance: Mapping[str, "Chance"] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
 
     def __getitem__(self, label: str) -> float:
@@ -114,6 +119,7 @@ class DetectorEvaluation(Mapping[str, float]):
             "operating_points": [point.to_dict() for point in self.operating_points],
             "intervals": {label: one.to_dict() for label, one in self.intervals.items()},
             "chance": {label: one.to_dict() for label, one in self.chance.items()},
+            "unsure": dict(self.unsure),
             "error": self.error,
         }
 
@@ -225,12 +231,16 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
                 reasons.setdefault(reason, []).append(f"{result.detector} {label}")
         doubts: dict[str, list[str]] = {}
         for result in self._detectors.values():
-            for label, interval in result.intervals.items():
-                if interval.doubtful is not None:
-                    doubts.setdefault(interval.doubtful, []).append(f"{result.detector} {label}")
+            reasons_to_doubt = {
+                **{label: interval.doubtful for label, interval in result.intervals.items()},
+                **result.unsure,
+            }
+            for label, doubt in reasons_to_doubt.items():
+                if doubt is not None:
+                    doubts.setdefault(doubt, []).append(f"{result.detector} {label}")
         return [
             f"{what}: {reason} ({', '.join(names)})"
-            for what, found in (("nan", reasons), ("interval", doubts))
+            for what, found in (("nan", reasons), ("unsure", doubts))
             for reason, names in found.items()
         ]
 

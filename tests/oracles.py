@@ -344,3 +344,38 @@ def attempt(function: Callable[[], Any]) -> Any:
         return function()
     except UndefinedError:
         return None
+
+
+def placements(data: Rows) -> tuple[list[Fraction], list[Fraction]]:
+    """Share of normals below each anomaly, and of anomalies above each normal; ties half.
+
+    DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (5); rows unweighted.
+    """
+    anomalies = [score for label, score, _ in data if label]
+    normals = [score for label, score, _ in data if not label]
+
+    def kernel(high: Number, low: Number) -> Fraction:
+        return Fraction((high > low) + (high >= low), 2)
+
+    above = [sum(kernel(x, y) for y in normals) / len(normals) for x in anomalies]
+    below = [sum(kernel(x, y) for x in anomalies) / len(anomalies) for y in normals]
+    return [Fraction(x) for x in above], [Fraction(y) for y in below]
+
+
+def covariance(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
+    """Of a sample, with one degree of freedom less."""
+    n = len(first)
+    product = sum(((x * y) for x, y in zip(first, second, strict=True)), Fraction(0))
+    return (product - sum(first, Fraction(0)) * sum(second, Fraction(0)) / n) / (n - 1)
+
+
+def delong_covariance(detectors: Sequence[Rows]) -> list[list[Fraction]]:
+    """S10 / m + S01 / n of areas under the ROC, equation (6)."""
+    placed = [placements(data) for data in detectors]
+    return [
+        [
+            sum((covariance(a, b) / len(a) for a, b in zip(one, other, strict=True)), Fraction(0))
+            for other in placed
+        ]
+        for one in placed
+    ]

@@ -50,6 +50,29 @@ for name, s in scores.items():
         ]
     values[name] = [fastad.roc_auc(y, s).hex(), fastad.weighted_auc(y, s, quadrature="exact").hex()]
 """
+# Intervals, comparisons and levels of chance, of resamples with a seed.
+CERTAINTY = f"""
+import json
+import numpy as np
+import fastad
+rng = np.random.default_rng(0)
+y = np.arange(60) < 20
+scores = {{"a": rng.normal(size=60) + y, "b": (rng.normal(size=60) + y).round(1)}}
+options = dict(n_resamples=200, rng=3)
+values = {{}}
+for name, s in scores.items():
+    for measure in {MEASURES[:5]!r}:
+        for method in ("bootstrap", "basic"):
+            found = [fastad.interval(measure, y, s, method=method, stratified=stratified, **options)
+                     if not (measure.startswith("tpr") and not stratified) else None
+                     for stratified in (True, False)]
+            values[name + measure + method] = str(found)
+        values[name + measure] = str(fastad.chance(measure, y, s, **options))
+for measure in ("auc", "ap", "eer"):
+    for method in ("auto", "bootstrap", "permutation"):
+        values[measure + method] = str(fastad.compare(y, *scores.values(), measure=measure,
+                                                      method=method, **options).to_dict())
+"""
 SHOW = "print(json.dumps(values))\n"
 COUNT_MISSES = """
 import importlib, pkgutil

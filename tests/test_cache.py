@@ -17,7 +17,7 @@ import pytest
 import fastad
 from fastad import CompilationCacheWarning, _cache
 from fastad._jit import kernel
-from tests.processes import COUNT_MISSES, EVERYTHING, environment, run
+from tests.processes import CERTAINTY, COUNT_MISSES, EVERYTHING, environment, run
 
 # A value of which nothing but the compilation takes time.
 ONE = """
@@ -83,8 +83,9 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 # --- use
 
 
-def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str]) -> None:
-    assert misses(EVERYTHING, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
+@pytest.mark.parametrize("code", [EVERYTHING, CERTAINTY], ids=["measures", "certainty"])
+def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
+    assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
 
 
 def test_warmup_names_the_folder_that_it_fills(after_warmup: tuple[Path, str]) -> None:

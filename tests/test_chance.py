@@ -1,5 +1,6 @@
 """Measures by chance, against every choice of anomalies, closed forms of others, and trials."""
 
+import json
 import math
 from collections import Counter
 from dataclasses import asdict
@@ -16,8 +17,9 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.resample import bits, relabel
 from fastad.certainty.asked import ask
-from fastad.certainty.chance import Chance, chance, chance_of
-from fastad.certainty.null_laws import law, moments
+from fastad.certainty.chance import Chance, chance, chance_of, chances_of
+from fastad.certainty.null_laws import law, shares_of_areas, sizes_of
+from fastad.certainty.null_moments import moments, normal_law
 from fastad.certainty.rates import RATES
 from fastad.counts import count
 from fastad.registry import MEASURES
@@ -250,6 +252,61 @@ def test_the_smallest_probability_has_all_its_digits(n: int, m: int) -> None:
     assert found.p_value == pytest.approx(1 / math.comb(n + m, n), rel=1e-11)
 
 
+def areas(y: Vector, s: Vector) -> tuple[Chance, Any]:
+    """What chance finds, and SciPy's normal law."""
+    test = stats.mannwhitneyu(s[y], s[~y], alternative="greater", method="asymptotic")
+    return chance("auc", y, s, n_resamples=19, rng=0), test
+
+
+@pytest.mark.parametrize("digits", [9, 1])
+@pytest.mark.parametrize(("n", "m"), [(50, 2000), (2000, 50), (400, 500)])
+def test_large_areas_against_scipy(n: int, m: int, digits: int) -> None:
+    rng = np.random.default_rng(n)
+    y = np.arange(n + m) < n
+    for shift in (-0.3, 0, 0.1, 0.5):
+        found, test = areas(y, (2 * rng.normal(size=n + m) + shift * y).round(digits))
+        assert (found.method, found.n_resamples) == ("normal", 0)
+        assert (found.expected, found.undefined_share) == (0.5, 0)
+        assert found.value == pytest.approx(test.statistic / (n * m))
+        assert found.p_value == pytest.approx(test.pvalue, rel=1e-9)
+
+
+def test_where_the_normal_law_is_not_taken() -> None:
+    """Fewer than 50 points of a class, or more than a twentieth of all in one tie."""
+    rng = np.random.default_rng(0)
+    for n, tied, method in (
+        (50, 1, "normal"),
+        (49, 1, "permutation"),
+        (50, 100, "normal"),
+        (50, 101, "permutation"),
+    ):
+        y, s = np.arange(2000) < n, rng.normal(size=2000)
+        s[rng.choice(2000, tied, replace=False)] = 0
+        assert chance("auc", y, s, n_resamples=19, rng=0).method == method
+        assert chance("auc", 1 - y, s, n_resamples=19, rng=0).method == method
+
+
+@pytest.mark.parametrize(
+    "sizes", [[1] * 450, [22] * 20 + [10], [22] * 10 + [1] * 230, [1] * 230 + [22] * 10]
+)
+def test_the_normal_law_against_the_exact_one(sizes: list[int]) -> None:
+    """The errors that its bounds are justified by, at the smallest class."""
+    s = np.repeat(np.arange(450)[: len(sizes)], sizes)
+    y = np.random.default_rng(0).permutation(450) < 50
+    counts = count(y, s)
+    normal = normal_law(counts, ask("auc", {}))
+    assert normal is not None
+    shares = shares_of_areas(sizes_of(counts).tolist(), 50, 400)
+    exact = np.cumsum(shares[::-1])[::-1][shares > 0]
+    areas_ = np.flatnonzero(shares > 0) / (2 * 50 * 400)
+    near = np.array([normal.at_least(area) for area in areas_])
+    np.testing.assert_allclose(near, exact, atol=0.006)
+    middle = (exact > 0.01) & (exact < 0.05)
+    np.testing.assert_allclose(near[middle], exact[middle], rtol=0.03)
+    tail = (exact > 0.0001) & (exact < 0.001)
+    assert np.all((near[tail] > exact[tail]) & (near[tail] < 1.37 * exact[tail]))
+
+
 @pytest.mark.parametrize(("n", "total"), [(1, 1), (1, 9), (4, 10), (12, 40), (39, 40)])
 def test_average_precision_against_bestgen(n: int, total: int) -> None:
     """The sum over ranks k and hits i of i/k times the chance that rank k is the i-th hit."""
@@ -332,17 +389,42 @@ def test_adjustment_against_a_published_one() -> None:
         assert found.adjusted == pytest.approx(adjusted, abs=5e-6)
 
 
-def test_all_choices_are_alike() -> None:
-    """Chi-square of 20 000 choices of three of six points, at its 99.9 % quantile."""
-    sizes, fps, tps = np.ones(6, np.int64), np.empty(7, np.int64), np.empty(7, np.int64)
-    sizes.flags.writeable = False
+@pytest.mark.parametrize(("sizes", "n_drawn"), [([1] * 6, 3), ([1] * 7, 2), ([3, 1, 2, 1], 3)])
+def test_all_choices_are_alike(sizes: list[int], n_drawn: int) -> None:
+    """Chi-square of 20 000 choices, at its 99.9 % quantile."""
+    ends = np.cumsum([0, *sizes])
+    lasts, marks = np.zeros(ends[-1], np.uint8), np.empty(ends[-1], np.uint8)
+    lasts[ends[1:] - 1] = 1
+    drawn, others = np.empty((2, len(ends)), np.int64)
     seen: Counter[tuple[int, ...]] = Counter()
     for i in range(20_000):
-        relabel(np.uint64(bits(np.uint64(11), i)), sizes, 3, fps, tps)
-        assert np.array_equal(fps + tps, np.arange(7))
-        seen[tuple(np.diff(tps).tolist())] += 1
-    assert len(seen) == 20
-    assert stats.chisquare(list(seen.values())).statistic < stats.chi2(19).ppf(0.999)
+        relabel(np.uint64(bits(np.uint64(11), i)), lasts, n_drawn, marks, drawn, others)
+        assert np.array_equal(drawn + others, ends)
+        assert drawn[-1] == np.sum(marks) == n_drawn
+        seen[tuple(np.diff(drawn).tolist())] += 1
+    wanted: Counter[tuple[int, ...]] = Counter()
+    tie = np.repeat(np.arange(len(sizes)), sizes)
+    for chosen in combinations(range(ends[-1]), n_drawn):
+        wanted[tuple(np.bincount(tie[list(chosen)], minlength=len(sizes)).tolist())] += 1
+    assert seen.keys() == wanted.keys()
+    expected = np.array([wanted[one] for one in seen]) * 20_000 / wanted.total()
+    found = stats.chisquare(list(seen.values()), expected)
+    assert found.pvalue > 0.001
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_every_place_is_drawn_as_often(share: float) -> None:
+    """A thousand points in ten parts, 2000 times; hits in a part are hypergeometric."""
+    total, n_drawn = 1000, round(1000 * share)
+    lasts, marks = np.ones(total, np.uint8), np.empty(total, np.uint8)
+    drawn, others = np.empty((2, total + 1), np.int64)
+    hits = np.zeros((2000, 10))
+    for i in range(2000):
+        relabel(np.uint64(bits(np.uint64(3), i)), lasts, n_drawn, marks, drawn, others)
+        hits[i] = np.diff(drawn[::100])
+    law = stats.hypergeom(total, n_drawn, 100)
+    np.testing.assert_allclose(np.mean(hits, axis=0), law.mean(), atol=4 * law.std() / 2000**0.5)
+    np.testing.assert_allclose(np.var(hits, axis=0), law.var(), rtol=4 * (2 / 2000) ** 0.5)
 
 
 @pytest.mark.parametrize("name", ["pr_auc", "equal_error_rate", "best_f1", "average_precision"])
@@ -397,6 +479,44 @@ def test_a_seed_has_one_result_for_any_number_of_threads() -> None:
     assert asdict(chance("auc_pr", y, s, rng=generator, n_resamples=333)) == first
     order = rng.permutation(300)
     assert asdict(chance("auc_pr", y[order], s[order], rng=7, n_resamples=333)) == first
+
+
+def test_questions_share_their_permutations() -> None:
+    rng = np.random.default_rng(0)
+    counts = count(rng.random(300) < 0.2, rng.normal(size=300))
+    labels = ["auc", "ap", "auc_pr", "tpr@0.1", "eer"]
+    questions = [ask(label, {}) for label in labels]
+    wanted: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
+    for one, found in zip(questions, chances_of(counts, questions, **wanted), strict=True):
+        assert isinstance(found, Chance)
+        assert asdict(found) == asdict(chance_of(counts, one, **wanted))
+    assert chances_of(counts, [], **wanted) == []
+
+
+def test_a_question_without_an_answer_leaves_the_others_theirs() -> None:
+    counts = count([1, 0, 0], [3, 2, 1])
+    questions = [ask("precision_at_fpr", {"fpr": 0}), ask("auc", {})]
+    unanswered, found = chances_of(counts, questions, n_resamples=9, key=np.uint64(0))
+    assert isinstance(unanswered, UndefinedMeasureError)
+    assert isinstance(found, Chance)
+    real = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
+    for one in chances_of(real, questions, n_resamples=9, key=np.uint64(0)):
+        assert isinstance(one, UndefinedMeasureError)
+
+
+def test_plain_values() -> None:
+    found = chance("recall_at_k", [1, 0, 0], [3, 2, 1], k=3)
+    assert found.to_dict() == {
+        "value": 1.0,
+        "expected": 1.0,
+        "standard_deviation": 0.0,
+        "p_value": 1.0,
+        "adjusted": None,
+        "method": "exact",
+        "n_resamples": 0,
+        "undefined_share": 0.0,
+    }
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
 
 
 def test_whole_weights_are_repeated_rows() -> None:

@@ -15,7 +15,7 @@ import fastad
 from fastad import InvalidInputError
 from fastad._kernels import area, sweep
 from fastad._threads import available_threads, thread_limit, thread_map
-from tests.processes import EVERYTHING, MEASURES, SHOW, run
+from tests.processes import CERTAINTY, EVERYTHING, MEASURES, SHOW, run
 
 Array = npt.NDArray[Any]
 
@@ -37,6 +37,18 @@ def expected() -> str:
 
 def all_values(n_threads: int | None = 1) -> str:
     return fastad.evaluate(Y, SCORES, measures=MEASURES, n_threads=n_threads).to_json()
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_resamples_are_the_same_with_any_number_of_threads(n_threads: int) -> None:
+    alone = run(CERTAINTY + SHOW, FASTAD_NUM_THREADS="1")
+    assert run(CERTAINTY + SHOW, FASTAD_NUM_THREADS=str(n_threads)) == alone
+
+
+def test_resamples_are_the_same_without_compilation() -> None:
+    # Without compilation, NumPy warns of the overflow that random bits are made by.
+    compiled = run(CERTAINTY + SHOW)
+    assert run(CERTAINTY + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1") == compiled
 
 
 # --- threads

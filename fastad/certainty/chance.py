@@ -1,30 +1,29 @@
 """What a measure is worth by chance: when the labels are permuted among the points."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._arguments import check_count, check_generator
-from fastad._kernels.resample import bits, relabel
-from fastad._threads import thread_limit, thread_map
-from fastad._types import FloatVector, IntVector, Label
-from fastad._validate import fixed
+from fastad._threads import thread_limit
+from fastad._types import FloatVector, Label
 from fastad.certainty.asked import Asked, ask
-from fastad.certainty.null_laws import Law, law, moments, sizes_of
+from fastad.certainty.null_laws import Law, law, sizes_of
+from fastad.certainty.null_moments import moments, normal_law
+from fastad.certainty.null_values import drawn_values, enumerated, filled, labelled
 from fastad.counts import OrderedCounts, count
 from fastad.errors import UndefinedMeasureError
 
 # Equal values may differ by their rounding, some 1e-15 of the largest of them. What lies so near
 # to the observed value counts as equal, which can only raise a p-value.
 _NEAR = 1e-12
-# Permutations are counted in whole numbers, of thousands of digits with more points than this.
-_MOST_POINTS = 10_000
-# So many permutations are a thread's next piece of work; it allocates once.
-_CHUNK = 32
+
+Parameters = ParamSpec("Parameters")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +43,9 @@ class Chance:
     adjusted : float
         ``(value - expected) / (best - expected)``: 1 for a perfect order, 0 at chance level,
         negative below it. NaN where the best value is the expected one, or undefined.
-    method : {"exact", "permutation"}
-        Whether the p-value comes from the whole law, or from permutations that were drawn.
+    method : {"exact", "normal", "permutation"}
+        Whether the p-value comes from the whole law, from the normal law that is near to it, or
+        from permutations that were drawn.
     n_resamples : int
         Permutations that were drawn; 0 if none.
     undefined_share : float
@@ -57,7 +57,7 @@ class Chance:
     standard_deviation: float
     p_value: float
     adjusted: float
-    method: Literal["exact", "permutation"]
+    method: Literal["exact", "normal", "permutation"]
     n_resamples: int
     undefined_share: float
 
@@ -149,10 +149,42 @@ def chance(
 
 
 def chance_of(counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.uint64) -> Chance:
-    """Return the level of chance on counts of the whole curve; a key has its permutations.
+    """Return the level of chance of one measure, or raise where it has none."""
+    (found,) = chances_of(counts, [asked], n_resamples=n_resamples, key=key)
+    if isinstance(found, UndefinedMeasureError):
+        raise found
+    return found
 
-    A whole weight counts as so many points, each with a label of its own.
+
+def chances_of(
+    counts: OrderedCounts, asked: Sequence[Asked], *, n_resamples: int, key: np.uint64
+) -> list[Chance | UndefinedMeasureError]:
+    """Return the level of chance of each measure, or why it has none.
+
+    Counts are those of the whole curve; a whole weight counts as so many points, each with a label
+    of its own. A key has its permutations, which all measures share: none is worth less by chance
+    with others than alone.
     """
+    found = [_or_error(_undrawn, counts, one, n_resamples) for one in asked]
+    left = [one for one, answer in zip(asked, found, strict=True) if answer is None]
+    drawn = iter(drawn_values(counts, left, n_resamples, key))
+    return [
+        _or_error(_from_draws, counts, one, next(drawn)) if answer is None else answer
+        for one, answer in zip(asked, found, strict=True)
+    ]
+
+
+def _or_error(
+    find: Callable[Parameters, Found], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> Found | UndefinedMeasureError:
+    try:
+        return find(*args, **kwargs)
+    except UndefinedMeasureError as error:
+        return error
+
+
+def _undrawn(counts: OrderedCounts, asked: Asked, n_resamples: int) -> Chance | None:
+    """Return what is known without permutations; None where they must be drawn."""
     if counts.weighting == "real":
         raise UndefinedMeasureError(
             "the level of chance is undefined for sample weights that are not whole numbers: "
@@ -161,11 +193,32 @@ def chance_of(counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.
     value = asked.value(counts)
     if math.isnan(value):
         raise UndefinedMeasureError(f"{asked.label} is undefined for these data")
-    found = law(counts, asked) or _enumerated(counts, asked, n_resamples + 1)
-    drawn = found is None
-    if found is None:
-        values = _permuted(counts, asked, n_resamples, key)
-        found = Law(values, np.full(n_resamples, 1 / n_resamples))
+    known = law(counts, asked) or enumerated(counts, asked, n_resamples + 1)
+    if known is not None:
+        return _from_law(counts, asked, known)
+    normal = normal_law(counts, asked)
+    if normal is None:
+        return None
+    return Chance(
+        value=value,
+        expected=normal.expected,
+        standard_deviation=normal.standard_deviation,
+        p_value=normal.at_least(value),
+        adjusted=_adjusted(value, normal.expected, _best(counts, asked)),
+        method="normal",
+        n_resamples=0,
+        undefined_share=0.0,
+    )
+
+
+def _from_draws(counts: OrderedCounts, asked: Asked, values: FloatVector) -> Chance:
+    n_drawn = values.shape[0]
+    return _from_law(counts, asked, Law(values, np.full(n_drawn, 1 / n_drawn)), n_drawn)
+
+
+def _from_law(counts: OrderedCounts, asked: Asked, found: Law, n_drawn: int = 0) -> Chance:
+    """Place the value in a law, the whole one unless it is that of so many drawn permutations."""
+    value = asked.value(counts)
     undefined = np.isnan(found.values)
     undefined_share = math.fsum(found.shares[undefined])
     if undefined_share > 0.5:
@@ -180,7 +233,7 @@ def chance_of(counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.
         better = values <= value + near
     else:
         better = values >= value - near
-    if drawn:
+    if n_drawn:
         p_value = (1 + int(np.count_nonzero(better))) / (1 + values.shape[0])
     else:
         p_value = min(math.fsum(shares[better]), 1.0)
@@ -196,8 +249,8 @@ def chance_of(counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.
         standard_deviation=deviation,
         p_value=p_value,
         adjusted=_adjusted(value, expected, _best(counts, asked)),
-        method="permutation" if drawn else "exact",
-        n_resamples=n_resamples if drawn else 0,
+        method="permutation" if n_drawn else "exact",
+        n_resamples=n_drawn,
         undefined_share=undefined_share,
     )
 
@@ -228,102 +281,8 @@ def _best(counts: OrderedCounts, asked: Asked) -> float:
     try:
         if asked.measure.needs == "values" or asked.measure.operating == "threshold":
             sizes = sizes_of(counts)
-            return asked.value(_labelled(counts, sizes, _filled(sizes, n)))
+            return asked.value(labelled(counts, sizes, filled(sizes, n)))
         order = np.arange(total)
         return asked.value(count(order >= total - n, order))
     except UndefinedMeasureError:
         return math.nan
-
-
-def _permuted(counts: OrderedCounts, asked: Asked, n_resamples: int, key: np.uint64) -> FloatVector:
-    """Return the values of permutations that are drawn; NaN where there is none."""
-    sizes = fixed(sizes_of(counts))
-    values = np.empty(n_resamples)
-
-    def draw(replicates: range) -> None:
-        fps, tps = np.empty((2, sizes.shape[0] + 1), np.int64)
-        permuted = replace(counts, fps=fixed(fps), tps=fixed(tps))
-        for i in replicates:
-            stream = np.uint64(bits(key, i))
-            relabel(stream, sizes, int(counts.n_anomalies), fps, tps)
-            values[i] = _value_or_nan(permuted, asked)
-
-    chunks = range(0, n_resamples, _CHUNK)
-    thread_map(draw, [range(i, min(i + _CHUNK, n_resamples)) for i in chunks])
-    return values
-
-
-def _value_or_nan(counts: OrderedCounts, asked: Asked) -> float:
-    try:
-        return asked.value(counts)
-    except UndefinedMeasureError:
-        return math.nan
-
-
-def _enumerated(counts: OrderedCounts, asked: Asked, most: int) -> Law | None:
-    """Return the law from all outcomes, each with the number of permutations that have it.
-
-    An outcome is how many points of each tie are anomalies: e of c points are in C(c, e) ways.
-    """
-    sizes = sizes_of(counts)
-    n, total = int(counts.n_anomalies), int(counts.total)
-    if total > _MOST_POINTS or _n_outcomes(sizes, min(n, total - n), most) > most:
-        return None
-    values, ways = [], []
-    for found in _outcomes(sizes, n):
-        values.append(_value_or_nan(_labelled(counts, sizes, found), asked))
-        mixed = np.flatnonzero((found > 0) & (found < sizes)).tolist()
-        ways.append(math.prod(math.comb(int(sizes[i]), int(found[i])) for i in mixed))
-    permutations = math.comb(total, n)
-    return Law(np.array(values), np.array([way / permutations for way in ways]))
-
-
-def _n_outcomes(sizes: IntVector, fewer: int, most: int) -> int:
-    """Count outcomes up to one more than most; as many of either class have the same number."""
-    n_scores = sizes.shape[0]
-    if fewer == 0:
-        return 1
-    # A number of anomalies nearer to half of all points has more outcomes (the product of
-    # 1 + x + … + x^c over the ties has rising, then falling coefficients), and so have ties of
-    # more than one point: there are at least so many as without ties, and with fewer anomalies.
-    if n_scores > most or math.comb(n_scores, min(fewer, n_scores // 2)) > most:
-        return most + 1
-    ways = np.zeros(fewer + 1, np.int64)
-    ways[0] = 1
-    for size in sizes.tolist():
-        sums = np.cumsum(ways)
-        sums[size + 1 :] -= np.cumsum(ways)[: max(fewer - size, 0)]
-        ways = np.minimum(sums, most + 1)
-    return int(ways[fewer])
-
-
-def _outcomes(sizes: IntVector, n: int) -> Iterator[IntVector]:
-    """Go through all numbers of anomalies in the ties, from the highest scores down."""
-    found = _filled(sizes, n)
-    while True:
-        yield found
-        # The lowest tie that can hand an anomaly down does; those below it start anew.
-        free = sizes - found
-        free_below = np.cumsum(free[::-1])[::-1] - free
-        can = np.flatnonzero((found > 0) & (free_below > 0))
-        if can.shape[0] == 0:
-            return
-        i = int(can[-1])
-        below = int(found[i + 1 :].sum())
-        found = found.copy()
-        found[i] -= 1
-        found[i + 1 :] = _filled(sizes[i + 1 :], below + 1)
-
-
-def _filled(sizes: IntVector, n: int) -> IntVector:
-    """Return the numbers of anomalies in the ties if the n highest points are the anomalies."""
-    above = np.cumsum(sizes) - sizes
-    found: IntVector = np.clip(n - above, 0, sizes)
-    return found
-
-
-def _labelled(counts: OrderedCounts, sizes: IntVector, found: IntVector) -> OrderedCounts:
-    """Return the counts with so many anomalies in each tie."""
-    tps = np.concatenate([[0], np.cumsum(found)])
-    fps = np.concatenate([[0], np.cumsum(sizes)]) - tps
-    return replace(counts, fps=fixed(fps), tps=fixed(tps))

@@ -16,6 +16,7 @@ from fastad.certainty.bootstrap import acceleration, basic, bias_corrected, perc
 from fastad.certainty.delong import logit_interval, pairs_interval, plain_interval, variance
 from fastad.certainty.influence import influence
 from fastad.certainty.methods import METHODS, RESAMPLING, chosen_method
+from fastad.certainty.newcombe import newcombe
 from fastad.certainty.order_interval import order_interval
 from fastad.certainty.proportions import BINOMIAL, Bounds
 from fastad.certainty.rates import SHARES
@@ -30,6 +31,9 @@ from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.operating import confusion_at
+
+# These need no variance of the points at hand.
+_FOR_ANY_SIZE = (*BINOMIAL, "newcombe", "order")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,7 @@ def _task(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Task | Undefin
     method, coverage = wanted.method, None
     if method == "auto":
         method, coverage = chosen_method(asked, counts)
-    if method not in (*BINOMIAL, "order") and min(counts.n_anomalies, counts.n_normals) < 2:
+    if method not in _FOR_ANY_SIZE and min(counts.n_anomalies, counts.n_normals) < 2:
         return UndefinedMeasureError(
             f"an interval of {asked.label} needs two points of each class; found "
             f"{counts.n_anomalies} anomalies and {counts.n_normals} normal points"
@@ -190,6 +194,10 @@ def _binomial(bounds: Callable[[float, float, float], Bounds]) -> "_ClosedForm":
     return ends
 
 
+def _newcombe(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
+    return newcombe(task.value, counts.n_anomalies, counts.n_normals, wanted.doubt)
+
+
 def _order(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
     return order_interval(counts, task.asked, wanted.level)
 
@@ -199,6 +207,7 @@ _CLOSED_FORMS: Mapping[str, _ClosedForm] = MappingProxyType(
     {
         "delong": _smooth(plain_interval),
         "logit": _smooth(logit_interval),
+        "newcombe": _newcombe,
         "order": _order,
         **{name: _binomial(bounds) for name, bounds in BINOMIAL.items()},
     }

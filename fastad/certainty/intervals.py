@@ -51,6 +51,9 @@ def interval(
             other smooth measures from the influence of each point; clipped to the measure's range.
         ``"logit"``
             The same on the scale of the log odds.
+        ``"newcombe"``
+            For the area under the ROC: Newcombe's score interval, for few anomalies and areas
+            near 1.
         ``"order"``
             For the TPR at an FPR and the FPR at a TPR: the exact laws of the threshold, which
             lies between two scores, and of the rate at it.
@@ -113,6 +116,8 @@ def interval(
        1996.
     .. [3] L. D. Brown, T. T. Cai and A. DasGupta, "Interval estimation for a binomial
        proportion", Statistical Science 16, 2001.
+    .. [4] R. G. Newcombe, "Confidence intervals for an effect size measure based on the
+       Mann-Whitney statistic. Part 2", Statistics in Medicine 25, 2006.
 
     Examples
     --------

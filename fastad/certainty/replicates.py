@@ -69,7 +69,7 @@ def need_whole(counts: OrderedCounts) -> None:
     """Raise where points cannot be drawn: for real weights, and beyond memory."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            "points are drawn, so that sample_weight must hold whole numbers; found other values"
+            "sample_weight must hold whole numbers, because points are counted; found other values"
         )
     if counts.n_points == 0 or counts.total >= _LARGEST:
         raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")

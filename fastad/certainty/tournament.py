@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import fastad
 from fastad._arguments import N_RESAMPLES, check_choice
+from fastad._frames import FrameLibrary, frame
 from fastad._tables import grid
 from fastad._threads import thread_limit
 from fastad._types import ComparisonMethod, Correction, Label, Point
@@ -22,6 +24,7 @@ from fastad.certainty.pairs import check_comparison, compare_pairs
 from fastad.certainty.results import Comparison
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation import Table, named_detectors
+from fastad.report import SCHEMA_VERSION
 
 
 class Comparisons(Mapping[tuple[str, str], Comparison]):
@@ -83,9 +86,43 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
             return None
         return one.names[0 if (one.difference > 0) == one.higher_is_better else 1]
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists."""
+        columns: dict[str, list[Any]] = {
+            "first": [first for first, _ in self],
+            "second": [second for _, second in self],
+        }
+        for field in ("difference", "low", "high", "p_value"):
+            columns[field] = [getattr(one, field) for one in self.values()]
+        columns["adjusted_p_value"] = list(self.adjusted.values())
+        return columns
+
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return a data frame: a row for each pair.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
+            ``adjusted_p_value``.
+
+        Raises
+        ------
+        MissingExtraError
+            If narwhals or the library is not installed.
+        """
+        return frame(self.to_columns(), library)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return plain values: versions, and for each pair what is known of it."""
         return {
+            "schema_version": SCHEMA_VERSION,
+            "fastad_version": fastad.__version__,
             "correction": self.correction,
             "comparisons": [
                 {**one.to_dict(), "adjusted_p_value": self.adjusted[names]}

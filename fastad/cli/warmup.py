@@ -64,8 +64,22 @@ def _call_everything() -> None:
         if wide:
             scores[:3] = extremes
         fastad.roc_auc(y_true, scores)
+        _resample_all(y_true, scores)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
             _measure_all(y_true, scores, weights)
+
+
+def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
+    """Call what draws resamples, and what derives measures."""
+    ranked = fastad.rank_scores(y_true, scores)
+    ranked.interval("auc", method="bootstrap", n_resamples=2, rng=0)
+    for measure in ("auc", "ap"):
+        ranked.interval(measure, method="bca", n_resamples=2, rng=0)
+    for measure in ("auc", "eer"):
+        ranked.chance(measure, n_resamples=2, rng=0)
+        fastad.compare(
+            y_true, scores, y_true, measure=measure, method="permutation", n_resamples=2, rng=0
+        )
 
 
 def _measure_all(

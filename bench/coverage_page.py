@@ -1,0 +1,81 @@
+"""Put the tables of coverage and of wrong verdicts into the page of the documentation.
+
+python -m bench.coverage_page
+"""
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bench.coverage import AREAS, COMPARISONS, SIZES
+from fastad.certainty.methods import Coverage, best_of, coverage_table
+
+PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
+MARKS = {
+    "coverage": ("<!-- coverage -->", "<!-- /coverage -->"),
+    "verdicts": ("<!-- verdicts -->", "<!-- /verdicts -->"),
+}
+
+
+def coverage() -> str:
+    """Return a row for each method of each measure: lowest and mean coverage of six cells."""
+    rows = coverage_table()
+    lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
+    for measure in dict.fromkeys(row.measure for row in rows):
+        own = [row for row in rows if row.measure == measure]
+        for method in dict.fromkeys(row.method for row in own):
+            cells = [
+                _cell(row for row in own if row.method == method and row.n_anomalies == n)
+                for n in SIZES
+            ]
+            lines.append(_line([f"`{measure}`", method, *cells]))
+        chosen = [_cell(_chosen(own, n)) for n in SIZES]
+        lines.append(_line([f"`{measure}`", "**auto**", *(f"**{cell}**" for cell in chosen)]))
+    return "\n".join(lines)
+
+
+def verdicts() -> str:
+    """Return a row for each measure and method: how often a difference was seen."""
+    with COMPARISONS.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
+    for measure, method in dict.fromkeys((row["measure"], row["method"]) for row in rows):
+        wrong = {
+            int(row["n_anomalies"]): float(row["wrong"])
+            for row in rows
+            if (row["measure"], row["method"]) == (measure, method)
+        }
+        lines.append(_line([f"`{measure}`", method, *(f"{100 * wrong[n]:.1f}" for n in SIZES)]))
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """Return the page with its tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in (("coverage", coverage()), ("verdicts", verdicts())):
+        begin, end = MARKS[name]
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def _chosen(rows: Sequence[Coverage], n: int) -> Iterable[Coverage]:
+    """Return the cells of the methods that `auto` takes."""
+    for auc in AREAS:
+        cell = [row for row in rows if row.n_anomalies == n and row.auc == auc]
+        if cell:
+            method, _ = best_of(cell)
+            yield from (row for row in cell if row.method == method)
+
+
+def _cell(rows: Iterable[Coverage]) -> str:
+    held = [100 * row.held for row in rows]
+    return f"{min(held):.0f} / {sum(held) / len(held):.0f}" if held else "-"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
