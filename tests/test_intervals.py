@@ -335,6 +335,41 @@ def test_two_points_of_each_class_are_needed(method: Any) -> None:
             fastad.delong_covariance(y, [range(4), range(4)])
 
 
+@given(samples(both=True), st.sampled_from([0.5, 0.95, 0.999]))
+def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
+    """Newcombe 2006, part 2, method 5: (t - area)^2 = z^2 V(t) at both ends."""
+    n, m = int(sample.y.sum()), sample.n_normals
+    z = stats.norm.isf((1 - level) / 2)
+
+    def variance_at(t: float) -> float:
+        n_star = (n + m) / 2 - 1
+        return t * (1 - t) * (1 + n_star * ((1 - t) / (2 - t) + t / (1 + t))) / (m * n)
+
+    found = fastad.interval("auc", sample.y, sample.s, method="newcombe", confidence_level=level)
+    area = float(oracles.roc_auc(oracles.rows(sample.y, sample.s)))
+    assert found.value == area
+    assert 0 <= found.low <= area <= found.high <= 1
+    assert found.low < found.high
+    for end, outermost in ((found.low, 0.0), (found.high, 1.0)):
+        if area == outermost:
+            assert end == outermost
+        else:
+            # A root is found to 2e-12.
+            slope = 2 * abs(end - area) + z**2 * 10
+            assert abs((end - area) ** 2 - z**2 * variance_at(end)) < 1e-11 * slope
+
+
+def test_newcombe_of_an_area_of_1_has_a_width() -> None:
+    for n, m in ((1, 1), (2, 5), (10, 1000)):
+        y = np.repeat([0, 1], [m, n])
+        found = fastad.interval("auc", y, np.arange(n + m), method="newcombe")
+        assert (found.value, found.high, found.method) == (1, 1, "newcombe")
+        assert 0 < found.low < 0.99
+        exchanged = fastad.interval("auc", y, -np.arange(n + m), method="newcombe")
+        assert exchanged.high == pytest.approx(1 - found.low, abs=1e-11)
+        assert exchanged.low == 0
+
+
 # --- What holds for every interval --------------------------------------------------------------
 
 

@@ -125,7 +125,7 @@ def interval(
     >>> labels = [0] * 50 + [1] * 50
     >>> scores = [*range(50), *range(30, 80)]
     >>> print(fastad.interval("auc", labels, scores, method="delong"))
-    0.9200 [0.8735, 0.9665]
+    0.9200 [0.8716, 0.9684]
     """
     question = check_question(
         measure,

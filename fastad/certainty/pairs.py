@@ -32,6 +32,8 @@ from fastad.certainty.results import Comparison
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 METHODS = ("auto", "delong", "bootstrap", "permutation")
+# With fewer points of a class, intervals of differences are too narrow (see the page on coverage).
+_FEW = 30
 # Below this a standard deviation is what rounding leaves of none.
 _ROUNDING = 1e-12
 
@@ -72,7 +74,8 @@ def compare(
             The ranks that the two give a point are exchanged at random: the law of the
             difference if the detectors are alike. All permutations where they are few.
         ``"auto"``
-            DeLong's for smooth measures, else the bootstrap.
+            Permutations with fewer than 30 points of a class, where only they keep to their
+            level; else DeLong's for smooth measures and the bootstrap for the others.
     confidence_level : float, default 0.95
         Of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
@@ -125,9 +128,11 @@ def compare(
     Examples
     --------
     >>> import fastad
-    >>> labels = [0] * 20 + [1] * 10
-    >>> good, bad = range(30), [x * 7 % 30 for x in range(30)]
-    >>> print(fastad.compare(labels, good, bad, measure="auc"))
+    >>> labels = [0] * 50 + [1] * 50
+    >>> good, bad = range(100), [x * 7 % 100 for x in range(100)]
+    >>> found = fastad.compare(labels, good, bad, measure="auc")
+    >>> found.is_shown, found.method
+    (True, 'delong')
     """
     asked = ask(measure, operating_point)
     wanted = check_comparison(
@@ -197,8 +202,6 @@ def check_comparison(
             f"method='delong' needs a smooth measure, which {asked.measure.name} is not; "
             "give 'bootstrap' or 'permutation'"
         )
-    if method == "auto":
-        method = "delong" if smooth else "bootstrap"
     smallest = None
     if smallest_difference is not None:
         smallest = check_positive(smallest_difference, "smallest_difference")
@@ -215,7 +218,10 @@ def check_comparison(
 
 def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) -> list[Comparison]:
     """Compare every two of the detectors; all share their replicates."""
-    if wanted.method != "permutation" and min(detectors.n_anomalies, detectors.n_normals) < 2:
+    method = wanted.method
+    if method == "auto":
+        method = _best_method(detectors, asked)
+    if method != "permutation" and min(detectors.n_anomalies, detectors.n_normals) < 2:
         raise UndefinedMeasureError(
             f"a comparison of {asked.label} needs two points of each class; found "
             f"{detectors.n_anomalies} anomalies and {detectors.n_normals} normal points"
@@ -223,7 +229,7 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
     values = [asked.value(ranking.counts) for ranking in detectors.rankings]
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
-    estimates = _METHODS[wanted.method](detectors, asked, wanted, pairs, differences)
+    estimates = _METHODS[method](detectors, asked, wanted, pairs, differences)
     return [
         Comparison(
             difference=difference,
@@ -248,6 +254,13 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
         )
         for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True)
     ]
+
+
+def _best_method(detectors: Detectors, asked: Asked) -> str:
+    few = min(detectors.n_anomalies, detectors.n_normals) < _FEW
+    if few and asked.measure.needs != "values":
+        return "permutation"
+    return "delong" if asked.measure.name in INFLUENCES else "bootstrap"
 
 
 def _delong(

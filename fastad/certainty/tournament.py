@@ -230,9 +230,11 @@ def compare_all(
     Examples
     --------
     >>> import fastad
-    >>> labels = [0] * 20 + [1] * 10
-    >>> scores = {"a": range(30), "b": [x * 7 % 30 for x in range(30)]}
-    >>> print(fastad.compare_all(labels, scores, measure="auc"))
+    >>> labels = [0] * 50 + [1] * 50
+    >>> scores = {"good": range(100), "bad": [x * 7 % 100 for x in range(100)]}
+    >>> found = fastad.compare_all(labels, scores, measure="auc")
+    >>> found.adjusted["good", "bad"] < 0.001
+    True
     """
     asked = ask(measure, operating_point)
     check_choice(correction, tuple(CORRECTIONS), "correction")
