@@ -302,9 +302,9 @@ def test_the_normal_law_against_the_exact_one(sizes: list[int]) -> None:
     near = np.array([normal.at_least(area) for area in areas_])
     np.testing.assert_allclose(near, exact, atol=0.006)
     middle = (exact > 0.01) & (exact < 0.05)
-    np.testing.assert_allclose(near[middle], exact[middle], rtol=0.03)
+    np.testing.assert_allclose(near[middle], exact[middle], rtol=0.05)
     tail = (exact > 0.0001) & (exact < 0.001)
-    assert np.all((near[tail] > exact[tail]) & (near[tail] < 1.37 * exact[tail]))
+    assert np.all((near[tail] > exact[tail]) & (near[tail] < 1.29 * exact[tail]))
 
 
 @pytest.mark.parametrize(("n", "total"), [(1, 1), (1, 9), (4, 10), (12, 40), (39, 40)])

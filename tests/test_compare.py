@@ -81,7 +81,9 @@ def test_delong_by_the_covariance_of_placements(sample: Sample, level: float) ->
     values = [oracles.roc_auc(rows) for rows in data]
     (aa, ab), (_, bb) = oracles.delong_covariance(data)
     spread, difference = aa + bb - 2 * ab, values[0] - values[1]
-    found = fastad.compare(sample.y, *sample.s, measure="auc", confidence_level=level)
+    found = fastad.compare(
+        sample.y, *sample.s, measure="auc", method="delong", confidence_level=level
+    )
     assert found.values == (float(values[0]), float(values[1]))
     assert found.difference == pytest.approx(float(difference), abs=1e-15)
     half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
@@ -99,7 +101,7 @@ def test_the_variance_of_a_difference_follows_from_the_matrix(name: str) -> None
     y, scores = made(1, 40, 70, [0.4, 0.8])
     options = options_of(MEASURES[name])
     covariance = fastad.delong_covariance(y, scores, measure=name, **options)
-    found = fastad.compare(y, *scores, measure=name, **options)
+    found = fastad.compare(y, *scores, measure=name, method="delong", **options)
     assert (found.method, found.values) == ("delong", tuple(covariance.values))
     (aa, ab), (_, bb) = covariance.matrix
     half = stats.norm.ppf(0.975) * math.sqrt(aa + bb - 2 * ab)
@@ -122,13 +124,13 @@ def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
 def test_nothing_varies_and_yet_they_differ() -> None:
     """One separates the classes, the other turns them round."""
     y = [0] * 5 + [1] * 4
-    found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc")
+    found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
     assert (found.difference, found.low, found.high, found.p_value) == (1, 1, 1, 0)
     assert found.is_shown
     assert "a is better than b in auc" in found.verdict
-    constant = fastad.compare(y, range(9), [0] * 9, measure="auc")
+    constant = fastad.compare(y, range(9), [0] * 9, measure="auc", method="delong")
     assert (constant.difference, constant.p_value) == (0.5, 0)
-    equal = fastad.compare(y, range(9), y, measure="auc")
+    equal = fastad.compare(y, range(9), y, measure="auc", method="delong")
     assert (equal.difference, equal.p_value) == (0, 1)
 
 
@@ -254,7 +256,7 @@ CASES: list[tuple[Asked, Callable[[oracles.Rows], Fraction]]] = [
 @given(two_detectors(max_size=7, fewest=1), st.sampled_from(range(len(CASES))))
 def test_all_permutations_are_tried_where_they_are_few(sample: Sample, case: int) -> None:
     asked, value = CASES[case]
-    difference, swapped = all_swaps(sample.y, *sample.s, value)
+    difference, swapped = all_swaps(sample.y, sample.s[0], sample.s[1], value)
     assert all(one is not None for one in swapped)
     extreme = sum(abs(one) >= abs(difference) for one in swapped if one is not None)
     found = fastad.compare(
@@ -307,7 +309,7 @@ def test_permutations_read_only_ranks(n_resamples: int) -> None:
     y, scores = made(9, 5, 7, [0.5, 1.0])
     keywords: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
     for measure in ("auc", "ap", "tpr@0.3", "cost_auc"):
-        options = {"cost_ratio": 2} if measure == "cost_auc" else {}
+        options: Any = {"cost_ratio": 2} if measure == "cost_auc" else {}
         expected = fastad.compare(y, *scores, measure=measure, **options, **keywords)
         for a, b in (
             (np.exp(scores[0]), scores[1]),
@@ -388,7 +390,7 @@ def test_all_pairs_are_those_of_two(method: Any) -> None:
             assert getattr(found, field) == getattr(alone, field)
     array = fastad.compare_all(y, scores, **keywords)
     assert [one.p_value for one in array.values()] == [one.p_value for one in every.values()]
-    assert list(array)[0] == ("score_0", "score_1")
+    assert next(iter(array)) == ("score_0", "score_1")
 
 
 def by_hand(p_values: list[float], correction: str) -> list[float]:
@@ -428,8 +430,8 @@ def test_corrections_are_their_procedures(p_values: list[float], correction: str
 def test_corrections_of_a_published_example() -> None:
     """Benjamini and Hochberg 1995, section 3.2: fifteen p-values, of which four are rejected."""
     p_values = np.array(
-        [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240]
-        + [0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
+        (0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344)
+        + (0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000)
     )
     rejected = {name: int(np.sum(CORRECTIONS[name](p_values) <= 0.05)) for name in CORRECTIONS}
     assert rejected == {"benjamini-hochberg": 4, "bonferroni": 3, "holm": 3, "none": 9}
@@ -547,10 +549,12 @@ def test_anomalies_needed(method: Any, smallest: float, power: float, level: flo
 
 def test_anomalies_needed_has_a_floor_and_a_default() -> None:
     y = [0] * 5 + [1] * 4
-    found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", smallest_difference=0.1)
+    found = fastad.compare(
+        y, range(9), range(9, 0, -1), measure="auc", method="delong", smallest_difference=0.1
+    )
     assert found.anomalies_needed == 2
     assert fastad.compare(Y, A, B, measure="auc").anomalies_needed is None
-    large = fastad.compare(Y, A, B, measure="auc", smallest_difference=1e-6)
+    large = fastad.compare(Y, A, B, measure="auc", method="delong", smallest_difference=1e-6)
     assert large.anomalies_needed is not None
     assert large.anomalies_needed > 10**9
 
@@ -616,8 +620,33 @@ def test_options_of_one_function_only() -> None:
         fastad.compare_all(Y, {"x": A}, measure="auc")
     with pytest.raises(InvalidInputError, match="method='delong' needs a smooth measure"):
         fastad.compare(Y, A, B, measure="f1_best", method="delong")
-    assert fastad.compare(Y, A, B, measure="f1_best", rng=0).method == "bootstrap"
-    assert fastad.compare(Y, A, B, measure="ap").method == "delong"
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "smooth", "other"),
+    [
+        (30, 30, "delong", "bootstrap"),
+        (29, 100, "permutation", "permutation"),
+        (100, 29, "permutation", "permutation"),
+    ],
+)
+def test_auto_permutes_where_points_are_few(n: int, m: int, smooth: str, other: str) -> None:
+    y, scores = made(0, n, m, [0.3, 0.9])
+    keywords: Any = {"rng": 0, "n_resamples": 50}
+    for measure, expected in (("auc", smooth), ("ap", smooth), ("f1_best", other), ("eer", other)):
+        found = fastad.compare(y, *scores, measure=measure, **keywords)
+        assert found.method == expected
+        assert found == fastad.compare(
+            y, *scores, measure=measure, **{**keywords, "method": expected}
+        )
+        every = fastad.compare_all(y, scores, measure=measure, **keywords)
+        assert every["score_0", "score_1"].p_value == found.p_value
+    # Ranks say nothing of measures that read scores.
+    options: Any = {"score_range": (-9, 9)}
+    assert fastad.compare(y, *scores, measure="rp_auc", **options).method == "delong"
+    options |= {"p": 90}
+    options.pop("score_range")
+    assert fastad.compare(y, *scores, measure="rp_distance", **options).method == "bootstrap"
 
 
 @pytest.mark.parametrize(
@@ -696,7 +725,7 @@ def test_many_pairs_of_the_same_detectors() -> None:
     """The matrix of all pairs is that of each two, whatever stands beside them."""
     y, scores = made(20, 25, 40, [0.1, 0.4, 0.9, 1.4, 2.0])
     covariance = fastad.delong_covariance(y, scores)
-    every = fastad.compare_all(y, scores, measure="auc", correction="none")
+    every = fastad.compare_all(y, scores, measure="auc", method="delong", correction="none")
     for i, j in combinations(range(5), 2):
         one = every[f"score_{i}", f"score_{j}"]
         matrix = covariance.matrix

@@ -114,7 +114,7 @@ def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
 
 def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     """An area of a range without normalisation lies between 0 and its width."""
-    options = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
+    options: Any = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
     found = fastad.interval("auc_at_fpr", Y, S, method="logit", **options)
     counts, asked = count(Y, S), ask("auc_at_fpr", options)
     deviation = math.sqrt(variance(counts, influence(counts, asked)))

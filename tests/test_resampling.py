@@ -325,7 +325,7 @@ def test_ends_are_those_of_scipy(level: float) -> None:
     rng = np.random.default_rng(6)
     normals, anomalies = rng.exponential(1, 25).clip(0, 8), rng.exponential(2, 14).clip(0, 8)
     y, s = np.repeat([0, 1], [25, 14]), np.r_[normals, anomalies]
-    options = {"score_range": (0, 8)}
+    options: Any = {"score_range": (0, 8)}
     values, _ = replicates_of(y, s, [ask("probabilistic_auc", options)], 2000, 9)
 
     def difference(x: Any, z: Any, axis: int = -1) -> Any:

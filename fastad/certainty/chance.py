@@ -122,7 +122,9 @@ def chance(
 
     Notes
     -----
-    A permutation takes O(n) time for n points, a thread O(n) memory.
+    A permutation takes O(n) time for n points, a thread O(n) memory. The area under the ROC of
+    many points has the normal law instead, where each class has at least 50 points and no score
+    more than a twentieth of all points.
 
     References
     ----------
@@ -162,8 +164,7 @@ def chances_of(
     """Return the level of chance of each measure, or why it has none.
 
     Counts are those of the whole curve; a whole weight counts as so many points, each with a label
-    of its own. A key has its permutations, which all measures share: none is worth less by chance
-    with others than alone.
+    of its own. A key has its permutations, which all measures share; each gets what it would alone.
     """
     found = [_or_error(_undrawn, counts, one, n_resamples) for one in asked]
     left = [one for one, answer in zip(asked, found, strict=True) if answer is None]

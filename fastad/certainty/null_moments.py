@@ -18,10 +18,10 @@ from fastad.certainty.null_laws import Options, classes, cut, hits_wanted, is_di
 from fastad.counts import OrderedCounts
 
 # The normal law of the AUC was held against the exact one with up to 1050 points, all distinct or
-# with ties of many patterns. With 50 points of the smaller class p-values are off by 0.006 at most
-# (0.0008 without ties), from 0.01 to 0.05 by 3 %; further out they are too large, by up to 14 % at
-# 0.001 and 37 % at 10^-4. That is less than the error of 9999 permutations, 10 to 100 % there.
-# With 20 points they are off by 35 % at 0.001; with ten equal ties of all 0.05 is 7 % too small.
+# with ties in many patterns. Within these limits p-values are off by at most 0.006 (0.0009 without
+# ties), and from 0.01 to 0.05 by at most 5 %. Further out they are too large, by up to 12 % at
+# 0.001 and 29 % at 10^-4, where 9999 permutations err by 32 % and 100 %. With 20 points of a class
+# it is 35 % at 0.001; with ten equal ties, which are all points, 0.05 comes out 6 % too small.
 _LEAST_POINTS = 50
 _MOST_TIED = Fraction(1, 20)
 

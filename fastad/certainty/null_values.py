@@ -27,7 +27,7 @@ def drawn_values(
 ) -> npt.NDArray[np.float64]:
     """Return the values of each measure on permutations that are drawn; NaN where there is none.
 
-    All measures see the same permutations, and each the same ones with others as alone.
+    All measures see the same permutations, which the key alone determines.
     """
     values = np.empty((len(asked), n_resamples))
     if not asked:
