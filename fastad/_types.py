@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 AnyVector: TypeAlias = npt.NDArray[Any]
 FloatVector: TypeAlias = npt.NDArray[np.float64]
+FloatMatrix: TypeAlias = npt.NDArray[np.float64]
 IntVector: TypeAlias = npt.NDArray[np.int64]
 IntMatrix: TypeAlias = npt.NDArray[np.int64]
 # Places among the points of a class, or counts of them.

@@ -307,17 +307,17 @@ def test_a_drawn_p_value_is_never_0() -> None:
 @pytest.mark.parametrize("n_resamples", [50, 4096])
 def test_permutations_read_only_ranks(n_resamples: int) -> None:
     y, scores = made(9, 5, 7, [0.5, 1.0])
-    keywords: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
-    for measure in ("auc", "ap", "tpr@0.3", "cost_auc"):
-        options: Any = {"cost_ratio": 2} if measure == "cost_auc" else {}
-        expected = fastad.compare(y, *scores, measure=measure, **options, **keywords)
-        for a, b in (
+    options: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
+    for question in ({"measure": name} for name in ("auc", "ap", "tpr@0.3", "cost_auc@2")):
+        keywords = options | question
+        expected = fastad.compare(y, scores[0], scores[1], **keywords)
+        relabelled: list[tuple[Any, Any]] = [
             (np.exp(scores[0]), scores[1]),
             (scores[0], 1000 * scores[1] - 5),
             (stats.rankdata(scores[0]).astype(np.int16), scores[1].astype(np.float32)),
-        ):
-            found = fastad.compare(y, a, b, measure=measure, **options, **keywords)
-            assert found == expected
+        ]
+        for a, b in relabelled:
+            assert fastad.compare(y, a, b, **keywords) == expected
 
 
 def test_one_point_of_a_class_can_be_permuted() -> None:
@@ -430,8 +430,10 @@ def test_corrections_are_their_procedures(p_values: list[float], correction: str
 def test_corrections_of_a_published_example() -> None:
     """Benjamini and Hochberg 1995, section 3.2: fifteen p-values, of which four are rejected."""
     p_values = np.array(
-        (0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344)
-        + (0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000)
+        [
+            *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),
+            *(0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000),
+        ]
     )
     rejected = {name: int(np.sum(CORRECTIONS[name](p_values) <= 0.05)) for name in CORRECTIONS}
     assert rejected == {"benjamini-hochberg": 4, "bonferroni": 3, "holm": 3, "none": 9}

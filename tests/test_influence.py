@@ -73,7 +73,9 @@ def by_row(
     falling = np.unique(s)[::-1].tolist()
     assert len(falling) == counts.keys.shape[0]
     places = [falling.index(score) for score in s.tolist()]
-    return np.array(np.where(y == 1, found.anomalies[places], found.normals[places]))
+    anomalies: npt.NDArray[np.float64] = found.anomalies[places]
+    anomalies[y == 0] = found.normals[places][y == 0]
+    return anomalies
 
 
 def of_points(found: Influence, counts: OrderedCounts) -> npt.NDArray[np.float64]:

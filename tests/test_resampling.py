@@ -331,12 +331,14 @@ def test_ends_are_those_of_scipy(level: float) -> None:
     def difference(x: Any, z: Any, axis: int = -1) -> Any:
         return (np.mean(x, axis=axis) - np.mean(z, axis=axis)) / 16 + 0.5
 
-    interval = stats.bootstrap(
+    bootstrap: Any = stats.bootstrap
+    interval = bootstrap(
         (anomalies, normals), difference, n_resamples=2, rng=0, method="percentile"
     )
-    interval.bootstrap_distribution = values[0]  # type: ignore[misc]
-    for method, of_scipy in (("bootstrap", "percentile"), ("basic", "basic"), ("bca", "BCa")):
-        ends = stats.bootstrap(
+    interval.bootstrap_distribution = values[0]
+    methods: list[tuple[Any, str]] = [("bootstrap", "percentile"), ("basic", "basic")]
+    for method, of_scipy in [*methods, ("bca", "BCa")]:
+        ends = bootstrap(
             (anomalies, normals),
             difference,
             n_resamples=0,

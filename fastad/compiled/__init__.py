@@ -1,0 +1,1 @@
+"""Fitted detectors compiled into kernels that score blocks of points."""

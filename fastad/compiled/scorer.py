@@ -1,0 +1,117 @@
+"""What every compiled detector can do."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._frames import as_array
+from fastad._threads import current_threads, thread_limit, thread_map
+from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad.errors import InvalidInputError
+
+# Points that are scored at once: as many as fit into the fastest memory with their coordinates.
+BLOCK = 1024
+
+
+class CompiledScorer(ABC):
+    """Anomaly score of a fitted detector as compiled code; made by `fastad.compile_scorer`.
+
+    Objects do not change, so that threads may share one.
+
+    Attributes
+    ----------
+    n_features : int
+        Length of a point.
+    name : str
+        Of the detector that was compiled.
+    """
+
+    n_features: int
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<CompiledScorer of {self.name}, {self.n_features} features>"
+
+    @abstractmethod
+    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, without the interpreter's lock.
+
+        Parameters
+        ----------
+        points : numpy.ndarray of shape (n_features, n_points)
+            Coordinate by coordinate, contiguous, finite; up to `BLOCK` points; may be overwritten.
+        scores : numpy.ndarray of shape (n_points,)
+            Written here; higher is more anomalous.
+        """
+
+    def count_below(
+        self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector, scores: FloatVector
+    ) -> None:
+        """Add the numbers of points that score below each of some rising thresholds.
+
+        Scorers that can tell faster on which side of a threshold a point is do so.
+        """
+        self.score_block(points, scores)
+        scores.sort()
+        counts += np.searchsorted(scores, thresholds, side="left")
+
+    def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
+        """Return anomaly scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        n_threads : int, optional
+            Threads over the samples; by default the environment variable FASTAD_NUM_THREADS, else
+            the processors that the process may use.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_samples,)
+            Higher is more anomalous; those of the detector to 1e-9.
+
+        Raises
+        ------
+        InvalidInputError
+            If X has another shape, or holds what is no finite number.
+        """
+        samples = check_samples(X, self.n_features)
+        scores = np.empty(samples.shape[0])
+
+        def score(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, BLOCK):
+                part = slice(start, min(start + BLOCK, rows.stop))
+                points = np.array(samples[part].T, np.float64, order="C")
+                self.score_block(points, scores[part])
+
+        with thread_limit(n_threads):
+            thread_map(score, _parts(samples.shape[0]))
+        return scores
+
+
+def check_samples(X: npt.ArrayLike, n_features: int) -> npt.NDArray[Any]:
+    """Check a table of finite numbers."""
+    samples = as_array(X, "X")
+    if samples.ndim != 2 or samples.shape[1] != n_features:
+        raise InvalidInputError(
+            f"X must have the shape (n_samples, {n_features}); found {samples.shape}"
+        )
+    if samples.dtype.kind not in "biuf":
+        raise InvalidInputError(f"X must hold numbers; found {samples.dtype}")
+    bad = ~np.isfinite(samples).all(axis=1)
+    if bad.any():
+        raise InvalidInputError(
+            f"X must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the first "
+            f"at row {int(np.argmax(bad))}"
+        )
+    return samples
+
+
+def _parts(n_samples: int) -> list[slice]:
+    """Cut samples into a few parts for each thread, each of whole blocks."""
+    n_blocks = -(-n_samples // BLOCK)
+    step = BLOCK * max(1, -(-n_blocks // (8 * current_threads())))
+    return [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)]
