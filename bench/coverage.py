@@ -29,7 +29,7 @@ import fastad
 from fastad.certainty.asked import Asked, ask
 from fastad.certainty.estimate import Task, Wanted, check_wanted, finish
 from fastad.certainty.methods import RESAMPLING, methods_of
-from fastad.certainty.replicates import plan, ranking_alone, replicate_values
+from fastad.certainty.replicates import Ranking, plan, replicate_values
 from fastad.counts import OrderedCounts, count
 from fastad.errors import UndefinedMeasureError
 
@@ -155,9 +155,7 @@ def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tu
         except UndefinedMeasureError:
             continue
     resamples = plan(counts, wanted.n_resamples, wanted.key, stratified=wanted.stratified)
-    drawn = replicate_values(
-        ranking_alone(counts), [asked for asked, _ in defined.values()], resamples
-    )
+    drawn = replicate_values(Ranking(counts), [asked for asked, _ in defined.values()], resamples)
     ends = {}
     for (i, (asked, value)), replicates in zip(defined.items(), drawn, strict=True):
         for method in methods_of(asked):

@@ -58,14 +58,14 @@ def draw(
 @kernel
 def accumulate(
     times: LabelVector,  # (n,) how often each point is drawn
-    rows: ShortVector,  # (n,) the points from the highest score down
+    rows: ShortVector | None,  # (n,) the points from the highest score down; None if they are so
     counts: ShortVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
 ) -> None:
     """Count what is drawn down the order."""
     total = 0
     counts[0] = 0
-    for i in range(rows.shape[0]):
-        total += times[rows[i]]
+    for i in range(times.shape[0]):
+        total += times[i if rows is None else rows[i]]
         counts[i + 1] = total
 
 
@@ -74,25 +74,27 @@ def resample_areas(
     key: np.uint64,
     first: int,  # number of the first replicate
     n_drawn: IntMatrix,  # (k, 2) anomalies and normals of each replicate
-    anomalies: ShortVector,  # (n,) row among the anomalies, from the highest score down
-    normals: ShortVector,  # (m,) row among the normals, from the highest score down
+    n_anomalies: int,
+    anomalies: ShortVector | None,  # (n,) row among them, from the highest score down; or None
+    normals: ShortVector | None,  # (m,) row among the normals, likewise
     above: ShortVector,  # (m,) anomalies above each normal
     reached: ShortVector,  # (m,) anomalies above or tied with it
     twice: IntVector,  # (k,) written here: twice the area under the ROC of each, in pairs
 ) -> None:
     """Draw replicates, and add up the area under the ROC of each."""
     block = np.empty(512, np.int64)
-    of_anomaly = np.empty(anomalies.shape[0], np.uint8)
-    of_normal = np.empty(normals.shape[0], np.uint8)
-    tps = np.empty(anomalies.shape[0] + 1, np.int32)
+    of_anomaly = np.empty(n_anomalies, np.uint8)
+    of_normal = np.empty(above.shape[0], np.uint8)
+    tps = np.empty(n_anomalies + 1, np.int32)
     for replicate in range(twice.shape[0]):
         stream = bits(key, first + replicate)
         draw(bits(stream, 0), n_drawn[replicate, 0], of_anomaly, block)
         draw(bits(stream, 1), n_drawn[replicate, 1], of_normal, block)
         accumulate(of_anomaly, anomalies, tps)
         area = 0
-        for j in range(normals.shape[0]):
-            area += np.int64(of_normal[normals[j]]) * (tps[above[j]] + tps[reached[j]])
+        for j in range(above.shape[0]):
+            drawn = of_normal[j if normals is None else normals[j]]
+            area += np.int64(drawn) * (tps[above[j]] + tps[reached[j]])
         twice[replicate] = area
 
 
@@ -101,7 +103,7 @@ def resample_counts(
     key: np.uint64,
     replicate: int,
     n_drawn: IntVector,  # (2,) anomalies and normals
-    rows: tuple[ShortVector, ShortVector],  # (n,) and (m,) as anomalies and normals above
+    rows: tuple[ShortVector | None, ShortVector | None],  # as anomalies and normals above
     points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,)
     drawn: tuple[IntVector, IntVector, IntVector],  # as points, written here
     times: tuple[LabelVector, LabelVector],  # room: (n,) and (m,)

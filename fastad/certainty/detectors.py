@@ -56,7 +56,7 @@ def order_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLi
     def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Ranking:
         shown, values = detector
         order = order_rows(values, labels, shown)
-        return Ranking(count_rows(order, labels, ones), *_by_class(order, labels, places))
+        return Ranking(count_rows(order, labels, ones), _by_class(order, labels, places))
 
     return Detectors(labels, [name for name, _, _ in scores], thread_map(rank, checked))
 
@@ -65,11 +65,12 @@ def row_influences(ranking: Ranking, asked: Asked) -> tuple[FloatVector, FloatVe
     """Return the influence of each anomaly and of each normal point, as they come."""
     counts = ranking.counts
     by_score = influence(counts, asked)
-    anomalies = np.empty(ranking.anomalies.shape[0])
-    normals = np.empty(ranking.normals.shape[0])
-    anomalies[ranking.anomalies] = np.repeat(by_score.anomalies, np.diff(counts.tps))
-    normals[ranking.normals] = np.repeat(by_score.normals, np.diff(counts.fps))
-    return anomalies, normals
+    assert ranking.rows is not None
+    anomalies, normals = ranking.rows
+    of_anomalies, of_normals = np.empty(counts.tps[-1]), np.empty(counts.fps[-1])
+    of_anomalies[anomalies] = np.repeat(by_score.anomalies, np.diff(counts.tps))
+    of_normals[normals] = np.repeat(by_score.normals, np.diff(counts.fps))
+    return of_anomalies, of_normals
 
 
 def _by_class(

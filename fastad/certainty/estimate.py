@@ -21,10 +21,10 @@ from fastad.certainty.order_interval import order_interval
 from fastad.certainty.proportions import BINOMIAL, Bounds
 from fastad.certainty.rates import SHARES
 from fastad.certainty.replicates import (
+    Ranking,
     need_whole,
     plan,
     random_key,
-    ranking_alone,
     replicate_values,
 )
 from fastad.certainty.results import Interval
@@ -106,7 +106,7 @@ def intervals_of(
     replicates: dict[int, FloatVector] = {}
     if drawn:
         resamples = plan(counts, wanted.n_resamples, wanted.key, stratified=wanted.stratified)
-        values = replicate_values(ranking_alone(counts), [task.asked for task in drawn], resamples)
+        values = replicate_values(Ranking(counts), [task.asked for task in drawn], resamples)
         replicates = dict(zip(map(id, drawn), values, strict=True))
     return [
         task

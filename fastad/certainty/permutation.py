@@ -100,11 +100,11 @@ def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
     by_score = flagged[:-1] + flagged[1:] + 1
     ranks = np.empty(detectors.labels.values.shape[0], np.int64)
     anomalous = detectors.labels.values == 1
-    for own, rows, cumulative in (
-        (anomalous, ranking.anomalies, counts.tps),
-        (~anomalous, ranking.normals, counts.fps),
+    assert ranking.rows is not None
+    for own, rows, cumulative in zip(
+        (anomalous, ~anomalous), ranking.rows, (counts.tps, counts.fps), strict=True
     ):
-        of_class = np.empty(rows.shape[0], np.int64)
+        of_class = np.empty(cumulative[-1], np.int64)
         of_class[rows] = np.repeat(by_score, np.diff(cumulative))
         ranks[own] = of_class
     return ranks

@@ -56,13 +56,13 @@ class Ranking(NamedTuple):
     ----------
     counts : OrderedCounts
         Of whole numbers.
-    anomalies, normals : numpy.ndarray of shape (n_anomalies,) and (n_normals,)
-        Points of each class from the highest score down; within a tie in any order.
+    rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
+        Points of each class from the highest score down, within a tie in any order; None for
+        points that are numbered so, as those of a single detector may be.
     """
 
     counts: OrderedCounts
-    anomalies: ShortVector
-    normals: ShortVector
+    rows: tuple[ShortVector, ShortVector] | None = None
 
 
 def need_whole(counts: OrderedCounts) -> None:
@@ -97,12 +97,6 @@ def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified:
     return Resamples(key, n_drawn)
 
 
-def ranking_alone(counts: OrderedCounts) -> Ranking:
-    """Return the points of a single detector, which are known by their places in its order."""
-    n, m = int(counts.n_anomalies), int(counts.n_normals)
-    return Ranking(counts, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
-
-
 def replicate_values(
     ranking: Ranking, asked: Sequence[Asked], resamples: Resamples
 ) -> npt.NDArray[np.float64]:
@@ -133,11 +127,11 @@ def _value(asked: Asked, counts: OrderedCounts) -> float:
 def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator[OrderedCounts]:
     """Draw one replicate after the other, all in the same memory."""
     counts = ranking.counts
-    g, n, m = counts.keys.shape[0], ranking.anomalies.shape[0], ranking.normals.shape[0]
+    g, n, m = counts.keys.shape[0], int(counts.n_anomalies), int(counts.n_normals)
     keys, fps, tps = np.empty(g, np.int64), np.empty(g + 1, np.int64), np.empty(g + 1, np.int64)
     times = np.empty(n, np.uint8), np.empty(m, np.uint8)
     room = np.empty(n + 1, np.int32), np.empty(m + 1, np.int32)
-    rows, points = (ranking.anomalies, ranking.normals), (counts.keys, counts.fps, counts.tps)
+    rows, points = ranking.rows or (None, None), (counts.keys, counts.fps, counts.tps)
     for replicate in part:
         n_drawn = resamples.n_drawn[replicate]
         n_distinct = resample.resample_counts(
@@ -159,7 +153,8 @@ def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator
 
 def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
     n, m = resamples.n_drawn.max(axis=0).tolist()
-    return bool(2 * n * m < _LARGEST_AREA and ranking.anomalies.size and ranking.normals.size)
+    classes = min(ranking.counts.n_anomalies, ranking.counts.n_normals)
+    return bool(2 * n * m < _LARGEST_AREA and classes > 0)
 
 
 def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
@@ -168,6 +163,7 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
     widths = np.diff(counts.fps)
     above = np.repeat(counts.tps[:-1].astype(np.int32), widths)
     reached = np.repeat(counts.tps[1:].astype(np.int32), widths)
+    anomalies, normals = ranking.rows or (None, None)
     twice = np.empty(resamples.n_resamples, np.int64)
 
     def fill(part: range) -> None:
@@ -176,8 +172,9 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
             resamples.key,
             part.start,
             resamples.n_drawn[own],
-            ranking.anomalies,
-            ranking.normals,
+            int(counts.n_anomalies),
+            anomalies,
+            normals,
             above,
             reached,
             twice[own],
