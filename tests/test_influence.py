@@ -73,17 +73,13 @@ def by_row(
     falling = np.unique(s)[::-1].tolist()
     assert len(falling) == counts.keys.shape[0]
     places = [falling.index(score) for score in s.tolist()]
-    anomalies: npt.NDArray[np.float64] = found.anomalies[places]
-    anomalies[y == 0] = found.normals[places][y == 0]
-    return anomalies
+    return np.where(y == 1, found.anomalies[places], found.normals[places])
 
 
 def of_points(found: Influence, counts: OrderedCounts) -> npt.NDArray[np.float64]:
     """The influences of the points that there are, first of anomalies, then of normals."""
-    return np.r_[
-        np.repeat(found.anomalies, np.diff(counts.tps)),
-        np.repeat(found.normals, np.diff(counts.fps)),
-    ]
+    anomalies = np.repeat(found.anomalies, np.diff(counts.tps))
+    return np.concatenate([anomalies, np.repeat(found.normals, np.diff(counts.fps))])
 
 
 def slopes(

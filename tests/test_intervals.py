@@ -565,6 +565,26 @@ def test_the_warning_names_the_line_that_asked() -> None:
     assert [warning.filename for warning in caught] == [__file__]
 
 
+def test_ranked_scores_have_the_same_intervals() -> None:
+    ranked = fastad.rank_scores(Y, S)
+    questions: list[dict[str, Any]] = [
+        {"measure": "auc", "method": "delong"},
+        {"measure": "ap", "method": "bca", "rng": 2},
+        {"measure": "tpr_at_fpr", "fpr": 0.2, "method": "order"},
+        {"measure": "precision", "threshold": 4, "method": "wilson"},
+    ]
+    for question in questions:
+        options = {name: value for name, value in question.items() if name != "measure"}
+        found = ranked.interval(question["measure"], **options)
+        assert found == fastad.interval(question["measure"], Y, S, **options)
+    with pytest.warns(fastad.LowCoverageWarning) as caught:
+        fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval("ap", method="delong")
+    assert [warning.filename for warning in caught] == [__file__]
+    weighted = fastad.rank_scores(Y, S, sample_weight=S / 7)
+    with pytest.raises(InvalidInputError, match="sample_weight must hold whole numbers"):
+        weighted.interval("auc", method="delong")
+
+
 # --- The door -----------------------------------------------------------------------------------
 
 

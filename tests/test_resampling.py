@@ -26,10 +26,10 @@ from fastad.certainty.detectors import order_detectors
 from fastad.certainty.estimate import check_wanted, intervals_of
 from fastad.certainty.influence import influence
 from fastad.certainty.replicates import (
+    Ranking,
     Resamples,
     plan,
     random_key,
-    ranking_alone,
     replicate_values,
 )
 from fastad.counts import count
@@ -47,7 +47,7 @@ def replicates_of(
 ) -> tuple[npt.NDArray[np.float64], Resamples]:
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(seed), stratified=stratified)
-    return replicate_values(ranking_alone(counts), asked, resamples), resamples
+    return replicate_values(Ranking(counts), asked, resamples), resamples
 
 
 def times_drawn(resamples: Resamples, replicate: int, n: int, m: int) -> Sequence[Any]:
@@ -314,6 +314,34 @@ def test_the_fused_area_is_that_of_the_counts(sample: Any, seed: int, stratified
     fused, _ = replicates_of(sample.y, sample.s, [asked], 30, seed, stratified=stratified)
     general, _ = replicates_of(sample.y, sample.s, [asked, asked], 30, seed, stratified=stratified)
     assert fused[0].tobytes() == general[0].tobytes() == general[1].tobytes()
+
+
+@given(samples(both=True, weights="whole"), st.integers(0, 2**32), st.booleans())
+def test_points_alone_are_numbered_down_the_order(sample: Any, seed: int, stratified: bool) -> None:
+    """Without rows the i-th point drawn is the i-th of its class from the highest score."""
+    counts = count(sample.y, sample.s, sample_weight=sample.w)
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    assume(min(n, m) > 0)
+    resamples = plan(counts, 10, random_key(seed), stratified=stratified)
+    rows = np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32)
+    for labels in (["auc"], ["auc", "ap", "eer"]):
+        asked = [ask(label, {}) for label in labels]
+        alone = replicate_values(Ranking(counts), asked, resamples)
+        numbered = replicate_values(Ranking(counts, rows), asked, resamples)
+        assert alone.tobytes() == numbered.tobytes()
+    falling = np.argsort(-np.unique(sample.s, return_inverse=True)[1], kind="stable")
+    falling = np.repeat(falling, sample.w.astype(np.int64)[falling])
+    y, scores = sample.y[falling], np.unique(sample.s, return_inverse=True)[1][falling]
+    assert len(y) == n + m
+    for i, value in enumerate(replicate_values(Ranking(counts), [ask("auc", {})], resamples)[0]):
+        times = times_drawn(resamples, i, n, m)
+        drawn = np.r_[
+            np.repeat(np.flatnonzero(y == 1), times[0]), np.repeat(np.flatnonzero(y == 0), times[1])
+        ]
+        if math.isnan(value):
+            assert np.unique(y[drawn]).shape[0] == 1
+        else:
+            assert value == fastad.roc_auc(y[drawn], scores[drawn])
 
 
 # --- From replicates to ends --------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What is asked about: one number, at one operating point."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from fastad._arguments import check_threshold, shown
 from fastad.certainty.rates import RATES
 from fastad.counts import OrderedCounts
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.operating import confusion_at
 from fastad.ranking import RankedScores
 from fastad.registry import MEASURES, Measure, Question, parse_questions
@@ -37,6 +38,11 @@ class Asked:
     measure: Measure
     options: Mapping[str, Any]
     value: Callable[[OrderedCounts], float]
+
+    @property
+    def reads_ranks(self) -> bool:
+        """Whether only the order of the scores counts, and not their unit."""
+        return self.measure.needs != "values" and self.measure.name not in RATES
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -114,7 +120,12 @@ def _rate(row: Measure, options: Mapping[str, Any]) -> Asked:
     threshold = check_threshold(options["threshold"])
 
     def value(counts: OrderedCounts) -> float:
-        return float(row.compute(confusion_at(counts, threshold=threshold)))
+        found = float(row.compute(confusion_at(counts, threshold=threshold)))
+        if math.isnan(found):
+            raise UndefinedMeasureError(
+                f"{row.name} is undefined at threshold {threshold}: its denominator is 0"
+            )
+        return found
 
     return Asked(row.name, row, {"threshold": threshold}, value)
 

@@ -33,7 +33,8 @@ def bias_corrected(
     # All replicates on one side would put an end at infinity.
     share = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
     bias = ndtri(share)
-    shifted = bias + ndtri([doubt / 2, 1 - doubt / 2])
+    reach = float(ndtri(doubt / 2))
+    shifted = bias + np.array([reach, -reach])
     # Beyond this an end would turn round.
     stretch = np.maximum(1 - acceleration * shifted, 0.1)
     low, high = np.quantile(replicates, ndtr(bias + shifted / stretch)).tolist()

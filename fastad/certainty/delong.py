@@ -24,7 +24,7 @@ def variance(counts: OrderedCounts, influence: Influence) -> float:
 
 def plain_interval(value: float, deviation: float, bounds: Bounds, doubt: float) -> Bounds:
     """Return value and normal quantiles, clipped to what the measure can be."""
-    half = float(ndtri(1 - doubt / 2)) * deviation
+    half = -float(ndtri(doubt / 2)) * deviation
     return max(value - half, bounds[0]), min(value + half, bounds[1])
 
 
@@ -35,9 +35,9 @@ def logit_interval(value: float, deviation: float, bounds: Bounds, doubt: float)
     """
     low, high = bounds
     share = (value - low) / (high - low)
-    if not 0 < share < 1:
+    if deviation == 0 or not 0 < share < 1:
         return value, value
-    half = float(ndtri(1 - doubt / 2)) * deviation / (high - low) / (share * (1 - share))
+    half = -float(ndtri(doubt / 2)) * deviation / (high - low) / (share * (1 - share))
     ends = expit(logit(share) + np.array([-half, half]))
     return tuple((low + (high - low) * ends).tolist())
 

@@ -24,14 +24,15 @@ class Detectors:
     ----------
     labels : Labels
         Of the points, unweighted.
-    names : sequence of str
-        Of the detectors.
+    names, shown : sequence of str
+        Of the detectors, and of their scores in messages.
     rankings : sequence of Ranking
         Points of each class are numbered as they come among the rows, alike for all detectors.
     """
 
     labels: Labels
     names: Sequence[str]
+    shown: Sequence[str]
     rankings: Sequence[Ranking]
 
     @property
@@ -58,7 +59,8 @@ def order_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLi
         order = order_rows(values, labels, shown)
         return Ranking(count_rows(order, labels, ones), _by_class(order, labels, places))
 
-    return Detectors(labels, [name for name, _, _ in scores], thread_map(rank, checked))
+    names = [name for name, _, _ in scores]
+    return Detectors(labels, names, [shown for shown, _ in checked], thread_map(rank, checked))
 
 
 def row_influences(ranking: Ranking, asked: Asked) -> tuple[FloatVector, FloatVector]:

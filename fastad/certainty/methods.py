@@ -81,8 +81,11 @@ def check_method(method: str, asked: Asked) -> None:
         )
 
 
-def chosen_method(asked: Asked, counts: OrderedCounts) -> tuple[str, float]:
-    """Return the method that `auto` takes, and how often it held the truth."""
+def chosen_method(asked: Asked, counts: OrderedCounts) -> tuple[str, float | None]:
+    """Return the method that `auto` takes, and how often it held the truth if that is known."""
+    if asked.options.get("prevalence") is not None:
+        # With another prevalence few points may weigh most, which no cell of the table tried.
+        return "bootstrap", None
     possible = methods_of(asked)
     rows = _alike(_table_of(_stands_for(asked)), counts)
     return best_of([row for row in rows if row.method in possible])
@@ -137,13 +140,14 @@ def _stands_for(asked: Asked) -> str:
 
 
 def _alike(rows: Sequence[Coverage], counts: OrderedCounts) -> list[Coverage]:
-    """Return the rows with the nearest area under the ROC and no more anomalies."""
+    """Return the rows with the nearest area under the ROC and no more points of a class."""
     try:
         auc = roc_auc(counts)
     except UndefinedMeasureError:
         auc = 0.5
     sizes = {row.n_anomalies for row in rows}
-    size = max((one for one in sizes if one <= counts.n_anomalies), default=min(sizes))
+    fewest = min(counts.n_anomalies, counts.n_normals)
+    size = max((one for one in sizes if one <= fewest), default=min(sizes))
     rows = [row for row in rows if row.n_anomalies == size]
     area = min((row.auc for row in rows), key=lambda one: abs(one - auc))
     return [row for row in rows if row.auc == area]

@@ -21,7 +21,7 @@ def newcombe(area: float, n: float, m: float, doubt: float) -> Bounds:
     # Here, because SciPy's solvers take a while to import.
     from scipy.optimize import brentq
 
-    quantile = float(ndtri(1 - doubt / 2))
+    quantile = -float(ndtri(doubt / 2))
 
     def excess(other: float) -> float:
         distance = abs(area - other)
@@ -29,6 +29,8 @@ def newcombe(area: float, n: float, m: float, doubt: float) -> Bounds:
 
     first, last = _NEAREST, 1 - _NEAREST
     inside = min(max(area, first), last)
+    if excess(inside) >= 0:  # at an end, with next to no confidence
+        return area, area
     low = float(brentq(excess, first, inside)) if excess(first) > 0 else 0.0
     high = float(brentq(excess, inside, last)) if excess(last) > 0 else 1.0
     return low, high

@@ -27,14 +27,14 @@ from fastad.certainty.bootstrap import percentile
 from fastad.certainty.detectors import Detectors, order_detectors, row_influences
 from fastad.certainty.influence import INFLUENCES
 from fastad.certainty.permutation import permute
-from fastad.certainty.replicates import plan, random_key, replicate_values
+from fastad.certainty.replicates import Ranking, plan, random_key, replicate_values
 from fastad.certainty.results import Comparison
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 METHODS = ("auto", "delong", "bootstrap", "permutation")
 # With fewer points of a class, intervals of differences are too narrow (see the page on coverage).
 _FEW = 30
-# Below this a standard deviation is what rounding leaves of none.
+# Below this share of a measure's range a standard deviation is what rounding leaves of none.
 _ROUNDING = 1e-12
 
 
@@ -226,7 +226,10 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
             f"a comparison of {asked.label} needs two points of each class; found "
             f"{detectors.n_anomalies} anomalies and {detectors.n_normals} normal points"
         )
-    values = [asked.value(ranking.counts) for ranking in detectors.rankings]
+    values = [
+        _value(asked, ranking, shown)
+        for ranking, shown in zip(detectors.rankings, detectors.shown, strict=True)
+    ]
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = _METHODS[method](detectors, asked, wanted, pairs, differences)
@@ -256,9 +259,17 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
     ]
 
 
+def _value(asked: Asked, ranking: Ranking, shown: str) -> float:
+    try:
+        return asked.value(ranking.counts)
+    except InvalidInputError as error:
+        # A measure of values, which these scores violate.
+        raise InvalidInputError(str(error).replace("y_score", shown)) from None
+
+
 def _best_method(detectors: Detectors, asked: Asked) -> str:
     few = min(detectors.n_anomalies, detectors.n_normals) < _FEW
-    if few and asked.measure.needs != "values":
+    if few and asked.reads_ranks:
         return "permutation"
     return "delong" if asked.measure.name in INFLUENCES else "bootstrap"
 
@@ -271,7 +282,9 @@ def _delong(
     differences: Sequence[float],
 ) -> list[_Estimate]:
     influences = [row_influences(ranking, asked) for ranking in detectors.rankings]
-    quantile = float(ndtri(1 - wanted.doubt / 2))
+    quantile = -float(ndtri(wanted.doubt / 2))
+    low, high = asked.bounds
+    rounding = _ROUNDING * min(1.0, high - low)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Of the difference itself: detectors that are equal leave no rounding.
@@ -280,10 +293,10 @@ def _delong(
             for first, second in zip(influences[i], influences[j], strict=True)
         )
         deviation = math.sqrt(variance)
-        if deviation > _ROUNDING:
+        if deviation > rounding:
             p_value = 2 * float(ndtr(-abs(difference) / deviation))
         else:
-            p_value = float(abs(difference) <= _ROUNDING)
+            p_value = float(abs(difference) <= rounding)
         half = quantile * deviation
         estimates.append(
             _Estimate(difference - half, difference + half, p_value, variance, "delong")
@@ -372,6 +385,6 @@ def _anomalies_needed(n_anomalies: int, variance: float, wanted: WantedCompariso
     """
     if wanted.smallest_difference is None:
         return None
-    reach = float(ndtri(1 - wanted.doubt / 2) + ndtri(float(wanted.power)))
+    reach = float(ndtri(float(wanted.power)) - ndtri(wanted.doubt / 2))
     needed = n_anomalies * variance * (reach / float(wanted.smallest_difference)) ** 2
     return max(2, math.ceil(needed))

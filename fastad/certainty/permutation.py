@@ -59,7 +59,7 @@ def permute(
     Scores of two detectors have no common unit, their ranks have: each point keeps its two mean
     ranks, and a coin decides which detector gets which (Venkatraman and Begg 1996, for areas).
     """
-    if asked.measure.needs == "values":
+    if not asked.reads_ranks:
         raise InvalidInputError(
             f"method='permutation' exchanges ranks, and {asked.measure.name} reads scores"
         )

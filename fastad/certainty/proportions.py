@@ -11,7 +11,7 @@ Bounds = tuple[float, float]
 
 def wilson(k: float, n: float, doubt: float) -> Bounds:
     """Return the shares that a score test does not reject (Wilson 1927)."""
-    z = float(ndtri(1 - doubt / 2))
+    z = -float(ndtri(doubt / 2))
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
     # Rounding must not leave the ends.

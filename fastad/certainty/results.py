@@ -47,7 +47,7 @@ class Interval:
             return "nothing varies, so that the interval has no width; that makes nothing certain"
         if self.coverage is not None and self.coverage < _LEAST:
             return (
-                f"with so few points the best 95 % intervals, by {self.method!r}, hold the truth "
+                f"on data like these the best 95 % intervals, by {self.method!r}, hold the truth "
                 f"in {self.coverage:.0%} of the cases"
             )
         return None

@@ -1,0 +1,66 @@
+"""Drawing points in a box, and counting those on one side of a threshold.
+
+Coordinate j of point i is made of the random bits of a key at the place i * d + j (splitmix64,
+Steele, Lea and Flood 2014), so that neither threads nor blocks change the sample.
+"""
+
+import numpy as np
+
+from fastad._jit import kernel
+from fastad._types import FloatMatrix, FloatVector, IntVector
+
+_UNIT = 2.0**-53
+
+
+@kernel
+def uniforms(key: np.uint64, place: int, step: int, numbers: FloatVector) -> None:
+    """Write numbers in [0, 1), of 53 bits, at every so many places from one on."""
+    for i in range(numbers.shape[0]):
+        z = key + np.uint64(place + i * step + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+        numbers[i] = (z >> np.uint64(11)) * _UNIT
+
+
+@kernel
+def place_in_range(numbers: FloatVector, low: float, high: float) -> None:
+    """Take numbers in [0, 1) to a range; no step of rounding leaves it."""
+    for i in range(numbers.shape[0]):
+        # Of two halves, because the whole width may overflow.
+        share = numbers[i]
+        numbers[i] = min(low * (1.0 - share) + high * share, high)
+
+
+@kernel
+def place_among(numbers: FloatVector, values: FloatVector) -> None:
+    """Take numbers in [0, 1) to one of some values."""
+    n = values.shape[0]
+    for i in range(numbers.shape[0]):
+        numbers[i] = values[min(np.int64(numbers[i] * n), n - 1)]
+
+
+@kernel
+def add_below(scores: FloatVector, thresholds: FloatVector, counts: IntVector) -> int:
+    """Count the scores below each threshold; return where the first NaN is, or -1."""
+    for k in range(thresholds.shape[0]):
+        below = 0
+        for i in range(scores.shape[0]):
+            below += scores[i] < thresholds[k]
+        counts[k] += below
+    odd = 0
+    for i in range(scores.shape[0]):
+        odd += scores[i] != scores[i]
+    if odd:
+        for i in range(scores.shape[0]):
+            if scores[i] != scores[i]:
+                return i
+    return -1
+
+
+@kernel
+def turn(points: FloatMatrix, rows: FloatMatrix) -> None:
+    """Write points that stand coordinate by coordinate as rows."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            rows[i, j] = points[j, i]

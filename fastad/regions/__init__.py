@@ -1,0 +1,1 @@
+"""How much of a box a detector takes for normal."""

@@ -1,0 +1,262 @@
+"""``Box``: where points are drawn."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._arguments import exact_number
+from fastad._frames import as_array
+from fastad._kernels import volume as kernels
+from fastad._types import FloatMatrix, FloatVector, Point
+from fastad._validate import fixed
+from fastad.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """A range for each feature, or the values that it may have.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_features,)
+        Ends of each feature, finite; low is below high but where there are values.
+    values : sequence of (array-like or None), optional
+        For each discrete feature its distinct values, in units of the feature; None for a
+        continuous one. By default all are continuous.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray of shape (n_features,)
+        Ends of each feature.
+    values : tuple of (numpy.ndarray or None)
+        Distinct values of each discrete feature, rising.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> box = fastad.Box([0, 0], [2, 3])
+    >>> box.volume
+    6.0
+    """
+
+    low: FloatVector
+    high: FloatVector
+    values: tuple[FloatVector | None, ...] = ()
+
+    def __init__(
+        self,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        *,
+        values: Sequence[npt.ArrayLike | None] | None = None,
+    ) -> None:
+        lows, highs = _ends(low, "low"), _ends(high, "high")
+        if lows.shape != highs.shape:
+            raise InvalidInputError(
+                f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}"
+            )
+        given = [None] * lows.shape[0] if values is None else list(values)
+        if len(given) != lows.shape[0]:
+            raise InvalidInputError(
+                f"values must have an entry for each of {lows.shape[0]} features; found "
+                f"{len(given)}"
+            )
+        known = tuple(
+            None if one is None else _distinct(one, f"values[{j}]") for j, one in enumerate(given)
+        )
+        for j, own in enumerate(known):
+            if own is not None and not (lows[j] <= own[0] and own[-1] <= highs[j]):
+                raise InvalidInputError(
+                    f"values[{j}] must lie in [{lows[j]}, {highs[j]}]; found values from {own[0]} "
+                    f"to {own[-1]}"
+                )
+            if own is None and not lows[j] < highs[j]:
+                raise InvalidInputError(
+                    f"low must be below high in each continuous feature; found {lows[j]} and "
+                    f"{highs[j]} in feature {j}"
+                )
+        object.__setattr__(self, "low", fixed(lows))
+        object.__setattr__(self, "high", fixed(highs))
+        object.__setattr__(self, "values", known)
+
+    @classmethod
+    def from_data(
+        cls, X: npt.ArrayLike, discrete_threshold: Point | None = 0.05, *, margin: Point = 0
+    ) -> "Self":
+        """Box around data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers: the rows that the box is to hold.
+        discrete_threshold : float or None, default 0.05
+            A feature whose distinct values are at most this share of its samples is discrete: it
+            is drawn from its values. None makes every feature continuous.
+        margin : float, default 0
+            By how much of its width each continuous feature is widened on both sides.
+
+        Returns
+        -------
+        Box
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or a feature is constant and
+            ``discrete_threshold`` is None.
+
+        Notes
+        -----
+        A constant feature is discrete, with one value. Discrete features contribute the number of
+        their values to the volume (Škvára, Pevný and Šmídl 2019, algorithm 1; EvalCurves).
+        """
+        samples = _table(X)
+        share = None
+        if discrete_threshold is not None:
+            share = exact_number(discrete_threshold, "discrete_threshold")
+            if not 0 <= share <= 1:
+                raise InvalidInputError(
+                    f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}"
+                )
+        widening = float(exact_number(margin, "margin"))
+        if widening < 0:
+            raise InvalidInputError(f"margin must not be negative; found {margin}")
+        low, high = samples.min(axis=0), samples.max(axis=0)
+        values: list[FloatVector | None] = []
+        for j in range(samples.shape[1]):
+            known = np.unique(samples[:, j])
+            if share is not None and (
+                known.shape[0] == 1 or known.shape[0] <= share * samples.shape[0]
+            ):
+                values.append(known)
+                continue
+            if known.shape[0] == 1:
+                raise InvalidInputError(
+                    f"X must vary in each feature where discrete_threshold is None; feature {j} "
+                    f"is {known[0]} in all rows"
+                )
+            values.append(None)
+            step = widening * (high[j] - low[j])
+            low[j], high[j] = low[j] - step, high[j] + step
+        return cls(low, high, values=values)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.low.shape[0])
+
+    @property
+    def discrete(self) -> npt.NDArray[np.bool_]:
+        """Which features are discrete."""
+        return np.array([own is not None for own in self.values])
+
+    @property
+    def log_volume(self) -> float:
+        """Natural logarithm of the volume."""
+        return math.fsum(
+            _log_width(low, high) if own is None else math.log(own.shape[0])
+            for low, high, own in self._features()
+        )
+
+    @property
+    def volume(self) -> float:
+        """Product of the widths, and of the numbers of values of discrete features; may be inf."""
+        return math.prod(
+            high - low if own is None else float(own.shape[0])
+            for low, high, own in self._features()
+        )
+
+    def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Tell which rows lie in the box, its ends included; discrete features by their range.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        numpy.ndarray of bool of shape (n_samples,)
+        """
+        samples = _table(X)
+        if samples.shape[1] != self.n_features:
+            raise InvalidInputError(
+                f"X must have {self.n_features} features as the box; found {samples.shape[1]}"
+            )
+        inside: npt.NDArray[np.bool_] = np.all(
+            (samples >= self.low) & (samples <= self.high), axis=1
+        )
+        return inside
+
+    def _features(self) -> Iterator[tuple[float, float, FloatVector | None]]:
+        return zip(self.low.tolist(), self.high.tolist(), self.values, strict=True)
+
+    def fill(self, key: np.uint64, first: int, points: FloatMatrix) -> None:
+        """Write the points from a number on, of shape (n_features, n_points)."""
+        for j in range(self.n_features):
+            numbers = points[j]
+            kernels.uniforms(key, first * self.n_features + j, self.n_features, numbers)
+            self.place(j, numbers)
+
+    def place(self, feature: int, numbers: FloatVector) -> None:
+        """Take numbers in [0, 1) to where they stand in a feature."""
+        own = self.values[feature]
+        if own is None:
+            low, high = float(self.low[feature]), float(self.high[feature])
+            kernels.place_in_range(numbers, low, high)
+        else:
+            kernels.place_among(numbers, own)
+
+
+def _log_width(low: float, high: float) -> float:
+    width = high - low
+    return math.log(width) if math.isfinite(width) else math.log(high / 2 - low / 2) + math.log(2)
+
+
+def _ends(values: npt.ArrayLike, name: str) -> FloatVector:
+    ends = _finite(as_array(values, name), name, ndim=1)
+    if ends.shape[0] == 0:
+        raise InvalidInputError(f"{name} must hold a number for each feature; found none")
+    return ends
+
+
+def _distinct(values: Any, name: str) -> FloatVector:
+    distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
+    if distinct.shape[0] == 0:
+        raise InvalidInputError(f"{name} must hold at least one value; found none")
+    return fixed(distinct)
+
+
+def _table(X: npt.ArrayLike) -> FloatMatrix:
+    samples = _finite(as_array(X, "X"), "X", ndim=2)
+    if 0 in samples.shape:
+        raise InvalidInputError(f"X must hold rows and features; found shape {samples.shape}")
+    return samples
+
+
+def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.float64]:
+    if array.ndim != ndim:
+        shape = "one-dimensional" if ndim == 1 else "of shape (n_samples, n_features)"
+        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold numbers; found {array.dtype}")
+    floats = array.astype(np.float64)
+    if not np.isfinite(floats).all():
+        bad = np.argwhere(~np.isfinite(floats))
+        raise InvalidInputError(
+            f"{name} must hold finite numbers; found {len(bad)} others, the first at "
+            f"{tuple(bad[0].tolist())}"
+        )
+    return floats

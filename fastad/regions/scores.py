@@ -1,0 +1,131 @@
+"""The scores of blocks of points, from whatever a user calls a score."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from fastad._arguments import shown
+from fastad._kernels import volume as kernels
+from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad.compiled.scorer import CompiledScorer
+from fastad.errors import InvalidInputError
+
+
+class BlockScore(ABC):
+    """Scores of points that stand coordinate by coordinate.
+
+    Attributes
+    ----------
+    on_threads : bool
+        Whether several threads may ask at once, and gain by it.
+    """
+
+    on_threads: bool = True
+
+    @abstractmethod
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of points of shape (n_features, n_points)."""
+
+    def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
+        """Add the numbers of points below each of some rising thresholds."""
+        scores = np.empty(points.shape[1])
+        self.write(points, scores)
+        odd = kernels.add_below(scores, thresholds, counts)
+        if odd >= 0:
+            n_odd = int(np.count_nonzero(np.isnan(scores)))
+            raise InvalidInputError(
+                f"score must not return NaN; found {n_odd} in {scores.shape[0]} points, the first "
+                f"at {points[:, odd].tolist()}"
+            )
+
+
+class _Compiled(BlockScore):
+    def __init__(self, scorer: CompiledScorer) -> None:
+        self._scorer = scorer
+
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        self._scorer.score_block(points, scores)
+
+    def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
+        self._scorer.count_below(points, thresholds, counts, np.empty(points.shape[1]))
+
+
+class _OfRows(BlockScore):
+    """A function that takes points as rows."""
+
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        rows = np.empty((points.shape[1], points.shape[0]))
+        kernels.turn(points, rows)
+        try:
+            self.write_rows(rows, scores)
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            raise InvalidInputError(
+                f"score raised {type(error).__name__} ({error}) on {rows.shape[0]} points, the "
+                f"first of them {rows[0].tolist()}"
+            ) from error
+
+    @abstractmethod
+    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of rows."""
+
+
+class _Jitted(_OfRows):
+    def __init__(self, function: Any) -> None:
+        self._write = _loop_over(function)
+
+    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
+        self._write(rows, scores)
+
+
+class _Batch(_OfRows):
+    # A function of Python holds the interpreter's lock, and may not be made for threads.
+    on_threads = False
+
+    def __init__(self, function: Callable[[FloatMatrix], Any]) -> None:
+        self._function = function
+
+    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
+        found = np.asarray(self._function(rows))
+        if found.shape != scores.shape or found.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"score must return one number for each of {scores.shape[0]} points; found shape "
+                f"{found.shape} of {found.dtype}, the first point being {rows[0].tolist()}"
+            )
+        scores[:] = found
+
+
+def block_score(score: Any, n_features: int) -> BlockScore:
+    """Return what scores blocks: a compiled scorer, a jitted function, or a function of a batch."""
+    if isinstance(score, CompiledScorer):
+        if score.n_features != n_features:
+            raise InvalidInputError(
+                f"box must have {score.n_features} features as the score; found {n_features}"
+            )
+        return _Compiled(score)
+    if isinstance(score, Dispatcher):
+        return _Jitted(score)
+    if not callable(score):
+        raise TypeError(
+            "score must be a jitted function of a point, a function of a batch, or a compiled "
+            f"scorer; found {shown(score)}"
+        )
+    return _Batch(score)
+
+
+@lru_cache(maxsize=64)
+def _loop_over(function: Any) -> Any:
+    """Compile a loop of a user's function over rows; the function is compiled into it."""
+
+    @numba.njit(nogil=True, error_model="numpy")
+    def write(rows: FloatMatrix, scores: FloatVector) -> None:
+        for i in range(rows.shape[0]):
+            scores[i] = function(rows[i])
+
+    return write

@@ -1,0 +1,234 @@
+"""Uniform draws: counting on threads, and the exact intervals of the counts."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from fastad._threads import thread_map
+from fastad._types import FloatVector, IntVector
+from fastad.certainty.proportions import clopper_pearson
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.results import VolumeEstimate
+from fastad.regions.scores import BlockScore
+
+Progress = Callable[[int, int | None], object]
+
+# Points are drawn, scored and forgotten so many at a time.
+_BLOCK = 4096
+# A thread takes so many blocks before it looks whether it is to stop.
+_BLOCKS_A_PART = 16
+# Parts between two reports of progress.
+_PARTS_A_ROUND = 64
+
+
+class Part(NamedTuple):
+    """Neighbours among the draws, and how many of them are below each threshold."""
+
+    first: int
+    size: int
+    counts: IntVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """Points of a box, numbered; the same for all detectors and thresholds.
+
+    Attributes
+    ----------
+    box : Box
+        Where they lie.
+    key : numpy.uint64
+        Of their random numbers.
+    """
+
+    box: Box
+    key: np.uint64
+
+    def count(
+        self,
+        score: BlockScore,
+        thresholds: FloatVector,
+        first: int,
+        n_samples: int,
+        progress: Progress | None = None,
+    ) -> IntVector:
+        """Count the points below each threshold, from a number on."""
+        counts = np.zeros(thresholds.shape[0], np.int64)
+        step = _BLOCK * _BLOCKS_A_PART * _PARTS_A_ROUND
+        for start in range(first, first + n_samples, step):
+            stop = min(start + step, first + n_samples)
+            for part in self.parts(score, thresholds, start, stop):
+                counts += part.counts
+            if progress is not None:
+                progress(stop - first, n_samples)
+        return counts
+
+    def parts(
+        self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
+    ) -> list[Part]:
+        """Count in parts, on threads where the score allows it."""
+        step = _BLOCK * _BLOCKS_A_PART
+        ranges = [range(i, min(i + step, stop)) for i in range(start, stop, step)]
+
+        def count(numbers: range) -> Part:
+            counts = np.zeros(thresholds.shape[0], np.int64)
+            for block in range(numbers.start, numbers.stop, _BLOCK):
+                size = min(_BLOCK, numbers.stop - block)
+                score.count(self.points(block, size), thresholds, counts)
+            return Part(numbers.start, len(numbers), counts)
+
+        return thread_map(count, ranges) if score.on_threads else [count(own) for own in ranges]
+
+    def points(self, first: int, size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """Return some points, coordinate by coordinate."""
+        points = np.empty((self.box.n_features, size))
+        self.box.fill(self.key, first, points)
+        return points
+
+
+def estimate_shares(
+    draws: Draws,
+    score: BlockScore,
+    thresholds: Sequence[float],
+    n_samples: int,
+    level: float,
+    progress: Progress | None = None,
+) -> list[VolumeEstimate]:
+    """Estimate shares from a number of draws."""
+    order = np.argsort(thresholds)
+    counts = np.empty(len(thresholds), np.int64)
+    rising = np.asarray(thresholds, np.float64)[order]
+    counts[order] = draws.count(score, rising, 0, n_samples, progress)
+    return [
+        _estimate(draws, score, threshold, count, n_samples, level)
+        for threshold, count in zip(thresholds, counts.tolist(), strict=True)
+    ]
+
+
+def _estimate(
+    draws: Draws, score: BlockScore, threshold: float, n_inside: int, n_drawn: int, level: float
+) -> VolumeEstimate:
+    def more(n_samples: int) -> VolumeEstimate:
+        found = draws.count(score, np.array([threshold]), n_drawn, n_samples)
+        return _estimate(
+            draws, score, threshold, n_inside + int(found[0]), n_drawn + n_samples, level
+        )
+
+    return binomial(n_inside, n_drawn, threshold, level, "uniform", more)
+
+
+def binomial(
+    n_inside: int,
+    n_drawn: int,
+    threshold: float,
+    level: float,
+    method: str,
+    more: Callable[[int], VolumeEstimate] | None = None,
+) -> VolumeEstimate:
+    """Return the estimate of a binomial number, with the interval of Clopper and Pearson."""
+    low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
+    value = n_inside / n_drawn if n_inside else high
+    return VolumeEstimate(
+        value=value,
+        standard_error=math.sqrt(value * (1 - value) / n_drawn) if n_inside else math.nan,
+        low=low,
+        high=high,
+        log_value=math.log(value),
+        n_drawn=n_drawn,
+        n_inside=n_inside,
+        method=method,
+        confidence_level=level,
+        threshold=threshold,
+        is_bound=n_inside == 0,
+        _more=more,
+    )
+
+
+def hits_for(rtol: float) -> int:
+    """Return how many draws must fall inside for a relative error.
+
+    With so many the root of the mean squared error is at most that share of the volume, whatever
+    it is (Mendo and Hernando 2006, on inverse binomial sampling).
+    """
+    return math.ceil(1 / rtol**2) + 2
+
+
+def estimate_until(
+    draws: Draws,
+    score: BlockScore,
+    thresholds: Sequence[float],
+    rtol: float,
+    most: int,
+    level: float,
+    progress: Progress | None = None,
+) -> list[VolumeEstimate]:
+    """Draw until enough points fall inside each region, or the budget is used up."""
+    needed = hits_for(rtol)
+    order = np.argsort(thresholds)
+    rising = np.asarray(thresholds, np.float64)[order]
+    counts = np.zeros(rising.shape[0], np.int64)
+    ends = np.zeros(rising.shape[0], np.int64)
+    n_drawn, step = 0, _BLOCK * _BLOCKS_A_PART
+    while n_drawn < most and not ends.all():
+        stop = min(n_drawn + step, most)
+        for part in draws.parts(score, rising, n_drawn, stop):
+            for k in np.flatnonzero((ends == 0) & (counts + part.counts >= needed)):
+                ends[k] = _end(draws, score, rising[k], part, needed - int(counts[k]))
+            counts += part.counts
+        n_drawn = stop
+        # Few rounds until the end, and none much too long.
+        step = min(2 * step, _BLOCK * _BLOCKS_A_PART * _PARTS_A_ROUND)
+        if progress is not None:
+            progress(n_drawn, None)
+    found = [
+        _inverse(needed, end, threshold, level)
+        if end
+        else binomial(count, n_drawn, threshold, level, "uniform")
+        for count, end, threshold in zip(
+            counts.tolist(), ends.tolist(), rising.tolist(), strict=True
+        )
+    ]
+    return [found[place] for place in np.argsort(order)]
+
+
+def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
+    """Return after how many draws so many more have fallen inside, within a part."""
+    for block in range(part.first, part.first + part.size, _BLOCK):
+        points = draws.points(block, min(_BLOCK, part.first + part.size - block))
+        scores = np.empty(points.shape[1])
+        score.write(points, scores)
+        inside = np.flatnonzero(scores < threshold)
+        if inside.shape[0] >= left:
+            return block + int(inside[left - 1]) + 1
+        left -= inside.shape[0]
+    raise InvalidInputError("score must not change from call to call; found fewer points inside")
+
+
+def _inverse(n_inside: int, n_drawn: int, threshold: float, level: float) -> VolumeEstimate:
+    """Return the estimate of draws that ended with a number of hits.
+
+    The unbiased one, and the exact interval of the negative binomial law.
+    """
+    value = (n_inside - 1) / (n_drawn - 1)
+    doubt = 1 - level
+    low = float(betaincinv(n_inside, n_drawn - n_inside + 1, doubt / 2))
+    high = 1.0
+    if n_drawn > n_inside:
+        high = float(betaincinv(n_inside, n_drawn - n_inside, 1 - doubt / 2))
+    return VolumeEstimate(
+        value=value,
+        standard_error=value * math.sqrt((1 - value) / (n_inside - 2)),
+        low=low,
+        high=high,
+        log_value=math.log(value),
+        n_drawn=n_drawn,
+        n_inside=n_inside,
+        method="uniform",
+        confidence_level=level,
+        threshold=threshold,
+    )
