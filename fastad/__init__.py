@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fastad.certainty.tournament import Covariance as Covariance
     from fastad.certainty.tournament import compare_all as compare_all
     from fastad.certainty.tournament import delong_covariance as delong_covariance
+    from fastad.compiled.dispatch import compile_scorer as compile_scorer
+    from fastad.compiled.scorer import CompiledScorer as CompiledScorer
+    from fastad.errors import BatchScorerWarning as BatchScorerWarning
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
     from fastad.errors import InvalidInputError as InvalidInputError
     from fastad.errors import LowCoverageWarning as LowCoverageWarning
@@ -69,6 +72,12 @@ if TYPE_CHECKING:
     from fastad.labelled.roc import weighted_auc as weighted_auc
     from fastad.ranking import RankedScores as RankedScores
     from fastad.ranking import rank_scores as rank_scores
+    from fastad.regions.box import Box as Box
+    from fastad.regions.estimate import volume as volume
+    from fastad.regions.estimate import volume_at_fpr as volume_at_fpr
+    from fastad.regions.results import VolumeEstimate as VolumeEstimate
+    from fastad.regions.table import Volumes as Volumes
+    from fastad.regions.table import volumes as volumes
     from fastad.report import DetectorEvaluation as DetectorEvaluation
     from fastad.report import Evaluation as Evaluation
     from fastad.report import OperatingPoint as OperatingPoint
@@ -114,7 +123,10 @@ _HOMES = {
         "compare_all",
         "delong_covariance",
     ),
+    "compiled.dispatch": ("compile_scorer",),
+    "compiled.scorer": ("CompiledScorer",),
     "errors": (
+        "BatchScorerWarning",
         "CompilationCacheWarning",
         "InvalidInputError",
         "LowCoverageWarning",
@@ -179,6 +191,16 @@ _HOMES = {
     "ranking": (
         "RankedScores",
         "rank_scores",
+    ),
+    "regions.box": ("Box",),
+    "regions.estimate": (
+        "volume",
+        "volume_at_fpr",
+    ),
+    "regions.results": ("VolumeEstimate",),
+    "regions.table": (
+        "Volumes",
+        "volumes",
     ),
     "report": (
         "DetectorEvaluation",

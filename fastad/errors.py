@@ -22,3 +22,7 @@ class CompilationCacheWarning(UserWarning):
 
 class LowCoverageWarning(UserWarning):
     """An interval holds the truth less often than it says, and no method is known to do better."""
+
+
+class BatchScorerWarning(UserWarning):
+    """A detector has no compiled form, and is asked batch by batch."""

@@ -178,6 +178,10 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     data = {"y_true", "y_score", "scores_a", "scores_b"}
     if name in ("interval", "chance"):
         data.add("measure")
+    if name in ("volume", "volume_at_fpr", "volumes", "compile_scorer"):
+        data |= {"score", "scores", "threshold", "box", "X", "fitted"} - (
+            {"box"} if name == "volumes" else set()
+        )
     for parameter in inspect.signature(getattr(fastad, name)).parameters.values():
         if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
@@ -209,7 +213,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     }
     others = {
         *("evaluate", "rank_scores", "interval", "chance", "compare_all", "delong_covariance"),
-        *("roc_band", "precision_recall_band", "threshold_with_guarantee"),
+        *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
     }
     assert single - others == set(MEASURES)
 

@@ -10,26 +10,43 @@ from fastad._jit import kernel
 from fastad._types import FloatMatrix, FloatVector, IntVector
 
 _UNIT = 2.0**-53
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
-def uniforms(key: np.uint64, place: int, step: int, numbers: FloatVector) -> None:
-    """Write numbers in [0, 1), of 53 bits, at every so many places from one on."""
-    for i in range(numbers.shape[0]):
-        z = key + np.uint64(place + i * step + 1) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        numbers[i] = (z >> np.uint64(11)) * _UNIT
+def draw_in_ranges(
+    key: np.uint64,
+    first: int,  # number of the first point
+    lows: FloatVector,  # (d,)
+    highs: FloatVector,  # (d,)
+    points: FloatMatrix,  # (d, n) written here
+) -> None:
+    """Draw points of a box, from numbers in [0, 1) of 53 bits."""
+    d = points.shape[0]
+    for j in range(d):
+        numbers = points[j]
+        low = lows[j]
+        high = highs[j]
+        scale = (high - low) * _UNIT
+        # What is added from place to place saves a product in three.
+        counter = key + np.uint64(first * d + j + 1) * _STEP
+        step = np.uint64(d) * _STEP
+        for i in range(numbers.shape[0]):
+            z = counter
+            counter += step
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z = z ^ (z >> np.uint64(31))
+            # Rounding may go beyond the end by its last digit.
+            numbers[i] = min(low + scale * np.float64(np.int64(z >> np.uint64(11))), high)
 
 
 @kernel
 def place_in_range(numbers: FloatVector, low: float, high: float) -> None:
-    """Take numbers in [0, 1) to a range; no step of rounding leaves it."""
+    """Take numbers in [0, 1) to a range, whose width may overflow."""
     for i in range(numbers.shape[0]):
-        # Of two halves, because the whole width may overflow.
         share = numbers[i]
-        numbers[i] = min(low * (1.0 - share) + high * share, high)
+        numbers[i] = max(low, min(low * (1.0 - share) + high * share, high))
 
 
 @kernel

@@ -80,6 +80,9 @@ def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
         fastad.compare(
             y_true, scores, y_true, measure=measure, method="permutation", n_resamples=2, rng=0
         )
+        fastad.compare(
+            y_true, scores, y_true, measure=measure, method="bootstrap", n_resamples=2, rng=0
+        )
 
 
 def _measure_all(

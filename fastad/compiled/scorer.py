@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._frames import as_array
+from fastad._kernels.volume import add_below
 from fastad._threads import current_threads, thread_limit, thread_map
 from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
@@ -26,10 +27,13 @@ class CompiledScorer(ABC):
         Length of a point.
     name : str
         Of the detector that was compiled.
+    on_threads : bool
+        Whether several threads may ask at once.
     """
 
     n_features: int
     name: str
+    on_threads: bool = True
 
     def __repr__(self) -> str:
         return f"<CompiledScorer of {self.name}, {self.n_features} features>"
@@ -54,8 +58,7 @@ class CompiledScorer(ABC):
         Scorers that can tell faster on which side of a threshold a point is do so.
         """
         self.score_block(points, scores)
-        scores.sort()
-        counts += np.searchsorted(scores, thresholds, side="left")
+        add_below(scores, thresholds, counts)
 
     def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores.
@@ -87,7 +90,7 @@ class CompiledScorer(ABC):
                 points = np.array(samples[part].T, np.float64, order="C")
                 self.score_block(points, scores[part])
 
-        with thread_limit(n_threads):
+        with thread_limit(n_threads if self.on_threads else 1):
             thread_map(score, _parts(samples.shape[0]))
         return scores
 

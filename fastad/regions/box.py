@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +53,11 @@ class Box:
 
     low: FloatVector
     high: FloatVector
-    values: tuple[FloatVector | None, ...] = ()
+    values: tuple[FloatVector | None, ...]
+    # Ranges that are drawn at once; and features that need a step more: discrete ones, and those
+    # whose width is beyond all floats.
+    _drawn: tuple[FloatVector, FloatVector] = field(repr=False)
+    _special: tuple[int, ...] = field(repr=False)
 
     def __init__(
         self,
@@ -90,6 +94,12 @@ class Box:
         object.__setattr__(self, "low", fixed(lows))
         object.__setattr__(self, "high", fixed(highs))
         object.__setattr__(self, "values", known)
+        with np.errstate(over="ignore"):
+            endless = np.isinf(highs - lows)
+        special = endless | np.array([own is not None for own in known])
+        drawn = np.where(special, 0.0, lows), np.where(special, 1.0, highs)
+        object.__setattr__(self, "_drawn", (fixed(drawn[0]), fixed(drawn[1])))
+        object.__setattr__(self, "_special", tuple(np.flatnonzero(special).tolist()))
 
     @classmethod
     def from_data(
@@ -205,19 +215,26 @@ class Box:
 
     def fill(self, key: np.uint64, first: int, points: FloatMatrix) -> None:
         """Write the points from a number on, of shape (n_features, n_points)."""
-        for j in range(self.n_features):
-            numbers = points[j]
-            kernels.uniforms(key, first * self.n_features + j, self.n_features, numbers)
-            self.place(j, numbers)
+        lows, highs = self._drawn
+        kernels.draw_in_ranges(key, first, lows, highs, points)
+        self._finish(points)
 
-    def place(self, feature: int, numbers: FloatVector) -> None:
-        """Take numbers in [0, 1) to where they stand in a feature."""
-        own = self.values[feature]
-        if own is None:
-            low, high = float(self.low[feature]), float(self.high[feature])
-            kernels.place_in_range(numbers, low, high)
-        else:
-            kernels.place_among(numbers, own)
+    def place(self, points: FloatMatrix) -> None:
+        """Take points of the unit cube to where they stand in the box."""
+        lows, highs = self._drawn
+        points *= (highs - lows)[:, np.newaxis]
+        points += lows[:, np.newaxis]
+        np.minimum(points, highs[:, np.newaxis], out=points)
+        self._finish(points)
+
+    def _finish(self, points: FloatMatrix) -> None:
+        """Place the features that were drawn in [0, 1)."""
+        for j in self._special:
+            own = self.values[j]
+            if own is None:
+                kernels.place_in_range(points[j], float(self.low[j]), float(self.high[j]))
+            else:
+                kernels.place_among(points[j], own)
 
 
 def _log_width(low: float, high: float) -> float:

@@ -1,8 +1,7 @@
 """``volume`` and ``volume_at_fpr``: how tightly a detector encloses the normal data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +34,7 @@ _LARGEST = 10**9
 _FEW_FEATURES = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(NamedTuple):
     """How to draw, checked."""
 
     method: str
@@ -145,7 +143,8 @@ def volume(
     Examples
     --------
     >>> import fastad
-    >>> circle = fastad.volume(lambda X: (X**2).sum(axis=1), 1.0, fastad.Box([-1, -1], [1, 1]), rng=0)
+    >>> square = fastad.Box([-1, -1], [1, 1])
+    >>> circle = fastad.volume(lambda X: (X**2).sum(axis=1), 1.0, square, rng=0)
     >>> circle.method, abs(circle.value - 3.14159265 / 4) < 1e-3
     ('sobol', True)
     """
@@ -241,14 +240,16 @@ def volume_at_fpr(
     >>> def distance(X):
     ...     return np.hypot(*X.T)
     >>> box = fastad.Box.from_data(normals)
-    >>> found = fastad.volume_at_fpr(distance, np.zeros(1000), distance(normals), box, fpr=0.5, rng=0)
+    >>> y_true, y_score = np.zeros(1000), distance(normals)
+    >>> found = fastad.volume_at_fpr(distance, y_true, y_score, box, fpr=0.5, rng=0)
     >>> 0.45 < found.value < 0.55
     True
     """
-    thresholds = threshold_at_fpr(
-        y_true, y_score, fpr=fpr, interpolation=interpolation, pos_label=pos_label
-    )
-    return volume(score, thresholds, box, **options)
+    # Both in one form: the types tell a rate from several, and a threshold from several.
+    find: Any = threshold_at_fpr
+    thresholds = find(y_true, y_score, fpr=fpr, interpolation=interpolation, pos_label=pos_label)
+    found: VolumeEstimate | list[VolumeEstimate] = volume(score, thresholds, box, **options)
+    return found
 
 
 def check_plan(

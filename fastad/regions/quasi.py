@@ -56,8 +56,7 @@ def estimate_shares(
         for start in range(0, 2**exponent, _BLOCK):
             numbers = engine.random(min(_BLOCK, 2**exponent - start))
             points = np.ascontiguousarray(numbers.T)
-            for feature in range(box.n_features):
-                box.place(feature, points[feature])
+            box.place(points)
             score.count(points, rising, counts)
         return counts
 

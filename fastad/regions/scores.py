@@ -47,6 +47,7 @@ class BlockScore(ABC):
 class _Compiled(BlockScore):
     def __init__(self, scorer: CompiledScorer) -> None:
         self._scorer = scorer
+        self.on_threads = scorer.on_threads
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         self._scorer.score_block(points, scores)

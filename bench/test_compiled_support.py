@@ -1,0 +1,133 @@
+"""Time of compiled detectors against the originals on the same points."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from sklearn.covariance import EllipticEnvelope
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity
+from sklearn.svm import OneClassSVM
+
+from fastad._threads import thread_limit, thread_map
+from fastad.compiled.gaussian import (
+    compile_elliptic_envelope,
+    compile_gaussian_mixture,
+    compile_kernel_density,
+)
+from fastad.compiled.histogram import compile_hbos
+from fastad.compiled.linear import compile_pca
+from fastad.compiled.scorer import BLOCK, CompiledScorer
+from fastad.compiled.support import compile_one_class_svm
+
+N_TRAINING, N_FEATURES = 2_000, 5
+HBOS = pytest.importorskip("pyod.models.hbos").HBOS
+PCA = pytest.importorskip("pyod.models.pca").PCA
+
+pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
+
+
+class _Case(NamedTuple):
+    estimator: Any
+    compile_it: Callable[[Any], CompiledScorer]
+    sign: int
+    n_points: int
+
+
+CASES = {
+    "OneClassSVM rbf, nu = 0.1": _Case(OneClassSVM(nu=0.1), compile_one_class_svm, -1, 1_000_000),
+    "OneClassSVM rbf, nu = 0.5": _Case(OneClassSVM(nu=0.5), compile_one_class_svm, -1, 1_000_000),
+    "OneClassSVM poly, nu = 0.1": _Case(
+        OneClassSVM(kernel="poly", coef0=1.0, nu=0.1), compile_one_class_svm, -1, 1_000_000
+    ),
+    "OneClassSVM sigmoid, nu = 0.1": _Case(
+        OneClassSVM(kernel="sigmoid", nu=0.1), compile_one_class_svm, -1, 1_000_000
+    ),
+    "EllipticEnvelope": _Case(
+        EllipticEnvelope(random_state=0), compile_elliptic_envelope, -1, 1_000_000
+    ),
+    "GaussianMixture, 4 full": _Case(
+        GaussianMixture(4, random_state=0), compile_gaussian_mixture, -1, 1_000_000
+    ),
+    # One leaf: a tree of many is slower here, and loses its digits far from the samples.
+    "KernelDensity, one leaf": _Case(
+        KernelDensity(bandwidth=0.5, leaf_size=N_TRAINING), compile_kernel_density, -1, 10_000
+    ),
+    "PyOD PCA": _Case(PCA(), compile_pca, 1, 1_000_000),
+    "PyOD HBOS": _Case(HBOS(), compile_hbos, 1, 1_000_000),
+}
+
+
+class _Fitted(NamedTuple):
+    scorer: CompiledScorer
+    X: npt.NDArray[np.float64]
+    original: Callable[[], npt.NDArray[np.float64]]
+
+
+@lru_cache(maxsize=1)
+def _fitted(name: str) -> _Fitted:
+    case = CASES[name]
+    rng = np.random.default_rng(0)
+    estimator = case.estimator.fit(rng.normal(size=(N_TRAINING, N_FEATURES)))
+    X = rng.uniform(-4.0, 4.0, size=(case.n_points, N_FEATURES))
+    method = estimator.score_samples if case.sign < 0 else estimator.decision_function
+    return _Fitted(case.compile_it(estimator), X, lambda: case.sign * method(X))
+
+
+def _blocks(X: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+    return [np.array(X[i : i + BLOCK].T, order="C") for i in range(0, len(X), BLOCK)]
+
+
+def _score_blocks(
+    scorer: CompiledScorer, blocks: list[npt.NDArray[np.float64]], n_threads: int
+) -> npt.NDArray[np.float64]:
+    scores = np.empty((len(blocks), BLOCK))
+
+    def score(first: int) -> None:
+        for i in range(first, len(blocks), 16):
+            scorer.score_block(blocks[i], scores[i, : blocks[i].shape[1]])
+
+    with thread_limit(n_threads):
+        thread_map(score, range(16))
+    return scores.ravel()[: sum(block.shape[1] for block in blocks)]
+
+
+def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
+    benchmark.extra_info["runs"] = f"{name}, {CASES[name].n_points:_} points".replace("_", " ")
+    benchmark.extra_info["library"] = library
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.benchmark(min_rounds=1, max_time=0)
+def test_original(benchmark: BenchmarkFixture, name: str) -> None:
+    fitted = _fitted(name)
+    _label(benchmark, name, "PyOD" if name.startswith("PyOD") else "scikit-learn")
+    expected = fitted.original()
+    found = fitted.scorer.score_samples(fitted.X)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+    benchmark(fitted.original)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_table(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
+    fitted = _fitted(name)
+    _label(benchmark, name, f"fastad, table, {n_threads} threads")
+    benchmark(lambda: fitted.scorer.score_samples(fitted.X, n_threads=n_threads))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_blocks(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
+    # As for a volume, whose points are made where they are scored.
+    fitted = _fitted(name)
+    _label(benchmark, name, f"fastad, blocks, {n_threads} threads")
+    blocks = _blocks(fitted.X)
+    found = _score_blocks(fitted.scorer, blocks, n_threads)
+    np.testing.assert_array_equal(found, fitted.scorer.score_samples(fitted.X))
+    # Scorers may move the points: later rounds score others, in the same time.
+    benchmark(lambda: _score_blocks(fitted.scorer, blocks, n_threads))

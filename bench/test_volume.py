@@ -1,0 +1,78 @@
+"""Time of drawing points and testing them: a ball in five dimensions."""
+
+import math
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import fastad
+
+N_POINTS, N_FEATURES = 10**7, 5
+SHARE = math.pi ** (N_FEATURES / 2) / math.gamma(N_FEATURES / 2 + 1) / 2**N_FEATURES
+BOX = fastad.Box(-np.ones(N_FEATURES), np.ones(N_FEATURES))
+
+pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
+
+Floats = npt.NDArray[np.float64]
+
+
+@numba.njit(nogil=True)
+def _radii(points: Floats, scores: Floats) -> None:
+    for i in range(points.shape[1]):
+        a, b, c, d, e = points[0, i], points[1, i], points[2, i], points[3, i], points[4, i]
+        scores[i] = a * a + b * b + c * c + d * d + e * e
+
+
+class Ball(fastad.CompiledScorer):
+    """Squared distance from the centre."""
+
+    n_features, name = N_FEATURES, "ball"
+
+    def score_block(self, points: Floats, scores: Floats) -> None:
+        _radii(points, scores)
+
+
+@numba.njit
+def _radius(point: Floats) -> float:
+    total = 0.0
+    for x in point:
+        total += x * x
+    return total
+
+
+def _compiled() -> float:
+    return fastad.volume(Ball(), 1.0, BOX, n_samples=N_POINTS, rng=0).value
+
+
+def _jitted() -> float:
+    return fastad.volume(_radius, 1.0, BOX, n_samples=N_POINTS, rng=0).value
+
+
+def _numpy() -> float:
+    """Draw and count in blocks that stay in the cache."""
+    rng = np.random.default_rng(0)
+    inside, size = 0, 10_000
+    for _ in range(N_POINTS // size):
+        points = rng.uniform(-1, 1, (size, N_FEATURES))
+        inside += np.count_nonzero(np.einsum("ij,ij->i", points, points) < 1)
+    return inside / N_POINTS
+
+
+LIBRARIES: dict[str, Callable[[], float]] = {
+    "fastad, compiled score": _compiled,
+    "fastad, jitted function of a point": _jitted,
+    "NumPy, vectorised": _numpy,
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_ball(benchmark: BenchmarkFixture, library: str) -> None:
+    benchmark.extra_info["runs"] = "10^7 points of a box in 5 dimensions, those in a ball counted"
+    benchmark.extra_info["library"] = library
+    LIBRARIES[library]()
+    found = benchmark(LIBRARIES[library])
+    assert abs(found - SHARE) < 5 * math.sqrt(SHARE / N_POINTS)

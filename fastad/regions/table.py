@@ -1,0 +1,233 @@
+"""``volumes``: the decision regions of several detectors, on one set of draws."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import fastad
+from fastad._arguments import check_rate
+from fastad._frames import FrameLibrary, as_array, frame
+from fastad._tables import grid
+from fastad._threads import thread_limit
+from fastad._types import FloatVector, Label, Point, Points
+from fastad._validate import check_labels
+from fastad.compiled.scorer import check_samples
+from fastad.errors import InvalidInputError
+from fastad.labelled.operating import threshold_at_fpr
+from fastad.regions.box import Box
+from fastad.regions.estimate import (
+    Score,
+    VolumeMethod,
+    check_box,
+    check_plan,
+    estimate_volumes,
+)
+from fastad.regions.results import VolumeEstimate
+from fastad.regions.scores import BlockScore, block_score
+from fastad.report import SCHEMA_VERSION
+
+# Samples that are scored at once.
+_BLOCK = 4096
+
+
+class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
+    """Volumes of decision regions: detector, then label such as ``vol@0.05``; prints as a table.
+
+    Attributes
+    ----------
+    box : Box
+        Where points were drawn.
+    """
+
+    __slots__ = ("_estimates", "box")
+
+    def __init__(self, estimates: Mapping[str, Mapping[str, VolumeEstimate]], box: Box) -> None:
+        self._estimates = dict(estimates)
+        self.box = box
+
+    def __getitem__(self, detector: str) -> Mapping[str, VolumeEstimate]:
+        return self._estimates[detector]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._estimates)
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def __repr__(self) -> str:
+        return f"<Volumes of {len(self)} detectors: {', '.join(self.labels)}>"
+
+    def __str__(self) -> str:
+        return grid(*self.table())
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the false positive rates."""
+        return list(next(iter(self._estimates.values())))
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows as text."""
+        rows = [
+            [label, *(str(estimates[label]) for estimates in self.values())]
+            for label in self.labels
+        ]
+        return ["", *self], rows
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists."""
+        columns: dict[str, list[Any]] = {"detector": list(self)}
+        for label in self.labels:
+            found = [estimates[label] for estimates in self.values()]
+            columns[label] = [one.value for one in found]
+            columns[f"{label}_low"] = [one.low for one in found]
+            columns[f"{label}_high"] = [one.high for one in found]
+        return columns
+
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return a data frame: a row for each detector.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; by default the first of these that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns ``detector``, and for each label the value, its ``_low`` and its ``_high``.
+
+        Raises
+        ------
+        MissingExtraError
+            If narwhals or the library is not installed.
+        """
+        return frame(self.to_columns(), library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, the box's volume, and for each detector its estimates."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "fastad_version": fastad.__version__,
+            "log_volume_of_box": self.box.log_volume,
+            "detectors": [
+                {"detector": name, "volumes": {at: one.to_dict() for at, one in estimates.items()}}
+                for name, estimates in self.items()
+            ],
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def volumes(
+    scores: Mapping[str, Score],
+    X: npt.ArrayLike,
+    y_true: npt.ArrayLike,
+    *,
+    fpr: Point | Points = (0.01, 0.05),
+    box: Box | None = None,
+    method: VolumeMethod = "auto",
+    n_samples: int | None = None,
+    rtol: Point | None = None,
+    confidence_level: Point = 0.95,
+    rng: int | np.random.Generator | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+) -> Volumes:
+    """Volumes of the decision regions of several detectors, each at its own thresholds.
+
+    All detectors and rates share one set of draws.
+
+    Parameters
+    ----------
+    scores : mapping of str to callable or CompiledScorer
+        Anomaly score of each detector, as for `volume`.
+    X : array-like of shape (n_samples, n_features)
+        Points whose scores give the thresholds; finite numbers.
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans; there need be no anomalies.
+    fpr : float or sequence of floats, default (0.01, 0.05)
+        Operating points, in [0, 1].
+    box : Box, optional
+        Where points are drawn; by default the box of X.
+    method, n_samples, rtol, confidence_level
+        As for `volume`.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator.
+    progress : callable, optional
+        As for `volume`, for each detector.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    n_threads : int, optional
+        Threads over the points.
+
+    Returns
+    -------
+    Volumes
+        ``result["forest"]["vol@0.05"]`` is a `VolumeEstimate`; prints as a table.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there are no normal points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> scores = {
+    ...     "round": lambda rows: np.hypot(*rows.T),
+    ...     "square": lambda rows: abs(rows).max(axis=1),
+    ... }
+    >>> found = fastad.volumes(scores, X, np.zeros(1000), fpr=0.1, rng=0)
+    >>> found["round"]["vol@0.1"].value < found["square"]["vol@0.1"].value
+    True
+    """
+    if not isinstance(scores, Mapping) or not scores:
+        raise TypeError(
+            f"scores must name at least one score; found {type(scores).__name__}"
+            + (" without any" if isinstance(scores, Mapping) else "")
+        )
+    found_rates = check_rate(fpr, "fpr")
+    rates = [found_rates] if isinstance(found_rates, Fraction) else found_rates
+    labels = check_labels(y_true, pos_label=pos_label)
+    table = as_array(X, "X")
+    samples = check_samples(table, table.shape[-1] if table.ndim == 2 else 0)
+    if samples.shape[0] != labels.n_rows:
+        raise InvalidInputError(
+            f"X must have one row for each label; found {samples.shape[0]} rows and "
+            f"{labels.n_rows} labels"
+        )
+    region = Box.from_data(samples) if box is None else check_box(box)
+    plan = check_plan(method, n_samples, rtol, confidence_level, rng, progress)
+    seed = int(plan.rng.integers(2**63))
+    at_each: Any = rates
+    estimates: dict[str, dict[str, VolumeEstimate]] = {}
+    with thread_limit(n_threads):
+        for name, score in scores.items():
+            scored = block_score(score, samples.shape[1])
+            own = _scores_of(scored, samples)
+            thresholds = threshold_at_fpr(labels.values, own, fpr=at_each).tolist()
+            again = plan._replace(rng=np.random.default_rng(seed))
+            volumes_of_one = estimate_volumes(scored, thresholds, region, again)
+            estimates[str(name)] = {
+                f"vol@{float(rate):g}": one for rate, one in zip(rates, volumes_of_one, strict=True)
+            }
+    return Volumes(estimates, region)
+
+
+def _scores_of(score: BlockScore, samples: npt.NDArray[Any]) -> FloatVector:
+    found = np.empty(samples.shape[0])
+    for start in range(0, samples.shape[0], _BLOCK):
+        part = slice(start, min(start + _BLOCK, samples.shape[0]))
+        score.write(np.array(samples[part].T, np.float64, order="C"), found[part])
+    return found
