@@ -45,7 +45,7 @@ class CompiledScorer(ABC):
         Parameters
         ----------
         points : numpy.ndarray of shape (n_features, n_points)
-            Coordinate by coordinate, contiguous, finite; up to `BLOCK` points; may be overwritten.
+            Coordinate by coordinate, contiguous, finite; may be overwritten.
         scores : numpy.ndarray of shape (n_points,)
             Written here; higher is more anomalous.
         """

@@ -17,7 +17,6 @@ from fastad.regions.uniform import Progress, binomial
 
 # Independently scrambled sequences, whose means tell the error.
 N_REPLICATES = 16
-_BLOCK = 4096
 # The most features that there are direction numbers for.
 MOST_FEATURES = qmc.Sobol.MAXDIM
 
@@ -53,8 +52,8 @@ def estimate_shares(
 
     def count(engine: qmc.Sobol) -> IntVector:
         counts = np.zeros(rising.shape[0], np.int64)
-        for start in range(0, 2**exponent, _BLOCK):
-            numbers = engine.random(min(_BLOCK, 2**exponent - start))
+        for start in range(0, 2**exponent, box.points_at_once):
+            numbers = engine.random(min(box.points_at_once, 2**exponent - start))
             points = np.ascontiguousarray(numbers.T)
             box.place(points)
             score.count(points, rising, counts)

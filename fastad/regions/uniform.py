@@ -19,9 +19,6 @@ from fastad.regions.scores import BlockScore
 
 Progress = Callable[[int, int | None], object]
 
-# Points are drawn, scored and forgotten so many at a time: what calls cost is spread over them,
-# and up to some ten features they stay in a core's own memory.
-_BLOCK = 8192
 # A thread takes so many blocks before it looks whether it is to stop.
 _BLOCKS_A_PART = 8
 # Parts between two reports of progress.
@@ -51,6 +48,11 @@ class Draws:
     box: Box
     key: np.uint64
 
+    @property
+    def part(self) -> int:
+        """How many points a thread takes at once."""
+        return _BLOCKS_A_PART * self.box.points_at_once
+
     def count(
         self,
         score: BlockScore,
@@ -61,7 +63,7 @@ class Draws:
     ) -> IntVector:
         """Count the points below each threshold, from a number on."""
         counts = np.zeros(thresholds.shape[0], np.int64)
-        step = _BLOCK * _BLOCKS_A_PART * _PARTS_A_ROUND
+        step = self.part * _PARTS_A_ROUND
         for start in range(first, first + n_samples, step):
             stop = min(start + step, first + n_samples)
             for part in self.parts(score, thresholds, start, stop):
@@ -74,14 +76,14 @@ class Draws:
         self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
     ) -> list[Part]:
         """Count in parts, on threads where the score allows it."""
-        step = _BLOCK * _BLOCKS_A_PART
-        ranges = [range(i, min(i + step, stop)) for i in range(start, stop, step)]
+        block_size = self.box.points_at_once
+        ranges = [range(i, min(i + self.part, stop)) for i in range(start, stop, self.part)]
 
         def count(numbers: range) -> Part:
             counts = np.zeros(thresholds.shape[0], np.int64)
             with ReusedBuffers():
-                for block in range(numbers.start, numbers.stop, _BLOCK):
-                    size = min(_BLOCK, numbers.stop - block)
+                for block in range(numbers.start, numbers.stop, block_size):
+                    size = min(block_size, numbers.stop - block)
                     score.count(self.points(block, size), thresholds, counts)
             return Part(numbers.start, len(numbers), counts)
 
@@ -177,7 +179,7 @@ def estimate_until(
     rising = np.asarray(thresholds, np.float64)[order]
     counts = np.zeros(rising.shape[0], np.int64)
     ends = np.zeros(rising.shape[0], np.int64)
-    n_drawn, step = 0, _BLOCK * _BLOCKS_A_PART
+    n_drawn, step = 0, draws.part
     while n_drawn < most and not ends.all():
         stop = min(n_drawn + step, most)
         for part in draws.parts(score, rising, n_drawn, stop):
@@ -186,7 +188,7 @@ def estimate_until(
             counts += part.counts
         n_drawn = stop
         # Few rounds until the end, and none much too long.
-        step = min(2 * step, _BLOCK * _BLOCKS_A_PART * _PARTS_A_ROUND)
+        step = min(2 * step, draws.part * _PARTS_A_ROUND)
         if progress is not None:
             progress(n_drawn, None)
     found = [
@@ -202,8 +204,9 @@ def estimate_until(
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
     """Return after how many draws so many more have fallen inside, within a part."""
-    for block in range(part.first, part.first + part.size, _BLOCK):
-        points = draws.points(block, min(_BLOCK, part.first + part.size - block))
+    block_size = draws.box.points_at_once
+    for block in range(part.first, part.first + part.size, block_size):
+        points = draws.points(block, min(block_size, part.first + part.size - block))
         scores = np.empty(points.shape[1])
         score.write(points, scores)
         inside = np.flatnonzero(scores < threshold)
