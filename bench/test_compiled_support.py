@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import OneClassSVM
 
+from fastad._blocks import MOST as BLOCK
 from fastad._threads import thread_limit, thread_map
 from fastad.compiled.gaussian import (
     compile_elliptic_envelope,
@@ -21,7 +22,7 @@ from fastad.compiled.gaussian import (
 )
 from fastad.compiled.histogram import compile_hbos
 from fastad.compiled.linear import compile_pca
-from fastad.compiled.scorer import BLOCK, CompiledScorer
+from fastad.compiled.scorer import CompiledScorer
 from fastad.compiled.support import compile_one_class_svm
 
 N_TRAINING, N_FEATURES = 2_000, 5

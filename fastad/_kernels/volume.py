@@ -76,6 +76,14 @@ def add_below(scores: FloatVector, thresholds: FloatVector, counts: IntVector) -
 
 
 @kernel
+def turn_back(rows: FloatMatrix, points: FloatMatrix) -> None:
+    """Write rows coordinate by coordinate."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            points[j, i] = rows[i, j]
+
+
+@kernel
 def turn(points: FloatMatrix, rows: FloatMatrix) -> None:
     """Write points that stand coordinate by coordinate as rows."""
     for i in range(rows.shape[0]):

@@ -30,6 +30,7 @@ _COMPILERS = {
     ("pyod", "PCA"): ("linear", "compile_pca"),
     ("fastad", "KNNDetector"): ("knn_detector", "compile_knn_detector"),
 }
+_SCALERS = ("StandardScaler", "MinMaxScaler")
 # Detectors that score a batch by the ranks of its points among themselves and the training data.
 _OF_BATCHES = {("pyod", "ECOD"), ("pyod", "COPOD")}
 
@@ -81,7 +82,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
             f"fitted must score single points; {kind[1]} scores a batch together with the training "
             "data, so that the score of a point depends on the others"
         )
-    if kind in _COMPILERS:
+    if kind in _COMPILERS and _is_scaled_only(fitted, kind[1]):
         module, function = _COMPILERS[kind]
         compiler = getattr(importlib.import_module(f"fastad.compiled.{module}"), function)
         if function == "compile_pipeline":
@@ -90,6 +91,16 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
             compiled = compiler(fitted)
         return compiled
     return BatchScorer(fitted)
+
+
+def _is_scaled_only(fitted: Any, name: str) -> bool:
+    """Tell whether nothing but scalers stands before the detector."""
+    if name != "Pipeline":
+        return True
+    before = [step for _, step in fitted.steps[:-1]]
+    return all(
+        step is None or isinstance(step, str) or type(step).__name__ in _SCALERS for step in before
+    )
 
 
 class BatchScorer(CompiledScorer):

@@ -1,19 +1,19 @@
 """What every compiled detector can do."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._blocks import points_at_once
 from fastad._frames import as_array
-from fastad._kernels.volume import add_below
+from fastad._kernels.volume import add_below, turn_back
 from fastad._threads import current_threads, thread_limit, thread_map
 from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad._validate import fixed
 from fastad.errors import InvalidInputError
-
-# Points that are scored at once: as many as fit into the fastest memory with their coordinates.
-BLOCK = 1024
 
 
 class CompiledScorer(ABC):
@@ -83,16 +83,27 @@ class CompiledScorer(ABC):
         """
         samples = check_samples(X, self.n_features)
         scores = np.empty(samples.shape[0])
-
-        def score(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, BLOCK):
-                part = slice(start, min(start + BLOCK, rows.stop))
-                points = np.array(samples[part].T, np.float64, order="C")
-                self.score_block(points, scores[part])
-
         with thread_limit(n_threads if self.on_threads else 1):
-            thread_map(score, _parts(samples.shape[0]))
+            thread_map(
+                lambda rows: self._score_rows(samples[rows], scores[rows]), _parts(*samples.shape)
+            )
         return scores
+
+    def _score_rows(self, samples: npt.NDArray[Any], scores: FloatVector) -> None:
+        for points, part in blocks(samples):
+            self.score_block(points, scores[part])
+
+
+def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
+    """Yield samples block by block, coordinate by coordinate, in memory that is used again."""
+    n_samples, n_features = samples.shape
+    step = points_at_once(n_features)
+    memory = np.empty(min(step, n_samples) * n_features)
+    for start in range(0, n_samples, step):
+        rows = np.ascontiguousarray(samples[start : start + step], np.float64)
+        points = memory[: rows.size].reshape(n_features, rows.shape[0])
+        turn_back(fixed(rows), points)
+        yield points, slice(start, start + rows.shape[0])
 
 
 def check_samples(X: npt.ArrayLike, n_features: int) -> npt.NDArray[Any]:
@@ -104,8 +115,8 @@ def check_samples(X: npt.ArrayLike, n_features: int) -> npt.NDArray[Any]:
         )
     if samples.dtype.kind not in "biuf":
         raise InvalidInputError(f"X must hold numbers; found {samples.dtype}")
-    bad = ~np.isfinite(samples).all(axis=1)
-    if bad.any():
+    if not np.isfinite(samples).all():
+        bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
             f"X must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the first "
             f"at row {int(np.argmax(bad))}"
@@ -113,8 +124,9 @@ def check_samples(X: npt.ArrayLike, n_features: int) -> npt.NDArray[Any]:
     return samples
 
 
-def _parts(n_samples: int) -> list[slice]:
+def _parts(n_samples: int, n_features: int) -> list[slice]:
     """Cut samples into a few parts for each thread, each of whole blocks."""
-    n_blocks = -(-n_samples // BLOCK)
-    step = BLOCK * max(1, -(-n_blocks // (8 * current_threads())))
+    block = points_at_once(n_features)
+    n_blocks = -(-n_samples // block)
+    step = block * max(1, -(-n_blocks // (8 * current_threads())))
     return [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)]

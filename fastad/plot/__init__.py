@@ -10,6 +10,9 @@ from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistribut
 from fastad.plot._histogram import RpSpan as RpSpan
 from fastad.plot._histogram import ScoreDistribution as ScoreDistribution
 from fastad.plot._precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
+from fastad.plot._region import DecisionRegion as DecisionRegion
+from fastad.plot._region import DecisionRegionDisplay as DecisionRegionDisplay
+from fastad.plot._region import ScoreMap as ScoreMap
 from fastad.plot._roc import RocDisplay as RocDisplay
 from fastad.plot._roc import RocMark as RocMark
 from fastad.plot._rp import RpDisplay as RpDisplay
@@ -17,6 +20,8 @@ from fastad.plot._variation import RocVariation as RocVariation
 from fastad.plot._variation import RocVariationDisplay as RocVariationDisplay
 
 __all__ = [
+    "DecisionRegion",
+    "DecisionRegionDisplay",
     "DetDisplay",
     "PrecisionRecallDisplay",
     "RocDisplay",
@@ -27,4 +32,5 @@ __all__ = [
     "RpSpan",
     "ScoreDistribution",
     "ScoreDistributionDisplay",
+    "ScoreMap",
 ]

@@ -18,9 +18,6 @@ from fastad.errors import InvalidInputError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Coordinates of points that are treated together.
-_AT_ONCE = 2**16
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
@@ -215,16 +212,6 @@ class Box:
 
     def _features(self) -> Iterator[tuple[float, float, FloatVector | None]]:
         return zip(self.low.tolist(), self.high.tolist(), self.values, strict=True)
-
-    @property
-    def points_at_once(self) -> int:
-        """How many points are drawn, scored and forgotten together, a power of two.
-
-        Up to some ten features they stay in a core's own memory, and what calls cost is spread
-        over them; with many features there are fewer.
-        """
-        fitting = _AT_ONCE // self.n_features
-        return min(max(1 << (fitting.bit_length() - 1), 256), 8192) if fitting else 256
 
     def fill(self, key: np.uint64, first: int, points: FloatMatrix) -> None:
         """Write the points from a number on, of shape (n_features, n_points)."""

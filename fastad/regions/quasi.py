@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import qmc
 
+from fastad._blocks import points_at_once
 from fastad._threads import thread_map
 from fastad._types import IntVector
 from fastad.errors import InvalidInputError
@@ -43,6 +44,7 @@ def estimate_shares(
         raise InvalidInputError(
             f"n_samples must be at least {N_REPLICATES} for method='sobol'; found {n_samples}"
         )
+    size = points_at_once(box.n_features)
     exponent = int(math.log2(n_samples // N_REPLICATES))
     order = np.argsort(thresholds)
     rising = np.asarray(thresholds, np.float64)[order]
@@ -52,8 +54,8 @@ def estimate_shares(
 
     def count(engine: qmc.Sobol) -> IntVector:
         counts = np.zeros(rising.shape[0], np.int64)
-        for start in range(0, 2**exponent, box.points_at_once):
-            numbers = engine.random(min(box.points_at_once, 2**exponent - start))
+        for start in range(0, 2**exponent, size):
+            numbers = engine.random(min(size, 2**exponent - start))
             points = np.ascontiguousarray(numbers.T)
             box.place(points)
             score.count(points, rising, counts)

@@ -15,7 +15,7 @@ from fastad._tables import grid
 from fastad._threads import thread_limit
 from fastad._types import FloatVector, Label, Point, Points
 from fastad._validate import check_labels
-from fastad.compiled.scorer import check_samples
+from fastad.compiled.scorer import blocks, check_samples
 from fastad.errors import InvalidInputError
 from fastad.labelled.operating import threshold_at_fpr
 from fastad.regions.box import Box
@@ -29,9 +29,6 @@ from fastad.regions.estimate import (
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, block_score
 from fastad.report import SCHEMA_VERSION
-
-# Samples that are scored at once.
-_BLOCK = 4096
 
 
 class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
@@ -227,7 +224,6 @@ def volumes(
 
 def _scores_of(score: BlockScore, samples: npt.NDArray[Any]) -> FloatVector:
     found = np.empty(samples.shape[0])
-    for start in range(0, samples.shape[0], _BLOCK):
-        part = slice(start, min(start + _BLOCK, samples.shape[0]))
-        score.write(np.array(samples[part].T, np.float64, order="C"), found[part])
+    for points, part in blocks(samples):
+        score.write(points, found[part])
     return found

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
+from fastad._blocks import points_at_once
 from fastad._scratch import ReusedBuffers, take
 from fastad._threads import thread_map
 from fastad._types import FloatVector, IntVector
@@ -51,7 +52,7 @@ class Draws:
     @property
     def part(self) -> int:
         """How many points a thread takes at once."""
-        return _BLOCKS_A_PART * self.box.points_at_once
+        return _BLOCKS_A_PART * points_at_once(self.box.n_features)
 
     def count(
         self,
@@ -76,7 +77,7 @@ class Draws:
         self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
     ) -> list[Part]:
         """Count in parts, on threads where the score allows it."""
-        block_size = self.box.points_at_once
+        block_size = points_at_once(self.box.n_features)
         ranges = [range(i, min(i + self.part, stop)) for i in range(start, stop, self.part)]
 
         def count(numbers: range) -> Part:
@@ -204,7 +205,7 @@ def estimate_until(
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
     """Return after how many draws so many more have fallen inside, within a part."""
-    block_size = draws.box.points_at_once
+    block_size = points_at_once(draws.box.n_features)
     for block in range(part.first, part.first + part.size, block_size):
         points = draws.points(block, min(block_size, part.first + part.size - block))
         scores = np.empty(points.shape[1])

@@ -1,0 +1,132 @@
+"""Quadratic forms, and logarithms of sums of normal densities.
+
+Points are coordinate-major, so that each innermost loop runs over neighbouring points in memory
+and compiles to vector instructions.
+"""
+
+import math
+
+import numpy as np
+
+from fastad._jit import kernel
+from fastad._kernels.exponential import power_of_two
+from fastad._types import FloatMatrix, FloatVector
+
+# Points at a time: they stay in a core's fastest memory with their deviations.
+_TILE = 512
+
+_LOG2_E = 1.4426950408889634
+
+
+@kernel
+def quadratic_form(
+    points: FloatMatrix,  # (d, n) overwritten by deviations from the centre
+    centre: FloatVector,  # (d,)
+    upper: FloatMatrix,  # (d, d) the diagonal, and above it the sum of both halves
+    scores: FloatVector,  # (n,) written here
+) -> None:
+    """Write the sum over i <= j of upper[i, j] * deviation[i] * deviation[j]."""
+    d, n = points.shape
+    scores[:] = 0.0
+    for start in range(0, n, _TILE):
+        total = scores[start : start + _TILE]
+        m = total.shape[0]
+        for j in range(d):
+            own = points[j, start : start + m]
+            c = centre[j]
+            for i in range(m):
+                own[i] -= c
+            # Two coordinates in a pass: sums of rows in between took a third more time.
+            for k in range(0, j, 2):
+                one = points[k, start : start + m]
+                two = points[k + 1, start : start + m]
+                u = upper[k, j]
+                v = upper[k + 1, j]
+                for i in range(m):
+                    total[i] += own[i] * (u * one[i] + v * two[i])
+            if j % 2 == 0:
+                u = upper[j, j]
+                for i in range(m):
+                    total[i] += u * own[i] * own[i]
+
+
+@kernel
+def full_exponents(
+    points: FloatMatrix,  # (d, n)
+    means: FloatMatrix,  # (c, d)
+    factors: FloatMatrix,  # (c, d, d) upper triangles F: the precision is F F'
+    constants: FloatVector,  # (c,)
+    exponents: FloatMatrix,  # (c, n) written here
+) -> None:
+    """Write for each component constant - |F' (point - mean)|**2 / 2."""
+    d, n = points.shape
+    deviations = np.empty((d, min(n, _TILE)))
+    row = np.empty(min(n, _TILE))
+    for component in range(means.shape[0]):
+        for start in range(0, n, _TILE):
+            total = exponents[component, start : start + _TILE]
+            m = total.shape[0]
+            total[:] = 0.0
+            for j in range(d):
+                point = points[j, start : start + m]
+                own = deviations[j]
+                mean = means[component, j]
+                f = factors[component, j, j]
+                for i in range(m):
+                    own[i] = point[i] - mean
+                    row[i] = f * own[i]
+                for k in range(j):
+                    other = deviations[k]
+                    f = factors[component, k, j]
+                    for i in range(m):
+                        row[i] += f * other[i]
+                for i in range(m):
+                    total[i] += row[i] * row[i]
+            constant = constants[component]
+            for i in range(m):
+                total[i] = constant - 0.5 * total[i]
+
+
+@kernel
+def diagonal_exponents(
+    points: FloatMatrix,  # (d, n)
+    means: FloatMatrix,  # (c, d)
+    factors: FloatMatrix,  # (c, d) square roots of the precisions
+    constants: FloatVector,  # (c,)
+    exponents: FloatMatrix,  # (c, n) written here
+) -> None:
+    """Write for each component constant - |factor * (point - mean)|**2 / 2."""
+    for component in range(means.shape[0]):
+        total = exponents[component]
+        total[:] = 0.0
+        for j in range(points.shape[0]):
+            row = points[j]
+            mean = means[component, j]
+            f = factors[component, j]
+            for i in range(total.shape[0]):
+                deviation = (row[i] - mean) * f
+                total[i] += deviation * deviation
+        constant = constants[component]
+        for i in range(total.shape[0]):
+            total[i] = constant - 0.5 * total[i]
+
+
+@kernel
+def negative_log_sum(
+    exponents: FloatMatrix,  # (c, n)
+    scores: FloatVector,  # (n,) written here
+) -> None:
+    """Write -log(sum of exp(exponent)), with the largest exponent taken out."""
+    n = exponents.shape[1]
+    largest = np.full(n, -np.inf)
+    for component in range(exponents.shape[0]):
+        row = exponents[component]
+        for i in range(n):
+            largest[i] = max(largest[i], row[i])
+    scores[:] = 0.0
+    for component in range(exponents.shape[0]):
+        row = exponents[component]
+        for i in range(n):
+            scores[i] += power_of_two((row[i] - largest[i]) * _LOG2_E)
+    for i in range(n):
+        scores[i] = -(largest[i] + math.log(scores[i]))

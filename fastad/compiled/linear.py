@@ -1,0 +1,46 @@
+"""PyOD's principal components as a compiled scorer."""
+
+from typing import Any
+
+from fastad._kernels.support import sum_distances
+from fastad._types import FloatMatrix, FloatVector
+from fastad.compiled.fitted import check_fitted, floats
+from fastad.compiled.scaling import scaled
+from fastad.compiled.scorer import CompiledScorer
+
+
+def compile_pca(fitted: Any) -> CompiledScorer:
+    """Compile a fitted PCA detector of PyOD.
+
+    The score is what PyOD computes: the sum over components of the distance from the point to the
+    tip of the component's unit vector, divided by the component's weight.
+
+    Parameters
+    ----------
+    fitted : pyod.models.pca.PCA
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``decision_function``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is another one, or not fitted.
+    """
+    check_fitted(fitted, "pyod.models.pca", "PCA", "decision_scores_")
+    scorer = _ComponentScorer(fitted)
+    return scaled(fitted.scaler_, scorer) if fitted.standardization else scorer
+
+
+class _ComponentScorer(CompiledScorer):
+    name = "PCA"
+
+    def __init__(self, detector: Any) -> None:
+        self._components = floats(detector.selected_components_)
+        self._weights = floats(detector.selected_w_components_)
+        self.n_features = self._components.shape[1]
+
+    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        sum_distances(points, self._components, self._weights, scores)

@@ -1,0 +1,405 @@
+"""Decision regions of a detector in the plane, with their volumes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._arguments import check_count, check_rate
+from fastad._blocks import MOST as BLOCK
+from fastad._frames import as_array
+from fastad._types import FloatMatrix, FloatVector, Label, Point, Points
+from fastad._validate import check_labels
+from fastad.compiled.dispatch import compile_scorer
+from fastad.compiled.scorer import check_samples
+from fastad.errors import InvalidInputError
+from fastad.plot import _data, _drawing
+from fastad.regions.box import Box
+from fastad.regions.estimate import Score, check_box, volume_at_fpr
+from fastad.regions.results import VolumeEstimate
+from fastad.regions.scores import BlockScore, block_score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection, QuadMesh
+    from typing_extensions import Self
+
+# What is normal is light, so that boundaries and points are seen.
+_MAP: dict[str, Any] = {"cmap": "Greys", "alpha": 0.6, "shading": "nearest", "rasterized": True}
+_NORMALS: dict[str, Any] = {"color": "0.15", "marker": ".", "s": 14, "linewidths": 0}
+_ANOMALIES: dict[str, Any] = {"color": "#CC79A7", "marker": "x", "s": 18, "linewidths": 1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreMap:
+    """Scores on a grid of the plane.
+
+    Attributes
+    ----------
+    x, y : numpy.ndarray of shape (n_columns,) and (n_rows,)
+        First and second feature, rising.
+    scores : numpy.ndarray of shape (n_rows, n_columns)
+        Score at each point of the grid, higher is more anomalous.
+    """
+
+    x: FloatVector
+    y: FloatVector
+    scores: FloatMatrix
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRegion:
+    """Where a detector finds points normal, at a false positive rate.
+
+    Attributes
+    ----------
+    fpr : float
+        False positive rate.
+    volume : VolumeEstimate
+        VOL@FPR of the box, as `fastad.volume_at_fpr`; its ``threshold`` is that of the region.
+    """
+
+    fpr: float
+    volume: VolumeEstimate
+
+
+class DecisionRegionDisplay(_drawing.Display):
+    """Scores of a detector over two features, and the boundaries of its decision regions.
+
+    Parameters
+    ----------
+    score_map : ScoreMap
+        Scores on a grid.
+    regions : sequence of DecisionRegion, default ()
+        Regions whose boundaries are drawn.
+    X : array-like of shape (n_samples, 2), optional
+        Points to draw.
+    y_true : array-like of shape (n_samples,), optional
+        1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+
+    Attributes
+    ----------
+    score_map : ScoreMap
+        Scores on a grid.
+    regions : list of DecisionRegion
+        The regions.
+    ax_, figure_
+        Axes and figure; once drawn.
+    lines_ : dict of str to matplotlib.lines.Line2D
+        The boundary of each region by its label, such as ``vol@0.05``; pieces are separated by
+        NaN.
+    map_ : matplotlib.collections.QuadMesh
+        The scores as drawn.
+    points_ : dict of str to matplotlib.collections.PathCollection
+        The points as drawn: ``normal``, ``anomaly``.
+
+    See Also
+    --------
+    fastad.volume_at_fpr : The volume.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, figures 4 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastad.plot import DecisionRegionDisplay, ScoreMap
+    >>> from matplotlib.figure import Figure
+    >>> x = np.linspace(-1, 1, 5)
+    >>> score_map = ScoreMap(x, x, np.hypot(*np.meshgrid(x, x)))
+    >>> display = DecisionRegionDisplay(score_map).plot(Figure().subplots())
+    >>> display.map_.get_array().shape
+    (5, 5)
+    """
+
+    map_: "QuadMesh"
+    points_: "dict[str, PathCollection]"
+
+    def __init__(
+        self,
+        score_map: ScoreMap,
+        regions: Sequence[DecisionRegion] = (),
+        *,
+        X: npt.ArrayLike | None = None,
+        y_true: npt.ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(score_map, ScoreMap):
+            raise TypeError(f"score_map must be a ScoreMap; found {type(score_map).__name__}")
+        wanted = (len(score_map.y), len(score_map.x))
+        if score_map.scores.shape != wanted or min(wanted) < 2:
+            raise InvalidInputError(
+                f"score_map must have scores of shape {wanted}, at least 2 by 2; found "
+                f"{score_map.scores.shape}"
+            )
+        self.score_map = score_map
+        self.regions = list(regions)
+        for region in self.regions:
+            if not isinstance(region, DecisionRegion):
+                raise TypeError(f"regions must be of DecisionRegion; found {type(region).__name__}")
+        self._points = None if X is None else check_samples(X, 2)
+        n_points = 0 if self._points is None else self._points.shape[0]
+        self._anomalous = np.zeros(n_points, bool)
+        if y_true is not None:
+            self._anomalous = check_labels(y_true).values.astype(bool)
+        if self._anomalous.shape[0] != n_points:
+            raise InvalidInputError(
+                f"y_true must have a label for each point of X; found {self._anomalous.shape[0]} "
+                f"labels and {n_points} points"
+            )
+
+    @classmethod
+    def from_score(
+        cls,
+        score: Score,
+        X: npt.ArrayLike,
+        y_true: npt.ArrayLike | None = None,
+        *,
+        fpr: Point | Points = 0.05,
+        box: Box | None = None,
+        resolution: int = 200,
+        pos_label: Label | None = None,
+        volume_kw: Mapping[str, Any] | None = None,
+        ax: "Axes | None" = None,
+        points: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute scores, thresholds and volumes, and draw them.
+
+        Parameters
+        ----------
+        score : callable or CompiledScorer
+            Anomaly score of any point, higher is more anomalous, as for `fastad.volume`.
+        X : array-like of shape (n_samples, 2)
+            Points whose scores give the thresholds; finite numbers.
+        y_true : array-like of shape (n_samples,), optional
+            1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+        fpr : float or sequence of floats, default 0.05
+            False positive rates in [0, 1], a region each; may be empty.
+        box : Box, optional
+            What is drawn, and where volumes are taken; by default the box of X, without discrete
+            features.
+        resolution : int, default 200
+            Points of the grid along each feature.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+        volume_kw : mapping of str, optional
+            Options of `fastad.volume_at_fpr`: ``n_samples``, ``rtol``, ``rng``, ….
+        ax, points, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If there are no normal points.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fastad.plot import DecisionRegionDisplay
+        >>> from matplotlib.figure import Figure
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> display = DecisionRegionDisplay.from_score(
+        ...     lambda rows: np.hypot(*rows.T), X, fpr=[0.01, 0.1], ax=Figure().subplots()
+        ... )
+        >>> small, large = [region.volume.value for region in reversed(display.regions)]
+        >>> small < large
+        True
+        """
+        _drawing.need_matplotlib()
+        rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
+        size = check_count(resolution, "resolution")
+        samples = check_samples(as_array(X, "X"), 2)
+        labels = np.zeros(len(samples), np.uint8)
+        if y_true is not None:
+            labels = check_labels(y_true, pos_label=pos_label).values.astype(np.uint8)
+        if len(labels) != len(samples):
+            raise InvalidInputError(
+                f"y_true must have a label for each of {len(samples)} points; found {len(labels)}"
+            )
+        region = Box.from_data(samples, None) if box is None else check_box(box)
+        if region.n_features != 2 or region.discrete.any():
+            raise InvalidInputError("box must have two continuous features")
+        scored = block_score(score, 2)
+        display = cls(
+            _map_of(scored, region, size),
+            _regions(score, labels, _scores_at(scored, samples.T), region, rates, volume_kw),
+            X=samples,
+            y_true=labels,
+        )
+        return display.plot(ax, points=points, legend=legend, line_kw=line_kw)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: npt.ArrayLike,
+        y_true: npt.ArrayLike | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw a fitted detector, as `fastad.compile_scorer` takes it.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted detector of two features.
+        X : array-like of shape (n_samples, 2)
+            Points whose scores give the thresholds; finite numbers.
+        y_true : array-like of shape (n_samples,), optional
+            1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+        **options
+            Those of `from_score`.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fastad.plot import DecisionRegionDisplay
+        >>> from matplotlib.figure import Figure
+        >>> from sklearn.svm import OneClassSVM
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> svm = OneClassSVM().fit(X)
+        >>> display = DecisionRegionDisplay.from_estimator(svm, X, ax=Figure().subplots())
+        >>> list(display.lines_)
+        ['vol@0.05']
+        """
+        return cls.from_score(compile_scorer(estimator), X, y_true, **options)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        points: bool = True,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the scores, the boundaries and the points.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        points : bool, default True
+            Whether to draw the points.
+        legend : bool, default True
+            Whether to draw the legend: volume and threshold of each region.
+        line_kw : mapping of str, optional
+            Properties of the boundaries, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+            This display.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        (axes,) = _drawing.open_axes(ax, n_rows=len(self.regions) + 2)
+        x, y, scores = self.score_map.x, self.score_map.y, self.score_map.scores
+        self.map_ = axes.pcolormesh(x, y, np.ma.masked_invalid(scores), **_MAP)
+        self.points_ = self._draw_points(axes) if points else {}
+        self.lines_ = _drawing.draw_detectors(
+            axes,
+            {_label(one): _boundary(axes, self.score_map, one.volume) for one in self.regions},
+            {_label(one): _text(one) for one in self.regions},
+            line_kw,
+        )
+        axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+        axes.set(xlabel="First feature", ylabel="Second feature")
+        if legend and axes.get_legend_handles_labels()[1]:
+            _drawing.draw_legend(axes, "best")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _draw_points(self, axes: "Axes") -> "dict[str, PathCollection]":
+        drawn = {}
+        styles = {"normal": (False, _NORMALS), "anomaly": (True, _ANOMALIES)}
+        for name, (anomalous, style) in styles.items():
+            if self._points is not None and (self._anomalous == anomalous).any():
+                own = self._points[self._anomalous == anomalous]
+                drawn[name] = axes.scatter(own[:, 0], own[:, 1], label=name, zorder=2, **style)
+        return drawn
+
+
+def _map_of(score: BlockScore, box: Box, size: int) -> ScoreMap:
+    x, y = (np.linspace(box.low[j], box.high[j], size) for j in range(2))
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(x, y)])
+    return ScoreMap(x, y, _scores_at(score, grid).reshape(size, size))
+
+
+def _scores_at(score: BlockScore, points: npt.NDArray[Any]) -> FloatVector:
+    """Return the scores of points of shape (2, n_points)."""
+    scores = np.empty(points.shape[1])
+    for start in range(0, points.shape[1], BLOCK):
+        part = slice(start, start + BLOCK)
+        score.write(np.array(points[:, part], np.float64, order="C"), scores[part])
+    return scores
+
+
+def _regions(
+    score: Score,
+    labels: npt.NDArray[Any],
+    scores: FloatVector,
+    box: Box,
+    rates: Sequence[Fraction],
+    volume_kw: Mapping[str, Any] | None,
+) -> list[DecisionRegion]:
+    if not rates:
+        return []
+    asked: Any = list(rates)
+    found = volume_at_fpr(score, labels, scores, box, fpr=asked, **(volume_kw or {}))
+    return [DecisionRegion(float(rate), one) for rate, one in zip(rates, found, strict=True)]
+
+
+def _label(region: DecisionRegion) -> str:
+    return f"vol@{region.fpr:g}"
+
+
+def _text(region: DecisionRegion) -> str:
+    found = region.volume
+    bound = "< " if found.is_bound else ""
+    return f"{_label(region)} {bound}{found.value:.3g} at threshold {found.threshold:.4g}"
+
+
+def _boundary(axes: "Axes", score_map: ScoreMap, volume: VolumeEstimate) -> _drawing.Path:
+    """Return the isoline of a threshold, its pieces separated by NaN."""
+    # A point at the threshold is outside, one that matplotlib finds at the level is inside.
+    level = np.nextafter(volume.threshold, -np.inf)
+    finite = score_map.scores[np.isfinite(score_map.scores)]
+    if not finite.size or not finite.min() <= level < finite.max():
+        # Nothing of the grid, or all of it, is inside.
+        return np.array([np.nan]), np.array([np.nan])
+    drawn = axes.contour(
+        score_map.x, score_map.y, np.ma.masked_invalid(score_map.scores), levels=[level]
+    )
+    pieces = [piece for piece in drawn.allsegs[0] if len(piece)]
+    drawn.remove()
+    gap = np.full((1, 2), np.nan)
+    path = np.concatenate([part for piece in pieces for part in (piece, gap)])
+    return path[:, 0], path[:, 1]
