@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fastad.certainty.tournament import compare_all as compare_all
     from fastad.certainty.tournament import delong_covariance as delong_covariance
     from fastad.compiled.dispatch import compile_scorer as compile_scorer
+    from fastad.compiled.knn_detector import KNNDetector as KNNDetector
     from fastad.compiled.scorer import CompiledScorer as CompiledScorer
     from fastad.errors import BatchScorerWarning as BatchScorerWarning
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
@@ -124,6 +125,7 @@ _HOMES = {
         "delong_covariance",
     ),
     "compiled.dispatch": ("compile_scorer",),
+    "compiled.knn_detector": ("KNNDetector",),
     "compiled.scorer": ("CompiledScorer",),
     "errors": (
         "BatchScorerWarning",

@@ -29,9 +29,10 @@ class Tree(NamedTuple):
 def nearest(
     tree: Tree,
     points: FloatMatrix,  # (d, n)
+    first: int,  # of the m points that are asked for
     p: float,  # 1, 2 or inf
-    distances: FloatMatrix,  # (n, k) written here: the k-th neighbour first, then in any order
-    rows: IntMatrix,  # (n, k) written here
+    distances: FloatMatrix,  # (m, k) written here: the k-th neighbour first, then in any order
+    rows: IntMatrix,  # (m, k) written here
 ) -> None:
     """Find the k nearest neighbours of points.
 
@@ -48,9 +49,9 @@ def nearest(
     bounds = np.empty(_LEVELS)
     heap = np.empty(k)
     places = np.empty(k, np.int64)
-    for i in range(points.shape[1]):
+    for i in range(distances.shape[0]):
         for j in range(d):
-            x[j] = points[j, i]
+            x[j] = points[j, first + i]
         for j in range(k):
             heap[j] = math.inf
             places[j] = 0
@@ -240,17 +241,18 @@ def replace(heap: FloatVector, places: IntVector, value: float, place: int) -> N
 def length_of_mean(
     training: FloatMatrix,  # (rows, d)
     points: FloatMatrix,  # (d, n)
-    rows: IntMatrix,  # (n, k)
-    lengths: FloatVector,  # (n,) written here
+    first: int,  # of the m points that are asked for
+    rows: IntMatrix,  # (m, k)
+    lengths: FloatVector,  # (m,) written here
 ) -> None:
     """Write the length of the mean of the vectors from a point to its neighbours."""
     k = rows.shape[1]
-    for i in range(points.shape[1]):
+    for i in range(rows.shape[0]):
         total = 0.0
         for j in range(points.shape[0]):
             part = 0.0
             for neighbour in range(k):
-                part += training[rows[i, neighbour], j] - points[j, i]
+                part += training[rows[i, neighbour], j] - points[j, first + i]
             part /= k
             total += part * part
         lengths[i] = math.sqrt(total)

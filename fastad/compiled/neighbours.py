@@ -2,6 +2,7 @@
 
 import math
 import sys
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -28,6 +29,8 @@ Summary: TypeAlias = Literal["largest", "mean", "median", "vector"]
 _LEAF = 32
 # So many floats fill one register of the widest processors.
 _LANES = 8
+# Neighbours that are held at once, two numbers of eight bytes each.
+_HELD = 2**17
 _P = {
     **dict.fromkeys(("euclidean", "l2"), 2.0),
     **dict.fromkeys(("manhattan", "cityblock", "l1"), 1.0),
@@ -148,7 +151,42 @@ def compile_lof(fitted: Any) -> CompiledScorer:
     return _LocalOutlierFactor("LOF", fitted.detector_)
 
 
-class DistanceScorer(CompiledScorer):
+class _NeighbourScorer(CompiledScorer):
+    """A score that follows from the k nearest training points."""
+
+    def __init__(self, name: str, training: FloatMatrix, tree: Tree, k: int, p: float) -> None:
+        self.name = name
+        self.n_features = training.shape[1]
+        self._training = training
+        self._tree = tree
+        self._k = k
+        self._p = p
+
+    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of points that stand coordinate by coordinate."""
+        n_points = points.shape[1]
+        step = max(_HELD // self._k, 1)
+        distances = np.empty((min(step, n_points), self._k))
+        rows = np.empty(distances.shape, np.int64)
+        for first in range(0, n_points, step):
+            part = slice(min(step, n_points - first))
+            found = distances[part], rows[part]
+            nearest(self._tree, points, first, self._p, *found)
+            self._summarise(points, first, *found, scores[first : first + step])
+
+    @abstractmethod
+    def _summarise(
+        self,
+        points: FloatMatrix,
+        first: int,
+        distances: FloatMatrix,
+        rows: IntMatrix,
+        scores: FloatVector,
+    ) -> None:
+        """Write scores of points from the first on; distances may be overwritten."""
+
+
+class DistanceScorer(_NeighbourScorer):
     """Distance to the k-th of the nearest points, or the mean or median of those to all k.
 
     Summed up as "vector", the length of the mean of the vectors to them.
@@ -157,17 +195,17 @@ class DistanceScorer(CompiledScorer):
     def __init__(
         self, name: str, training: FloatMatrix, tree: Tree, k: int, p: float, summary: Summary
     ) -> None:
-        self.name = name
-        self.n_features = training.shape[1]
-        self._training = training
-        self._tree = tree
-        self._k = k
-        self._p = p
+        super().__init__(name, training, tree, k, p)
         self._summary = summary
 
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        """Write the scores of points that stand coordinate by coordinate."""
-        distances, rows = _nearest(self._tree, points, self._k, self._p)
+    def _summarise(
+        self,
+        points: FloatMatrix,
+        first: int,
+        distances: FloatMatrix,
+        rows: IntMatrix,
+        scores: FloatVector,
+    ) -> None:
         if self._summary == "largest":
             scores[:] = distances[:, 0]
         elif self._summary == "mean":
@@ -177,7 +215,7 @@ class DistanceScorer(CompiledScorer):
             np.add(distances[:, (self._k - 1) // 2], distances[:, self._k // 2], out=scores)
             scores /= 2
         else:
-            length_of_mean(self._training, points, rows, scores)
+            length_of_mean(self._training, points, first, rows, scores)
 
     def count_below(
         self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector, scores: FloatVector
@@ -189,21 +227,19 @@ class DistanceScorer(CompiledScorer):
             super().count_below(points, thresholds, counts, scores)
 
 
-class _LocalOutlierFactor(CompiledScorer):
+class _LocalOutlierFactor(_NeighbourScorer):
     def __init__(self, name: str, fitted: Any) -> None:
         if not fitted.novelty:
             raise InvalidInputError(
                 f"novelty of {name} must be True for it to score new points; found "
                 f"{fitted.novelty!r}"
             )
-        self.name = name
-        self._p = _p_of(name, fitted)
+        p = _p_of(name, fitted)
         training = _training_of(name, fitted)
-        self.n_features = training.shape[1]
-        self._tree = _tree_of(fitted, training)
-        self._k = int(fitted.n_neighbors_)
+        k = int(fitted.n_neighbors_)
+        super().__init__(name, training, _tree_of(fitted, training), k, p)
         # Its own attributes for these are private. Equal numbers in the same type come out equal.
-        distances, rows = fitted.kneighbors(n_neighbors=self._k)
+        distances, rows = fitted.kneighbors(n_neighbors=k)
         if fitted._fit_X.dtype == np.float32:
             distances = distances.astype(np.float32)
         reaches = distances[:, -1]
@@ -211,8 +247,14 @@ class _LocalOutlierFactor(CompiledScorer):
         self._reaches = frozen(floats(reaches))
         self._densities = frozen(floats(1.0 / (np.mean(reached, axis=1) + 1e-10)))
 
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        distances, rows = _nearest(self._tree, points, self._k, self._p)
+    def _summarise(
+        self,
+        points: FloatMatrix,
+        first: int,
+        distances: FloatMatrix,
+        rows: IntMatrix,
+        scores: FloatVector,
+    ) -> None:
         local_outlier_factor(distances, rows, self._reaches, self._densities, scores)
 
 
@@ -300,10 +342,3 @@ def _tree_of(fitted: Any, training: FloatMatrix) -> Tree:
     _, rows, nodes, _ = tree.get_arrays()
     starts = nodes["idx_start"][nodes.size // 2 :]
     return plant(training, rows, [*starts.tolist(), rows.size])
-
-
-def _nearest(tree: Tree, points: FloatMatrix, k: int, p: float) -> tuple[FloatMatrix, IntMatrix]:
-    distances = np.empty((points.shape[1], k))
-    rows = np.empty((points.shape[1], k), np.int64)
-    nearest(tree, points, p, distances, rows)
-    return distances, rows
