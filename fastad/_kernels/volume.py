@@ -43,10 +43,14 @@ def draw_in_ranges(
 
 @kernel
 def place_in_range(numbers: FloatVector, low: float, high: float) -> None:
-    """Take numbers in [0, 1) to a range, whose width may overflow."""
+    """Take numbers in [0, 1) to a range, whose width may overflow or have few digits."""
+    width = high - low
     for i in range(numbers.shape[0]):
         share = numbers[i]
-        numbers[i] = max(low, min(low * (1.0 - share) + high * share, high))
+        if width < np.inf:
+            numbers[i] = min(low + width * share, high)
+        else:
+            numbers[i] = max(low, min(low * (1.0 - share) + high * share, high))
 
 
 @kernel

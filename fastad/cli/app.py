@@ -181,6 +181,90 @@ def compare(
 
 @app.command()
 @ends_cleanly
+def volume(
+    *,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
+    ],
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Load --model, which runs whatever code is in the file."),
+    ] = False,
+    detector: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Detector to fit on the normal rows: iforest, knn, lof, mahalanobis or ocsvm; "
+            "may be repeated.",
+        ),
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Table to fit on instead; its normal rows.")
+    ] = None,
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Standardise the features before fitting.")
+    ] = False,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a feature; may be repeated. By default every other column, of an "
+            ".npz file the matrix X.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels: 1 for an anomaly, 0 for a normal point. By default y; "
+            "without it all rows are normal.",
+        ),
+    ] = None,
+    pos_label: Annotated[
+        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
+    ] = None,
+    fpr: Annotated[
+        list[float] | None,
+        typer.Option(
+            min=0.0, max=1.0, help="False positive rate; may be repeated. By default 0.01 and 0.05."
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, uniform or sobol.")] = "auto",
+    n_samples: Annotated[
+        int | None, typer.Option(min=1, help="Points to draw; with --rtol the most.")
+    ] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
+    margin: Annotated[
+        float,
+        typer.Option(min=0.0, help="Widen the box on both sides by this share of its widths."),
+    ] = 0.0,
+    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of the points and of the detectors.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print how much of the data's box detectors take for normal."""
+    from fastad.cli.volume import Columns, Detectors, run
+
+    run(
+        file,
+        Columns(feature or None, label, pos_label),
+        Detectors(model or [], trust, detector or [], train, standardize),
+        {
+            "fpr": fpr or [0.01, 0.05],
+            "method": method,
+            "n_samples": n_samples,
+            "rtol": rtol,
+            "confidence_level": confidence_level,
+            "rng": seed,
+        },
+        margin=margin,
+        as_json=as_json,
+    )
+
+
+@app.command()
+@ends_cleanly
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for the scores and the picture.")] = Path(
         "fastad-demo"

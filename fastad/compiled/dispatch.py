@@ -112,13 +112,13 @@ class BatchScorer(CompiledScorer):
         # Here, because scikit-learn is an optional extra.
         from fastad.sklearn._orientation import anomaly_scores, kind_of, name_of
 
-        n_features = getattr(fitted, "n_features_in_", None)
-        if kind_of(fitted) not in ("outlier detector", "PyOD detector") or n_features is None:
+        if kind_of(fitted) not in ("outlier detector", "PyOD detector"):
             raise InvalidInputError(
-                "fitted must be a fitted detector of scikit-learn or PyOD; found "
+                "fitted must be a detector of scikit-learn or PyOD; found "
                 f"{shown(type(fitted).__name__)}. Any function of a batch is a score as it is"
             )
-        self.n_features = int(n_features)
+        # PyOD's detectors do not tell.
+        self.n_features = getattr(fitted, "n_features_in_", None)
         self.name = name_of(fitted)
         self._fitted, self._scores = fitted, anomaly_scores
         warnings.warn(

@@ -23,20 +23,20 @@ class CompiledScorer(ABC):
 
     Attributes
     ----------
-    n_features : int
-        Length of a point.
+    n_features : int or None
+        Length of a point; None if the detector does not tell.
     name : str
         Of the detector that was compiled.
     on_threads : bool
         Whether several threads may ask at once.
     """
 
-    n_features: int
+    n_features: int | None
     name: str
     on_threads: bool = True
 
     def __repr__(self) -> str:
-        return f"<CompiledScorer of {self.name}, {self.n_features} features>"
+        return f"<{type(self).__name__.lstrip('_')} of {self.name}, {self.n_features} features>"
 
     @abstractmethod
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -58,7 +58,7 @@ class CompiledScorer(ABC):
         Scorers that can tell faster on which side of a threshold a point is do so.
         """
         self.score_block(points, scores)
-        add_below(scores, thresholds, counts)
+        count_scores_below(points, scores, thresholds, counts)
 
     def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores.
@@ -94,6 +94,19 @@ class CompiledScorer(ABC):
             self.score_block(points, scores[part])
 
 
+def count_scores_below(
+    points: FloatMatrix, scores: FloatVector, thresholds: FloatVector, counts: IntVector
+) -> None:
+    """Add the numbers of scores below each threshold; refuse NaN, naming a point."""
+    odd = add_below(scores, thresholds, counts)
+    if odd >= 0:
+        n_odd = int(np.count_nonzero(np.isnan(scores)))
+        raise InvalidInputError(
+            f"score must not return NaN; found {n_odd} in {scores.shape[0]} points, the first "
+            f"at {points[:, odd].tolist()}"
+        )
+
+
 def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
     """Yield samples block by block, coordinate by coordinate, in memory that is used again."""
     n_samples, n_features = samples.shape
@@ -106,12 +119,13 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
         yield points, slice(start, start + rows.shape[0])
 
 
-def check_samples(X: npt.ArrayLike, n_features: int) -> npt.NDArray[Any]:
-    """Check a table of finite numbers."""
+def check_samples(X: npt.ArrayLike, n_features: int | None) -> npt.NDArray[Any]:
+    """Check a table of finite numbers, of so many features if that is known."""
     samples = as_array(X, "X")
-    if samples.ndim != 2 or samples.shape[1] != n_features:
+    if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
+        wanted = "n_features" if n_features is None else n_features
         raise InvalidInputError(
-            f"X must have the shape (n_samples, {n_features}); found {samples.shape}"
+            f"X must have the shape (n_samples, {wanted}); found {samples.shape}"
         )
     if samples.dtype.kind not in "biuf":
         raise InvalidInputError(f"X must hold numbers; found {samples.dtype}")

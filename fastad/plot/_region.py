@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from fastad._arguments import check_count, check_rate
 from fastad._blocks import MOST as BLOCK
-from fastad._frames import as_array
 from fastad._types import FloatMatrix, FloatVector, Label, Point, Points
 from fastad._validate import check_labels
 from fastad.compiled.dispatch import compile_scorer
@@ -142,16 +141,9 @@ class DecisionRegionDisplay(_drawing.Display):
         for region in self.regions:
             if not isinstance(region, DecisionRegion):
                 raise TypeError(f"regions must be of DecisionRegion; found {type(region).__name__}")
-        self._points = None if X is None else check_samples(X, 2)
-        n_points = 0 if self._points is None else self._points.shape[0]
-        self._anomalous = np.zeros(n_points, bool)
-        if y_true is not None:
-            self._anomalous = check_labels(y_true).values.astype(bool)
-        if self._anomalous.shape[0] != n_points:
-            raise InvalidInputError(
-                f"y_true must have a label for each point of X; found {self._anomalous.shape[0]} "
-                f"labels and {n_points} points"
-            )
+        if X is None and y_true is not None:
+            raise InvalidInputError("y_true must be given with X; found no X")
+        self._points = None if X is None else _check_points(X, y_true, None)
 
     @classmethod
     def from_score(
@@ -224,14 +216,7 @@ class DecisionRegionDisplay(_drawing.Display):
         _drawing.need_matplotlib()
         rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
         size = check_count(resolution, "resolution")
-        samples = check_samples(as_array(X, "X"), 2)
-        labels = np.zeros(len(samples), np.uint8)
-        if y_true is not None:
-            labels = check_labels(y_true, pos_label=pos_label).values.astype(np.uint8)
-        if len(labels) != len(samples):
-            raise InvalidInputError(
-                f"y_true must have a label for each of {len(samples)} points; found {len(labels)}"
-            )
+        samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
             raise InvalidInputError("box must have two continuous features")
@@ -338,13 +323,30 @@ class DecisionRegionDisplay(_drawing.Display):
         return self
 
     def _draw_points(self, axes: "Axes") -> "dict[str, PathCollection]":
+        if self._points is None:
+            return {}
+        samples, labels = self._points
         drawn = {}
-        styles = {"normal": (False, _NORMALS), "anomaly": (True, _ANOMALIES)}
-        for name, (anomalous, style) in styles.items():
-            if self._points is not None and (self._anomalous == anomalous).any():
-                own = self._points[self._anomalous == anomalous]
+        for name, label, style in (("normal", 0, _NORMALS), ("anomaly", 1, _ANOMALIES)):
+            own = samples[labels == label]
+            if len(own):
                 drawn[name] = axes.scatter(own[:, 0], own[:, 1], label=name, zorder=2, **style)
         return drawn
+
+
+def _check_points(
+    X: npt.ArrayLike, y_true: npt.ArrayLike | None, pos_label: Label | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Check points and their labels; without labels all are normal."""
+    samples = check_samples(X, 2)
+    if y_true is None:
+        return samples, np.zeros(len(samples), np.uint8)
+    labels = check_labels(y_true, pos_label=pos_label).values
+    if len(labels) != len(samples):
+        raise InvalidInputError(
+            f"y_true must have a label for each of {len(samples)} points; found {len(labels)}"
+        )
+    return samples, labels
 
 
 def _map_of(score: BlockScore, box: Box, size: int) -> ScoreMap:

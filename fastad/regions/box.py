@@ -1,6 +1,7 @@
 """``Box``: where points are drawn."""
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,10 @@ from fastad.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_LOG_LARGEST = math.log(sys.float_info.max)
+# Widths below this lose digits when they are divided into 2**53 parts.
+_NARROW = 1e-290
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +60,9 @@ class Box:
     high: FloatVector
     values: tuple[FloatVector | None, ...]
     # Ranges that are drawn at once; and features that need a step more: discrete ones, and those
-    # whose width is beyond all floats.
-    _drawn: tuple[FloatVector, FloatVector] = field(repr=False)
-    _special: tuple[int, ...] = field(repr=False)
+    # whose width overflows, or loses digits when it is divided.
+    _drawn: tuple[FloatVector, FloatVector] = field(init=False, repr=False)
+    _special: tuple[int, ...] = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -95,8 +100,9 @@ class Box:
         object.__setattr__(self, "high", fixed(highs))
         object.__setattr__(self, "values", known)
         with np.errstate(over="ignore"):
-            endless = np.isinf(highs - lows)
-        special = endless | np.array([own is not None for own in known])
+            widths = highs - lows
+        discrete = np.array([own is not None for own in known])
+        special = discrete | np.isinf(widths) | (widths < _NARROW)
         drawn = np.where(special, 0.0, lows), np.where(special, 1.0, highs)
         object.__setattr__(self, "_drawn", (fixed(drawn[0]), fixed(drawn[1])))
         object.__setattr__(self, "_special", tuple(np.flatnonzero(special).tolist()))
@@ -158,8 +164,13 @@ class Box:
                     f"is {known[0]} in all rows"
                 )
             values.append(None)
-            step = widening * (high[j] - low[j])
-            low[j], high[j] = low[j] - step, high[j] + step
+            if widening:
+                step = widening * (high[j] / 2 - low[j] / 2) * 2
+                low[j], high[j] = low[j] - step, high[j] + step
+                if not np.isfinite([low[j], high[j]]).all():
+                    raise InvalidInputError(
+                        f"margin must leave the ends of each feature finite; found {margin}"
+                    )
         return cls(low, high, values=values)
 
     @property
@@ -183,10 +194,15 @@ class Box:
     @property
     def volume(self) -> float:
         """Product of the widths, and of the numbers of values of discrete features; may be inf."""
-        return math.prod(
+        product = math.prod(
             high - low if own is None else float(own.shape[0])
             for low, high, own in self._features()
         )
+        # On the way it may have left the range of floats, and come back or not.
+        if sys.float_info.min <= product <= sys.float_info.max:
+            return product
+        logarithm = self.log_volume
+        return math.exp(logarithm) if logarithm < _LOG_LARGEST else math.inf
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Tell which rows lie in the box, its ends included; discrete features by their range.

@@ -32,6 +32,7 @@ _UNIFORM, _SOBOL = 10**6, 2**17
 _LARGEST = 10**9
 # Sobol points pay where a score is dear, features are few and regions smooth.
 _FEW_FEATURES = 12
+_MANY = 1024
 
 
 class Plan(NamedTuple):
@@ -294,8 +295,9 @@ def estimate_volumes(
     method = plan.method
     if method == "auto":
         smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
-        dear = not score.on_threads
-        method = "sobol" if dear and smooth and plan.rtol is None else "uniform"
+        dear = not score.on_threads and plan.rtol is None
+        many = (plan.n_samples or _SOBOL) >= _MANY
+        method = "sobol" if dear and smooth and many else "uniform"
     if method == "sobol":
         n_samples = plan.n_samples or _SOBOL
         return quasi.estimate_shares(

@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 from scipy.stats import qmc
 
 from fastad._blocks import points_at_once
-from fastad._threads import thread_map
+from fastad._threads import current_threads, thread_map
 from fastad._types import IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
@@ -18,6 +18,7 @@ from fastad.regions.uniform import Progress, binomial
 
 # Independently scrambled sequences, whose means tell the error.
 N_REPLICATES = 16
+_FEW = 15
 # The most features that there are direction numbers for.
 MOST_FEATURES = qmc.Sobol.MAXDIM
 
@@ -61,14 +62,12 @@ def estimate_shares(
             score.count(points, rising, counts)
         return counts
 
-    if score.on_threads and progress is None:
-        counted = thread_map(count, engines)
-    else:
-        counted = []
-        for engine in engines:
-            counted.append(count(engine))
-            if progress is not None:
-                progress(len(counted) * 2**exponent, N_REPLICATES * 2**exponent)
+    counted: list[IntVector] = []
+    at_once = current_threads() if score.on_threads else 1
+    for start in range(0, N_REPLICATES, at_once):
+        counted += thread_map(count, engines[start : start + at_once])
+        if progress is not None:
+            progress(len(counted) * 2**exponent, N_REPLICATES * 2**exponent)
     counts = np.array(counted)
     found = [
         _estimate(counts[:, k], 2**exponent, threshold, level)
@@ -84,12 +83,18 @@ def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> V
     if error == 0 or n_inside == 0:
         # All replicates agree: they tell no error, and no more than as many independent draws.
         return binomial(n_inside, n_drawn, threshold, level, "sobol")
+    # With few points on one side replicates tell their error badly: then as independent draws.
+    if min(n_inside, n_drawn - n_inside) < _FEW:
+        plain = binomial(n_inside, n_drawn, threshold, level, "sobol")
+        lowest, highest = plain.low, plain.high
+    else:
+        lowest, highest = 1.0, 0.0
     half = float(stdtrit(N_REPLICATES - 1, (1 + level) / 2)) * error
     return VolumeEstimate(
         value=value,
         standard_error=error,
-        low=max(value - half, 0.0),
-        high=min(value + half, 1.0),
+        low=min(max(value - half, 0.0), lowest),
+        high=max(min(value + half, 1.0), highest),
         log_value=math.log(value),
         n_drawn=n_drawn,
         n_inside=n_inside,

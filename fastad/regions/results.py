@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fastad._arguments import check_count
@@ -47,6 +47,11 @@ class VolumeEstimate:
     threshold: float
     is_bound: bool = False
     _more: "Callable[[int], VolumeEstimate] | None" = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What could draw more holds the score, which other processes may not have.
+        own = tuple(getattr(self, one.name) for one in fields(self) if one.name != "_more")
+        return type(self), own
 
     def __str__(self) -> str:
         if self.is_bound:
@@ -93,7 +98,8 @@ class VolumeEstimate:
         more = check_count(n_samples, "n_samples")
         if self._more is None:
             raise InvalidInputError(
-                f"only uniform draws of a given number can be extended; found {self.method!r}"
+                "only uniform draws of a given number can be extended, by the process that drew "
+                f"them; found draws of method {self.method!r}"
             )
         return self._more(more)
 

@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from fastad._arguments import shown
 from fastad._kernels import volume as kernels
 from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.compiled.scorer import CompiledScorer
+from fastad.compiled.scorer import CompiledScorer, count_scores_below
 from fastad.errors import InvalidInputError
 
 
@@ -35,13 +35,7 @@ class BlockScore(ABC):
         """Add the numbers of points below each of some rising thresholds."""
         scores = np.empty(points.shape[1])
         self.write(points, scores)
-        odd = kernels.add_below(scores, thresholds, counts)
-        if odd >= 0:
-            n_odd = int(np.count_nonzero(np.isnan(scores)))
-            raise InvalidInputError(
-                f"score must not return NaN; found {n_odd} in {scores.shape[0]} points, the first "
-                f"at {points[:, odd].tolist()}"
-            )
+        count_scores_below(points, scores, thresholds, counts)
 
 
 class _Compiled(BlockScore):
@@ -78,8 +72,19 @@ class _OfRows(BlockScore):
 
 
 class _Jitted(_OfRows):
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, n_features: int) -> None:
+        # Two of Numba's own parallel loops at once stop the process with some threading layers.
+        self.on_threads = not function.targetoptions.get("parallel", False)
         self._write = _loop_over(function)
+        try:
+            # Compiled code does not check its indices.
+            function.py_func(np.full(n_features, 0.5))
+        except IndexError as error:
+            raise InvalidInputError(
+                f"score must take a point of {n_features} features; found {error}"
+            ) from None
+        except Exception:  # what is wrong at that point may be right in the box
+            return
 
     def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
         self._write(rows, scores)
@@ -105,13 +110,13 @@ class _Batch(_OfRows):
 def block_score(score: Any, n_features: int) -> BlockScore:
     """Return what scores blocks: a compiled scorer, a jitted function, or a function of a batch."""
     if isinstance(score, CompiledScorer):
-        if score.n_features != n_features:
+        if score.n_features not in (None, n_features):
             raise InvalidInputError(
                 f"box must have {score.n_features} features as the score; found {n_features}"
             )
         return _Compiled(score)
     if isinstance(score, Dispatcher):
-        return _Jitted(score)
+        return _Jitted(score, n_features)
     if not callable(score):
         raise TypeError(
             "score must be a jitted function of a point, a function of a batch, or a compiled "

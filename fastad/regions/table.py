@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import fastad
 from fastad._arguments import check_rate
-from fastad._frames import FrameLibrary, as_array, frame
+from fastad._frames import FrameLibrary, frame
 from fastad._tables import grid
 from fastad._threads import thread_limit
 from fastad._types import FloatVector, Label, Point, Points
@@ -197,14 +197,22 @@ def volumes(
     found_rates = check_rate(fpr, "fpr")
     rates = [found_rates] if isinstance(found_rates, Fraction) else found_rates
     labels = check_labels(y_true, pos_label=pos_label)
-    table = as_array(X, "X")
-    samples = check_samples(table, table.shape[-1] if table.ndim == 2 else 0)
+    samples = check_samples(X, None)
     if samples.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"X must have one row for each label; found {samples.shape[0]} rows and "
             f"{labels.n_rows} labels"
         )
     region = Box.from_data(samples) if box is None else check_box(box)
+    if region.n_features != samples.shape[1]:
+        raise InvalidInputError(
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
+        )
+    names = [f"vol@{float(rate):g}" for rate in rates]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(
+            "operating points of fpr must differ in six digits; found two alike"
+        )
     plan = check_plan(method, n_samples, rtol, confidence_level, rng, progress)
     seed = int(plan.rng.integers(2**63))
     at_each: Any = rates
@@ -216,9 +224,7 @@ def volumes(
             thresholds = threshold_at_fpr(labels.values, own, fpr=at_each).tolist()
             again = plan._replace(rng=np.random.default_rng(seed))
             volumes_of_one = estimate_volumes(scored, thresholds, region, again)
-            estimates[str(name)] = {
-                f"vol@{float(rate):g}": one for rate, one in zip(rates, volumes_of_one, strict=True)
-            }
+            estimates[str(name)] = dict(zip(names, volumes_of_one, strict=True))
     return Volumes(estimates, region)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ _PARTS_A_ROUND = 64
 
 
 class Part(NamedTuple):
-    """Neighbours among the draws, and how many of them are below each threshold."""
+    """A block of draws, and how many of them are below each threshold."""
 
     first: int
     size: int
@@ -64,7 +65,8 @@ class Draws:
     ) -> IntVector:
         """Count the points below each threshold, from a number on."""
         counts = np.zeros(thresholds.shape[0], np.int64)
-        step = self.part * _PARTS_A_ROUND
+        # A dear score is reported on after each part.
+        step = self.part * (_PARTS_A_ROUND if score.on_threads else 1)
         for start in range(first, first + n_samples, step):
             stop = min(start + step, first + n_samples)
             for part in self.parts(score, thresholds, start, stop):
@@ -76,19 +78,23 @@ class Draws:
     def parts(
         self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
     ) -> list[Part]:
-        """Count in parts, on threads where the score allows it."""
+        """Count block by block, on threads where the score allows it."""
         block_size = points_at_once(self.box.n_features)
         ranges = [range(i, min(i + self.part, stop)) for i in range(start, stop, self.part)]
 
-        def count(numbers: range) -> Part:
-            counts = np.zeros(thresholds.shape[0], np.int64)
+        def count(numbers: range) -> list[Part]:
+            found = []
             with ReusedBuffers():
                 for block in range(numbers.start, numbers.stop, block_size):
+                    counts = np.zeros(thresholds.shape[0], np.int64)
                     size = min(block_size, numbers.stop - block)
                     score.count(self.points(block, size), thresholds, counts)
-            return Part(numbers.start, len(numbers), counts)
+                    found.append(Part(block, size, counts))
+            return found
 
-        return thread_map(count, ranges) if score.on_threads else [count(own) for own in ranges]
+        if score.on_threads:
+            return list(chain.from_iterable(thread_map(count, ranges)))
+        return list(chain.from_iterable(count(own) for own in ranges))
 
     def points(self, first: int, size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         """Return some points, coordinate by coordinate; in a block of reused memory, in it."""
@@ -180,7 +186,8 @@ def estimate_until(
     rising = np.asarray(thresholds, np.float64)[order]
     counts = np.zeros(rising.shape[0], np.int64)
     ends = np.zeros(rising.shape[0], np.int64)
-    n_drawn, step = 0, draws.part
+    # The first round is small: where a region is large, few draws do.
+    n_drawn, step = 0, 2 * needed
     while n_drawn < most and not ends.all():
         stop = min(n_drawn + step, most)
         for part in draws.parts(score, rising, n_drawn, stop):
@@ -205,15 +212,12 @@ def estimate_until(
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
     """Return after how many draws so many more have fallen inside, within a part."""
-    block_size = points_at_once(draws.box.n_features)
-    for block in range(part.first, part.first + part.size, block_size):
-        points = draws.points(block, min(block_size, part.first + part.size - block))
-        scores = np.empty(points.shape[1])
-        score.write(points, scores)
-        inside = np.flatnonzero(scores < threshold)
-        if inside.shape[0] >= left:
-            return block + int(inside[left - 1]) + 1
-        left -= inside.shape[0]
+    points = draws.points(part.first, part.size)
+    scores = np.empty(part.size)
+    score.write(points, scores)
+    inside = np.flatnonzero(scores < threshold)
+    if inside.shape[0] >= left:
+        return part.first + int(inside[left - 1]) + 1
     raise InvalidInputError("score must not change from call to call; found fewer points inside")
 
 

@@ -55,19 +55,24 @@ class ScoredTable:
     pos_label: Label | None
 
 
-def read_table(path: Path, wanted: Wanted) -> ScoredTable:
-    """Read the columns that are asked for from a file."""
+def open_source(path: Path) -> Source:
+    """Open a table by the ending of its name."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(_READERS)
         raise DataError(f"{path}: the ending must be one of {known}; found {path.suffix!r}")
-    source = reader(path)
+    return reader(path)
+
+
+def read_table(path: Path, wanted: Wanted) -> ScoredTable:
+    """Read the columns that are asked for from a file."""
+    source = open_source(path)
     excluded = [wanted.label, *wanted.groups]
-    _need_once(path, source, [*excluded, *(wanted.scores or ())])
+    need_once(path, source, [*excluded, *(wanted.scores or ())])
     chosen = wanted.scores or source.candidates(excluded)
-    _need_once(path, source, chosen)
+    need_once(path, source, chosen)
     if not chosen:
         raise DataError(f"{path}: there is no column of scores beside {wanted.label!r}")
     pos_label: Label | None = None
@@ -77,19 +82,20 @@ def read_table(path: Path, wanted: Wanted) -> ScoredTable:
     else:
         scores = source.numbers(chosen)
         labels = source.values(wanted.label)
-        pos_label = _typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
+        pos_label = typed(wanted.pos_label, labels, f"{path}: the labels {wanted.label!r}")
     groups = {name: _integers_if_possible(source.values(name)) for name in wanted.groups}
     return ScoredTable(labels, scores, groups, pos_label)
 
 
-def _need_once(path: Path, source: Source, names: Sequence[str]) -> None:
+def need_once(path: Path, source: Source, names: Sequence[str]) -> None:
+    """Check that each column is there, and only once."""
     for name in names:
         if source.names.count(name) != 1:
             what = "no column" if name not in source.names else "more than one column"
             raise DataError(f"{path}: there is {what} {name!r}; found {', '.join(source.names)}")
 
 
-def _typed(pos_label: str, labels: Column, where: str) -> Label:
+def typed(pos_label: str, labels: Column, where: str) -> Label:
     """Return the label in the type of the column: an option is text."""
     if labels.dtype.kind not in "biuf":
         return pos_label

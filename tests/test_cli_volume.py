@@ -1,0 +1,472 @@
+"""``fastad volume``: what it reads, loads, fits and prints, and how it ends."""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import SGDOneClassSVM
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+from typer.testing import CliRunner, Result
+
+import fastad
+from fastad.cli.app import app
+
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+FEW = ("--n-samples", "3000")
+
+_RNG = np.random.default_rng(5)
+X = _RNG.normal(size=(220, 3)) * [1, 10, 100]
+Y = np.repeat([0, 1], [200, 20])
+
+
+class Bomb:
+    """What a file may do that is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["volume", *map(str, arguments)], env=PLAIN)
+
+
+def run(*arguments: object) -> str:
+    """Run ``fastad volume`` and return its stdout."""
+    result = call(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def read(*arguments: object) -> Any:
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(run(*arguments, *FEW, "--json"), parse_constant=refuse)
+
+
+def estimates(*arguments: object) -> dict[str, Any]:
+    return {one["detector"]: one["volumes"] for one in read(*arguments)["detectors"]}
+
+
+def expected(score: Any, *, X: Any = X, y: Any = Y, box: Any = None, **options: Any) -> Any:
+    found = fastad.volumes({"it": score}, X, y, box=box, n_samples=3000, rng=0, **options)
+    return {at: one.to_dict() for at, one in found["it"].items()}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "points.csv"
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": Y}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "forest.joblib"
+    joblib.dump(IsolationForest(random_state=1, n_estimators=20).fit(X[:200]), path)
+    return path
+
+
+# --- detectors
+
+
+def test_a_saved_detector_is_measured(table: Path, model: Path) -> None:
+    forest = fastad.compile_scorer(IsolationForest(random_state=1, n_estimators=20).fit(X[:200]))
+    found = estimates(table, "--model", model, "--trust")
+    assert found == {str(model): expected(forest)}
+    assert list(found[str(model)]) == ["vol@0.01", "vol@0.05"]
+
+
+@pytest.mark.parametrize(
+    ("name", "detector"),
+    [
+        ("iforest", IsolationForest(random_state=0)),
+        ("knn", NearestNeighbors()),
+        ("lof", LocalOutlierFactor(novelty=True)),
+        ("ocsvm", OneClassSVM()),
+    ],
+)
+def test_a_detector_is_fitted_on_the_normal_rows(table: Path, name: str, detector: Any) -> None:
+    fitted = fastad.compile_scorer(detector.fit(X[:200]))
+    assert estimates(table, "--detector", name)[name] == expected(fitted)
+
+
+def test_a_gaussian_s_region_is_an_ellipsoid(table: Path) -> None:
+    found = estimates(table, "--detector", "mahalanobis", "--fpr", "0.5")["mahalanobis"]
+    # Of a normal law, half of the mass in three dimensions is within 1.54 deviations.
+    box = fastad.Box.from_data(X)
+    ellipsoid = 4 / 3 * np.pi * 1.54**3 * 1000
+    assert found["vol@0.5"]["value"] == pytest.approx(ellipsoid / box.volume, rel=0.25)
+
+
+def test_features_are_standardised_where_that_is_asked_for(table: Path) -> None:
+    pipeline = make_pipeline(StandardScaler(), NearestNeighbors()).fit(X[:200])
+    found = estimates(table, "--detector", "knn", "--standardize")["knn"]
+    assert found == expected(fastad.compile_scorer(pipeline))
+
+
+def test_a_detector_is_fitted_on_another_file_and_the_box_holds_both(
+    table: Path, tmp_path: Path
+) -> None:
+    train = tmp_path / "train.npz"
+    wide = _RNG.normal(size=(100, 3)) * [2, 20, 200]
+    labels = np.repeat([0, 1], [90, 10])
+    np.savez(train, X=wide, y=labels)
+    fitted = fastad.compile_scorer(NearestNeighbors().fit(wide[:90]))
+    found = estimates(table, "--detector", "knn", "--train", train)["knn"]
+    assert found == expected(fitted, box=fastad.Box.from_data(np.concatenate([wide, X])))
+
+
+def test_a_detector_without_a_compiled_form_is_asked_and_named(table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "linear.joblib"
+    joblib.dump(SGDOneClassSVM(random_state=0).fit(X[:200]), path)
+    result = call(table, "--model", path, "--trust", "--method", "uniform", *FEW)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("Warning: SGDOneClassSVM has no compiled form")
+    assert result.stderr.count("\n") == 1
+
+
+def test_detectors_share_one_table(table: Path, model: Path) -> None:
+    found = estimates(
+        *(table, "--detector", "knn", "--detector", "lof", "--model", model, "--trust")
+    )
+    assert list(found) == [str(model), "knn", "lof"]
+
+
+def test_the_seed_is_that_of_points_and_of_detectors(table: Path) -> None:
+    one = estimates(table, "--detector", "iforest", "--seed", 1)
+    assert one == estimates(table, "--detector", "iforest", "--seed", 1)
+    other = estimates(table, "--detector", "iforest", "--seed", 2)
+    assert one["iforest"]["vol@0.05"]["threshold"] != other["iforest"]["vol@0.05"]["threshold"]
+
+
+# --- files
+
+
+def test_without_labels_all_rows_are_normal(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(path, index=False)
+    found = read(path, "--detector", "knn")
+    assert (found["n_normals"], found["n_anomalies"]) == (220, 0)
+    fitted = fastad.compile_scorer(NearestNeighbors().fit(X))
+    assert found["detectors"][0]["volumes"] == expected(fitted, y=np.zeros(220))
+
+
+def test_labels_may_be_named_and_of_any_kind(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    kinds = np.where(Y == 1, "odd", "fine")
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": kinds}).to_csv(path, index=False)
+    found = read(path, "--detector", "knn", "--label", "kind", "--pos-label", "odd")
+    assert (found["n_normals"], found["n_anomalies"]) == (200, 20)
+    assert len(found["box"]["low"]) == 2
+
+
+def test_a_feature_may_be_called_y(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    pd.DataFrame({"x": X[:, 0], "y": X[:, 1]}).to_csv(path, index=False)
+    found = read(path, "--detector", "knn", "--feature", "x", "--feature", "y")
+    assert (found["n_normals"], len(found["box"]["low"])) == (220, 2)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_columns_of_numbers_are_features(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"points{ending}"
+    frame = pd.DataFrame({"name": ["p"] * 220, "a": X[:, 0], "b": X[:, 1], "y": Y})
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    assert len(read(path, "--detector", "knn")["box"]["low"]) == 2
+
+
+def test_arrays_of_an_archive(tmp_path: Path) -> None:
+    matrix, vectors, bare = (tmp_path / f"{name}.npz" for name in ("matrix", "vectors", "bare"))
+    np.savez(matrix, X=X.astype(np.float32), y=Y, other=Y)
+    np.savez(vectors, a=X[:, 0], b=X[:, 1], y=Y, names=np.array(["p"] * 220))
+    np.savez(bare, a=X[:, 0], b=X[:, 1], short=np.arange(3))
+    widths = [
+        len(read(path, "--detector", "knn")["box"]["low"]) for path in (matrix, vectors, bare)
+    ]
+    assert widths == [3, 2, 2]
+
+
+def test_a_detector_that_knows_its_columns_gets_them_in_its_order(
+    table: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "svm.joblib"
+    frame = pd.DataFrame({"c": X[:200, 2], "a": X[:200, 0]})
+    fitted = OneClassSVM().fit(frame)
+    joblib.dump(fitted, path)
+    found = estimates(table, "--model", path, "--trust")[str(path)]
+    assert found == expected(fastad.compile_scorer(fitted), X=X[:, [2, 0]])
+
+
+# --- output
+
+
+def test_the_table_shows_each_detector_at_each_rate(table: Path) -> None:
+    shown = run(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2, *FEW).splitlines()
+    assert shown[0].split("  ")[0] == "detector"
+    assert "95% interval" in shown[0]
+    found = estimates(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2)["knn"]
+    for row, (at, one) in zip(shown[1:3], found.items(), strict=True):
+        name, rate, threshold, value, *interval, complement = row.split()
+        assert (name, f"vol@{rate}", value) == ("knn", at, f"{one['value']:.4g}")
+        assert threshold == f"{one['threshold']:.6g}"
+        assert " ".join(interval) == f"[{one['low']:.4g}, {one['high']:.4g}]"
+        assert complement == f"{1 - one['value']:.4g}"
+    log10 = fastad.Box.from_data(X).log_volume / np.log(10)
+    assert shown[-1] == (f"log10 volume of the box: {log10:.4g} (3 features), 3000 uniform draws")
+
+
+def test_a_bound_is_shown_as_one(tmp_path: Path) -> None:
+    """In twenty dimensions no draw falls into a ball around the middle."""
+    path = tmp_path / "points.npz"
+    np.savez(path, X=np.random.default_rng(0).normal(size=(300, 20)))
+    row = run(path, "--detector", "mahalanobis", "--fpr", 0.9, *FEW).splitlines()[1]
+    assert " < 0.00" in row
+    assert " > 0.9" in row
+
+
+def test_json_has_versions_box_and_counts(table: Path) -> None:
+    found = read(table, "--detector", "knn")
+    assert (found["schema_version"], found["fastad_version"]) == (1, fastad.__version__)
+    assert found["file"] == str(table)
+    assert (found["n_normals"], found["n_anomalies"]) == (200, 20)
+    assert found["box"] == {"low": X.min(axis=0).tolist(), "high": X.max(axis=0).tolist()}
+
+
+def test_options_are_those_of_the_function(table: Path) -> None:
+    fitted = fastad.compile_scorer(NearestNeighbors().fit(X[:200]))
+    found = estimates(table, "--detector", "knn", "--method", "sobol", "--margin", 0.5)["knn"]
+    assert found == expected(fitted, box=fastad.Box.from_data(X, margin=0.5), method="sobol")
+    assert {one["method"] for one in found.values()} == {"sobol"}
+    until = ("--detector", "knn", "--rtol", 0.5, "--confidence-level", 0.8, "--fpr", 0.3)
+    (one,) = estimates(table, *until)["knn"].values()
+    assert (one["n_inside"], one["confidence_level"]) == (6, 0.8)
+
+
+# --- trust
+
+
+def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
+    path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
+    joblib.dump(Bomb(trace), path)
+    result = call(table, "--model", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "runs whatever code" in " ".join(result.stderr.split())
+    assert "--trust" in result.stderr
+    assert not trace.exists()
+
+
+# --- wrong usage and wrong data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "a detector is needed"),
+        (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
+        (["--model", "m", "--trust", "--train", "t.csv"], "there is no --detector to fit"),
+        (["--model", "m", "--trust", "--standardize"], "there is no --detector to fit"),
+        (["--detector", "knn", "--method", "magic"], "--method"),
+        (["--detector", "knn", "--rtol", "2"], "--rtol"),
+        (["--detector", "knn", "--fpr", "2"], "--fpr"),
+        (["--detector", "knn", "--margin", "-1"], "--margin"),
+        (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
+        (["--detector", "knn", "--method", "sobol", "--n-samples", "3"], "--n-samples"),
+    ],
+)
+def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
+    result = call(table, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in " ".join(result.stderr.split())
+
+
+def save(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("a,y\n1,0\n2,3\n", [], "column 'y' must hold 0 (normal) and 1 (anomaly)"),
+        ("a,y\n1,1\n2,1\n", [], "there are no normal rows"),
+        ("a,y\n1,0\nx,0\n", [], "column 'a', line 3: 'x' is not a number"),
+        ("a,y\n1,0\ninf,0\n", [], "column 'a' must hold finite numbers; found 1 others"),
+        ("a,y\n1,0\n2,0\n", ["--feature", "b"], "there is no column 'b'"),
+        ("a,y\n1,0\n2,0\n", ["--label", "z"], "there is no column 'z'"),
+        ("a,y\n1,0\n2,0\n", ["--pos-label", "odd"], "column 'y' has no label 'odd'"),
+        ("a,b\n1,0\n2,0\n", ["--pos-label", "1"], "there is no column 'y'"),
+        ("y\n1\n0\n", [], "there is no column of features"),
+        ("a,y\n", [], "there are no rows"),
+    ],
+)
+def test_wrong_data(tmp_path: Path, text: str, arguments: list[str], message: str) -> None:
+    path = save(tmp_path / "points.csv", text)
+    result = call(path, "--detector", "iforest", *arguments)
+    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "there is no column of features"),
+        ({"X": np.zeros((0, 2))}, "column 'X' must hold numbers; found float64 of shape (0, 2)"),
+        ({"X": np.zeros((4, 2, 2))}, "column 'X' must hold numbers"),
+        ({"X": np.zeros(())}, "column 'X' must hold numbers"),
+        ({"X": np.array([["a"]])}, "column 'X' must hold numbers; found <U1"),
+        ({"X": np.zeros((9, 2)), "y": np.zeros(5)}, "9 rows of features, 5 labels"),
+        ({"X": np.zeros((9, 2)), "y": np.zeros((9, 1))}, "column 'y' must be one-dimensional"),
+    ],
+)
+def test_archives_without_a_table_of_numbers(
+    tmp_path: Path, arrays: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "points.npz"
+    np.savez(path, **arrays)
+    result = call(path, "--detector", "knn")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {path}: {message}")
+
+
+def test_files_that_are_missing_damaged_or_of_another_kind(table: Path, tmp_path: Path) -> None:
+    missing, damaged = tmp_path / "no.csv", save(tmp_path / "m.joblib", "no detector")
+    thing, batch = tmp_path / "thing.joblib", tmp_path / "ecod.joblib"
+    joblib.dump({"no": "detector"}, thing)
+    joblib.dump(importlib.import_module("pyod.models.ecod").ECOD().fit(X[:200]), batch)
+    for arguments, message in (
+        ((missing, "--detector", "knn"), f"{missing}: there is no such file"),
+        ((table, "--detector", "knn", "--train", missing), f"{missing}: there is no such file"),
+        ((table, "--model", missing, "--trust"), f"{missing}: there is no such file"),
+        ((damaged, "--detector", "knn"), "the ending must be one of .csv"),
+        ((table, "--model", damaged, "--trust"), f"{damaged}: the detector cannot be read"),
+        ((table, "--model", thing, "--trust"), f"{thing}: fitted must be"),
+        ((table, "--model", batch, "--trust"), "ECOD scores a batch together"),
+    ):
+        result = call(*arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_the_number_of_features_must_fit(table: Path, model: Path, tmp_path: Path) -> None:
+    result = call(table, "--model", model, "--trust", "--feature", "a")
+    assert result.exit_code == 1
+    assert f"there are 1 features; {model} was fitted on 3" in result.stderr
+    train = save(tmp_path / "train.csv", "a\n1\n2\n")
+    result = call(table, "--detector", "knn", "--train", train)
+    assert result.exit_code == 1
+    assert f"{train}: there are 1 features, in {table} 3" in result.stderr
+
+
+def test_a_detector_that_cannot_be_fitted_is_named(tmp_path: Path) -> None:
+    path = save(tmp_path / "points.csv", "a\n1\n2\n")
+    result = call(path, "--detector", "knn")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "knn" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("sklearn", ["--detector", "knn"], "--detector needs scikit-learn"),
+        ("joblib", ["--model", __file__, "--trust"], "--model needs joblib"),
+    ],
+)
+def test_without_its_extra_the_command_says_what_to_install(
+    table: Path, module: str, arguments: list[str], message: str
+) -> None:
+    code = f"""
+import importlib.util, sys
+class Without:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Without())
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
+sys.argv = ["fastad", "volume", {str(table)!r}, *{arguments!r}]
+from fastad.cli import main; main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {message}: pip install 'fastad[sklearn]'\n"
+
+
+# --- ends
+
+
+@contextmanager
+def on_terminal(*arguments: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Run the command with a terminal as its stderr; give the process, and where that is read."""
+    pty = pytest.importorskip("pty", reason="terminals of POSIX")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "fastad", "volume", *map(str, arguments)]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
+        os.close(theirs)
+        yield process, ours
+    os.close(ours)
+
+
+def shown_on(terminal: int, until: bytes | None = None) -> bytes:
+    """Read what is shown, to its end or until something is."""
+    shown = b""
+    while until is None or until not in shown:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # Linux: the other side has closed
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown
+
+
+def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(table: Path) -> None:
+    with on_terminal(table, "--detector", "knn", *FEW) as (process, terminal):
+        shown = shown_on(terminal)
+        assert process.stdout is not None
+        out = process.stdout.read()
+    assert b"points" in shown
+    assert out.startswith(b"detector")
+    assert b"\x1b" not in out
+
+
+@pytest.mark.parametrize("detector", ["knn", "iforest"])
+def test_ctrl_c_ends_a_long_run(table: Path, detector: str) -> None:
+    with on_terminal(table, "--detector", detector, "--n-samples", 10**12) as (process, terminal):
+        assert b"points" in shown_on(terminal, until=b"points")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        shown = shown_on(terminal)
+        assert process.wait(60) not in (0, 1, 2)
+        assert time.monotonic() - start < 20
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert b"Traceback" not in shown
