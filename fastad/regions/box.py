@@ -165,8 +165,9 @@ class Box:
                 )
             values.append(None)
             if widening:
-                step = widening * (high[j] / 2 - low[j] / 2) * 2
-                low[j], high[j] = low[j] - step, high[j] + step
+                with np.errstate(over="ignore"):
+                    step = widening * (high[j] / 2 - low[j] / 2) * 2
+                    low[j], high[j] = low[j] - step, high[j] + step
                 if not np.isfinite([low[j], high[j]]).all():
                     raise InvalidInputError(
                         f"margin must leave the ends of each feature finite; found {margin}"
