@@ -8,7 +8,15 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import N_RESAMPLES, check_choice, check_flag, check_range, check_rate
+from fastad._arguments import (
+    N_RESAMPLES,
+    check_choice,
+    check_count,
+    check_flag,
+    check_generator,
+    check_range,
+    check_rate,
+)
 from fastad._frames import table_columns
 from fastad._threads import thread_limit, thread_map
 from fastad._types import Label, OnError, Point, Points
@@ -159,6 +167,9 @@ def evaluate(
         questions = parse_questions(measures, points)
     questions = with_range(questions, None if score_range is None else check_range(score_range))
     inquiry = Inquiry(questions, on_error)
+    check_count(n_resamples, "n_resamples")
+    if rng is not None:
+        check_generator(rng)
     if check_flag(chance, "chance") or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.certainty.estimate import check_wanted

@@ -312,6 +312,9 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "drop_collinear": st.booleans(),
     "n_threads": st.sampled_from([None, 1, 2]),
     "n_repeats": st.sampled_from([None, 2]),
+    "confidence_level": st.sampled_from([None, None, 0.9]),
+    "chance": st.sampled_from([False, False, True]),
+    "n_resamples": st.just(3),
     "rng": st.just(0),
     "prevalence": st.sampled_from([None, 0.5]),
     "threshold": st.just(0.4),
@@ -324,7 +327,7 @@ rates = st.sampled_from([0.4, 0.5, 1, [0.25, 0.5], np.array([0.5]), Fraction(1, 
 
 
 def odd_value(name: str) -> st.SearchStrategy[Any]:
-    if name == "n_repeats":  # what is asked for is done, however long it takes
+    if name in ("n_repeats", "n_resamples"):  # what is asked for is done, however long it takes
         return anything.filter(lambda value: not isinstance(value, int) or value < 100)
     return anything
 

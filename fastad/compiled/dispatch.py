@@ -127,6 +127,9 @@ class BatchScorer(CompiledScorer):
             stacklevel=3,
         )
 
+    def __repr__(self) -> str:
+        return f"<BatchScorer of {self.name}>"
+
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Ask the detector for the scores of a batch."""
         rows = np.empty((points.shape[1], points.shape[0]))

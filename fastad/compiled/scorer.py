@@ -36,7 +36,7 @@ class CompiledScorer(ABC):
     on_threads: bool = True
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__.lstrip('_')} of {self.name}, {self.n_features} features>"
+        return f"<CompiledScorer of {self.name}, {self.n_features} features>"
 
     @abstractmethod
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
