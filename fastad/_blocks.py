@@ -1,9 +1,10 @@
 """How many points are treated together."""
 
-# Coordinates that stay in a core's own memory.
-_COORDINATES = 2**16
+# Coordinates: as much as a core's own memory holds, and some more, because two threads that ask
+# for the interpreter's lock every few microseconds wait for one another.
+_COORDINATES = 2**18
 # Fewer points cost more to call for than to treat; more do not pay.
-_FEWEST, MOST = 256, 8192
+_FEWEST, MOST = 256, 2**15
 
 
 def points_at_once(n_features: int) -> int:
