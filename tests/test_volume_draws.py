@@ -394,8 +394,8 @@ def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: in
             many = peak(n_samples=2_000_000, **options)
         finally:
             tracemalloc.stop()
-        # 2 million points of four features are 64 MB; a thread more or less holds a block.
-        assert many < few + 2**21
+        # 2 million points of four features are 64 MB; a thread more or less holds some blocks.
+        assert many < few + 2**22
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")

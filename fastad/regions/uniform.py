@@ -22,9 +22,9 @@ from fastad.regions.scores import BlockScore
 Progress = Callable[[int, int | None], object]
 
 # A thread takes so many blocks before it looks whether it is to stop.
-_BLOCKS_A_PART = 8
+_BLOCKS_A_PART = 2
 # Parts between two reports of progress.
-_PARTS_A_ROUND = 64
+_PARTS_A_ROUND = 16
 
 
 class Part(NamedTuple):
