@@ -18,6 +18,7 @@ from fastad.plot._roc import RocMark as RocMark
 from fastad.plot._rp import RpDisplay as RpDisplay
 from fastad.plot._variation import RocVariation as RocVariation
 from fastad.plot._variation import RocVariationDisplay as RocVariationDisplay
+from fastad.plot._volume import VolumeDisplay as VolumeDisplay
 
 __all__ = [
     "DecisionRegion",
@@ -33,4 +34,5 @@ __all__ = [
     "ScoreDistribution",
     "ScoreDistributionDisplay",
     "ScoreMap",
+    "VolumeDisplay",
 ]

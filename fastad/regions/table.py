@@ -1,7 +1,7 @@
 """``volumes``: the decision regions of several detectors, on one set of draws."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -38,13 +38,21 @@ class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
     ----------
     box : Box
         Where points were drawn.
+    fpr : list of float
+        False positive rates, in the order of the labels.
     """
 
-    __slots__ = ("_estimates", "box")
+    __slots__ = ("_estimates", "box", "fpr")
 
-    def __init__(self, estimates: Mapping[str, Mapping[str, VolumeEstimate]], box: Box) -> None:
+    def __init__(
+        self,
+        estimates: Mapping[str, Mapping[str, VolumeEstimate]],
+        box: Box,
+        fpr: Sequence[float],
+    ) -> None:
         self._estimates = dict(estimates)
         self.box = box
+        self.fpr = list(fpr)
 
     def __getitem__(self, detector: str) -> Mapping[str, VolumeEstimate]:
         return self._estimates[detector]
@@ -225,7 +233,7 @@ def volumes(
             again = plan._replace(rng=np.random.default_rng(seed))
             volumes_of_one = estimate_volumes(scored, thresholds, region, again)
             estimates[str(name)] = dict(zip(names, volumes_of_one, strict=True))
-    return Volumes(estimates, region)
+    return Volumes(estimates, region, [float(rate) for rate in rates])
 
 
 def _scores_of(score: BlockScore, samples: npt.NDArray[Any]) -> FloatVector:
