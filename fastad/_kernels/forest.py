@@ -69,7 +69,7 @@ def add_depths(
         for _ in range(trees[tree, 2]):
             for j in range(n):
                 branch = branches[places[j]]
-                above = np.int64(points[branch & _LOW, j] > limits[places[j]])
-                places[j] = (branch >> _HALF) + above
+                step = np.int64(points[branch & _LOW, j] > limits[places[j]])
+                places[j] = (branch >> _HALF) + step
         for j in range(n):
             depths[j] += values[places[j]]

@@ -22,7 +22,8 @@ def bits(key: np.uint64, place: int) -> np.uint64:
     z = key + (np.uint64(place) + np.uint64(1)) * _STEP
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
-    return np.uint64(z ^ (z >> np.uint64(31)))  # type: ignore[no-any-return]
+    mixed: np.uint64 = np.uint64(z ^ (z >> np.uint64(31)))
+    return mixed
 
 
 @kernel
@@ -150,7 +151,7 @@ def relabel(
     marks[:] = 0
     n = np.uint64(marks.shape[0])
     lowest = (np.uint64(1) << _HALF) % n
-    left = n_drawn
+    left = np.int64(n_drawn)
     place = 0
     while left > 0:
         z = bits(key, place)
@@ -162,8 +163,9 @@ def relabel(
             if left > 0 and (product & _LOW) >= lowest:
                 left -= 1 - np.int64(marks[point])
                 marks[point] = 1
-    drawn[0] = others[0] = found = 0
-    score = 1
+    drawn[0] = others[0] = 0
+    found = np.int64(0)
+    score = np.int64(1)
     for i in range(marks.shape[0]):
         found += np.int64(marks[i])
         # What is not the last of its tie is overwritten by the next, without a branch: 0.5 ms for
