@@ -380,7 +380,7 @@ def test_ends_are_those_of_scipy(level: float) -> None:
             bootstrap_result=interval,
             method=of_scipy,
             confidence_level=level,
-            rng=0,
+            **SEED,
         ).confidence_interval
         found = fastad.interval(
             "probabilistic_auc", y, s, method=method, rng=9, confidence_level=level, **options
