@@ -1,7 +1,7 @@
 """The commands."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -16,6 +16,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+# Options that several commands have.
+_OneFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
+]
+_LabelColumn: TypeAlias = Annotated[
+    str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
+]
+_PosLabel: TypeAlias = Annotated[
+    str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
+]
+_Level: TypeAlias = Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")]
+_Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Of the replicates.")]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
@@ -42,9 +56,7 @@ def evaluate(
         list[Path],
         typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow."),
     ],
-    label: Annotated[
-        str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
-    ] = "y",
+    label: _LabelColumn = "y",
     score: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,9 +64,7 @@ def evaluate(
             "By default every other column.",
         ),
     ] = None,
-    pos_label: Annotated[
-        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
-    ] = None,
+    pos_label: _PosLabel = None,
     group: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,14 +98,14 @@ def evaluate(
     ci: Annotated[
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
-    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    confidence_level: _Level = 0.95,
     chance: Annotated[
         bool, typer.Option("--chance", help="Print what every value is worth by chance.")
     ] = False,
     n_resamples: Annotated[
         int, typer.Option(min=1, help="Replicates for intervals and for chance.")
     ] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the replicates.")] = 0,
+    seed: _Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option(help="Save to a .csv, .json, .parquet or .arrow file too.")
@@ -126,12 +136,8 @@ def evaluate(
 @ends_cleanly
 def compare(
     *,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
-    ],
-    label: Annotated[
-        str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
-    ] = "y",
+    file: _OneFile,
+    label: _LabelColumn = "y",
     score: Annotated[
         list[str] | None,
         typer.Option(
@@ -139,9 +145,7 @@ def compare(
             "By default every other column.",
         ),
     ] = None,
-    pos_label: Annotated[
-        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
-    ] = None,
+    pos_label: _PosLabel = None,
     measure: Annotated[
         str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
     ] = "auc",
@@ -150,13 +154,13 @@ def compare(
         str,
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
     ] = "holm",
-    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    confidence_level: _Level = 0.95,
     smallest_difference: Annotated[
         float | None,
         typer.Option(help="Say how many anomalies it takes to see a difference of this size."),
     ] = None,
     n_resamples: Annotated[int, typer.Option(min=1, help="Replicates or permutations.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the replicates.")] = 0,
+    seed: _Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Say which of two or more detectors is better, and how sure that is."""
@@ -183,9 +187,7 @@ def compare(
 @ends_cleanly
 def volume(
     *,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
-    ],
+    file: _OneFile,
     model: Annotated[
         list[Path] | None,
         typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
@@ -221,9 +223,7 @@ def volume(
             "without it all rows are normal.",
         ),
     ] = None,
-    pos_label: Annotated[
-        str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
-    ] = None,
+    pos_label: _PosLabel = None,
     fpr: Annotated[
         list[float] | None,
         typer.Option(
@@ -239,7 +239,7 @@ def volume(
         float,
         typer.Option(min=0.0, help="Widen the box on both sides by this share of its widths."),
     ] = 0.0,
-    confidence_level: Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")] = 0.95,
+    confidence_level: _Level = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the points and of the detectors.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
