@@ -78,6 +78,11 @@ def slices(n_points: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
+def in_steps(start: int, stop: int, step: int) -> list[range]:
+    """Cut a range of items into ranges of so many; the last may have fewer."""
+    return [range(i, min(i + step, stop)) for i in range(start, stop, step)]
+
+
 def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Apply a function to each item; results come in the order of the items.
 

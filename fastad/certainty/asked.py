@@ -39,6 +39,13 @@ class Asked:
     options: Mapping[str, Any]
     value: Callable[[OrderedCounts], float]
 
+    def value_or_nan(self, counts: OrderedCounts) -> float:
+        """Return the number, NaN where the counts leave it undefined."""
+        try:
+            return self.value(counts)
+        except UndefinedMeasureError:
+            return math.nan
+
     @property
     def reads_ranks(self) -> bool:
         """Whether only the order of the scores counts, and not their unit."""

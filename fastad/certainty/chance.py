@@ -8,13 +8,14 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_count, check_generator
+from fastad._arguments import check_count
 from fastad._threads import thread_limit
 from fastad._types import FloatVector, Label
 from fastad.certainty.asked import Asked, ask
 from fastad.certainty.null_laws import Law, law, sizes_of
 from fastad.certainty.null_moments import moments, normal_law
 from fastad.certainty.null_values import drawn_values, enumerated, filled, labelled
+from fastad.certainty.replicates import random_key
 from fastad.counts import OrderedCounts, count
 from fastad.errors import UndefinedMeasureError
 
@@ -144,7 +145,7 @@ def chance(
     """
     asked = ask(measure, options)
     n_drawn = check_count(n_resamples, "n_resamples")
-    key = check_generator(rng).integers(2**64, dtype=np.uint64)
+    key = random_key(rng)
     with thread_limit(n_threads):
         counts = count(y_true, y_score, pos_label=pos_label)
         return chance_of(counts, asked, n_resamples=n_drawn, key=key)

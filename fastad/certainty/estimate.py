@@ -26,6 +26,7 @@ from fastad.certainty.replicates import (
     plan,
     random_key,
     replicate_values,
+    too_few_points,
 )
 from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts
@@ -124,12 +125,10 @@ def _task(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Task | Undefin
     method, coverage = wanted.method, None
     if method == "auto":
         method, coverage = chosen_method(asked, counts)
-    if method not in _FOR_ANY_SIZE and min(counts.n_anomalies, counts.n_normals) < 2:
-        return UndefinedMeasureError(
-            f"an interval of {asked.label} needs two points of each class; found "
-            f"{counts.n_anomalies} anomalies and {counts.n_normals} normal points"
-        )
-    return Task(asked, value, method, coverage)
+    few = None
+    if method not in _FOR_ANY_SIZE:
+        few = too_few_points(f"an interval of {asked.label}", counts.n_anomalies, counts.n_normals)
+    return few or Task(asked, value, method, coverage)
 
 
 def finish(

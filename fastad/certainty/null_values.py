@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._kernels.resample import bits, relabel
-from fastad._threads import thread_map
+from fastad._threads import in_steps, thread_map
 from fastad._types import IntVector
 from fastad._validate import fixed
 from fastad.certainty.asked import Asked
 from fastad.certainty.null_laws import Law, classes, sizes_of
 from fastad.counts import OrderedCounts
-from fastad.errors import UndefinedMeasureError
 
 # Permutations are counted in whole numbers, of thousands of digits with more points than this.
 _MOST_POINTS = 10_000
@@ -44,18 +43,10 @@ def drawn_values(
         permuted = replace(counts, fps=fixed(fps), tps=fixed(tps))
         for i in replicates:
             relabel(np.uint64(bits(key, i)), lasts, min(n, m), marks, drawn, others)
-            values[:, i] = [_value_or_nan(permuted, one) for one in asked]
+            values[:, i] = [one.value_or_nan(permuted) for one in asked]
 
-    chunks = range(0, n_resamples, _CHUNK)
-    thread_map(draw, [range(i, min(i + _CHUNK, n_resamples)) for i in chunks])
+    thread_map(draw, in_steps(0, n_resamples, _CHUNK))
     return values
-
-
-def _value_or_nan(counts: OrderedCounts, asked: Asked) -> float:
-    try:
-        return asked.value(counts)
-    except UndefinedMeasureError:
-        return math.nan
 
 
 def enumerated(counts: OrderedCounts, asked: Asked, most: int) -> Law | None:
@@ -69,7 +60,7 @@ def enumerated(counts: OrderedCounts, asked: Asked, most: int) -> Law | None:
         return None
     values, ways = [], []
     for found in _outcomes(sizes, n):
-        values.append(_value_or_nan(labelled(counts, sizes, found), asked))
+        values.append(asked.value_or_nan(labelled(counts, sizes, found)))
         mixed = np.flatnonzero((found > 0) & (found < sizes)).tolist()
         ways.append(math.prod(math.comb(int(sizes[i]), int(found[i])) for i in mixed))
     permutations = math.comb(n + m, n)

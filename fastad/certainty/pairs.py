@@ -27,7 +27,13 @@ from fastad.certainty.bootstrap import percentile
 from fastad.certainty.detectors import Detectors, order_detectors, row_influences
 from fastad.certainty.influence import INFLUENCES
 from fastad.certainty.permutation import permute
-from fastad.certainty.replicates import Ranking, plan, random_key, replicate_values
+from fastad.certainty.replicates import (
+    Ranking,
+    plan,
+    random_key,
+    replicate_values,
+    too_few_points,
+)
 from fastad.certainty.results import Comparison
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
@@ -221,11 +227,11 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
     method = wanted.method
     if method == "auto":
         method = _best_method(detectors, asked)
-    if method != "permutation" and min(detectors.n_anomalies, detectors.n_normals) < 2:
-        raise UndefinedMeasureError(
-            f"a comparison of {asked.label} needs two points of each class; found "
-            f"{detectors.n_anomalies} anomalies and {detectors.n_normals} normal points"
-        )
+    few = too_few_points(
+        f"a comparison of {asked.label}", detectors.n_anomalies, detectors.n_normals
+    )
+    if method != "permutation" and few is not None:
+        raise few
     values = [
         _value(asked, ranking, shown)
         for ranking, shown in zip(detectors.rankings, detectors.shown, strict=True)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastad._kernels import resample
-from fastad._threads import thread_map
+from fastad._threads import in_steps, thread_map
 from fastad._types import FloatVector, IntVector
 from fastad._validate import fixed
 from fastad.certainty.asked import Asked
 from fastad.certainty.detectors import Detectors
 from fastad.certainty.replicates import Ranking
 from fastad.counts import OrderedCounts
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError
 from fastad.ordering import KeyCodec
 
 # Differences that are equal but for rounding are equal: the measures are right to 1e-14 or so.
@@ -88,7 +88,7 @@ def permute(
             found[i] = _difference(asked, like, fps, tps)
 
     step = max(1, _POINTS_A_STEP // labels.shape[0])
-    thread_map(fill, [range(i, min(i + step, n_tried)) for i in range(0, n_tried, step)])
+    thread_map(fill, in_steps(0, n_tried, step))
     defined = found[~np.isnan(found)]
     return NullDifferences(defined, n_tried - defined.shape[0], exact)
 
@@ -111,10 +111,7 @@ def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
 
 
 def _difference(asked: Asked, like: OrderedCounts, fps: IntVector, tps: IntVector) -> float:
-    try:
-        first, second = (asked.value(_counts(like, fps[i], tps[i])) for i in range(2))
-    except UndefinedMeasureError:
-        return float("nan")
+    first, second = (asked.value_or_nan(_counts(like, fps[i], tps[i])) for i in range(2))
     return first - second
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from fastad._arguments import check_generator
 from fastad._kernels import resample
-from fastad._threads import thread_map
-from fastad._types import FloatVector, IntMatrix, ShortVector
+from fastad._threads import in_steps, thread_map
+from fastad._types import Count, FloatVector, IntMatrix, ShortVector
 from fastad._validate import fixed
 from fastad.certainty.asked import Asked
 from fastad.counts import OrderedCounts
@@ -75,6 +75,16 @@ def need_whole(counts: OrderedCounts) -> None:
         raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")
 
 
+def too_few_points(what: str, n_anomalies: Count, n_normals: Count) -> UndefinedMeasureError | None:
+    """Return the error that a class has fewer than two points, of which nothing varies."""
+    if min(n_anomalies, n_normals) >= 2:
+        return None
+    return UndefinedMeasureError(
+        f"{what} needs two points of each class; found {n_anomalies} anomalies and {n_normals} "
+        "normal points"
+    )
+
+
 def random_key(rng: int | np.random.Generator | None) -> np.uint64:
     """Return the key of all random numbers that a seed or a generator stands for."""
     key: np.uint64 = check_generator(rng).integers(2**64, dtype=np.uint64)
@@ -111,17 +121,10 @@ def replicate_values(
     def fill(part: range) -> None:
         for replicate, counts in zip(part, _replicates(ranking, resamples, part), strict=True):
             for i, one in enumerate(asked):
-                values[i, replicate] = _value(one, counts)
+                values[i, replicate] = one.value_or_nan(counts)
 
     thread_map(fill, _parts(ranking, resamples))
     return values
-
-
-def _value(asked: Asked, counts: OrderedCounts) -> float:
-    try:
-        return asked.value(counts)
-    except UndefinedMeasureError:
-        return float("nan")
 
 
 def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator[OrderedCounts]:
@@ -190,5 +193,4 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
 def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:
     """Cut the replicates into steps of some milliseconds."""
     step = max(1, _POINTS_A_STEP // int(ranking.counts.total))
-    n_resamples = resamples.n_resamples
-    return [range(i, min(i + step, n_resamples)) for i in range(0, n_resamples, step)]
+    return in_steps(0, resamples.n_resamples, step)

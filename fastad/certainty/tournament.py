@@ -21,8 +21,9 @@ from fastad.certainty.corrections import CORRECTIONS
 from fastad.certainty.detectors import Detectors, order_detectors, row_influences
 from fastad.certainty.influence import INFLUENCES
 from fastad.certainty.pairs import check_comparison, compare_pairs
+from fastad.certainty.replicates import too_few_points
 from fastad.certainty.results import Comparison
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError
 from fastad.evaluation import Table, named_detectors
 from fastad.report import SCHEMA_VERSION
 
@@ -326,11 +327,11 @@ def _order(y_true: npt.ArrayLike, y_score: Any, pos_label: Label | None) -> Dete
 
 
 def _covariance(detectors: Detectors, asked: Asked) -> Covariance:
-    if min(detectors.n_anomalies, detectors.n_normals) < 2:
-        raise UndefinedMeasureError(
-            f"the covariance of {asked.label} needs two points of each class; found "
-            f"{detectors.n_anomalies} anomalies and {detectors.n_normals} normal points"
-        )
+    few = too_few_points(
+        f"the covariance of {asked.label}", detectors.n_anomalies, detectors.n_normals
+    )
+    if few is not None:
+        raise few
     values = np.array([asked.value(ranking.counts) for ranking in detectors.rankings])
     influences = [row_influences(ranking, asked) for ranking in detectors.rankings]
     by_class = [

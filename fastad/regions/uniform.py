@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 
 from fastad._blocks import points_at_once
 from fastad._scratch import ReusedBuffers, take
-from fastad._threads import thread_map
+from fastad._threads import in_steps, thread_map
 from fastad._types import FloatVector, IntVector
 from fastad.certainty.proportions import clopper_pearson
 from fastad.errors import InvalidInputError
@@ -80,7 +80,7 @@ class Draws:
     ) -> list[Part]:
         """Count block by block, on threads where the score allows it."""
         block_size = points_at_once(self.box.n_features)
-        ranges = [range(i, min(i + self.part, stop)) for i in range(start, stop, self.part)]
+        ranges = in_steps(start, stop, self.part)
 
         def count(numbers: range) -> list[Part]:
             found = []
