@@ -30,10 +30,7 @@ def _radii(points: Floats, scores: Floats) -> None:
 class Ball(fastad.CompiledScorer):
     """Squared distance from the centre."""
 
-    n_features, name = N_FEATURES, "ball"
-
-    def score_block(self, points: Floats, scores: Floats) -> None:
-        _radii(points, scores)
+    n_features, name, kernel = N_FEATURES, "ball", _radii
 
 
 @numba.njit

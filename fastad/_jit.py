@@ -10,11 +10,28 @@ from fastad._cache import KernelCache
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def kernel(function: Function) -> Function:
-    """Compile a function of arrays and scalars, cached on disk where that is possible."""
+def uncached(function: Function) -> Function:
+    """Compile a function of arrays and scalars for this process."""
     # nogil: callers may use threads. error_model: a division is IEEE and loops can vectorise.
     # No fastmath: thresholds start at +inf and a tie is an exact equality.
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(Function, compiled)
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function of arrays and scalars, cached on disk where that is possible."""
+    compiled: Any = uncached(function)
     if compiled is not function:  # as it is where compilation is switched off
         compiled._cache = KernelCache(function)
-    return cast(Function, compiled)
+    return compiled  # type: ignore[no-any-return]
+
+
+def kernel_around(inner: Any, function: Function) -> Function:
+    """Compile a function that was made to call another one, cached if that one is a kernel.
+
+    A user's function is known by what it is, which no name of a file tells.
+    """
+    if not isinstance(getattr(inner, "_cache", None), KernelCache):
+        return uncached(function)
+    function.__qualname__ += f"({inner.__module__}.{inner.__qualname__})"
+    return kernel(function)

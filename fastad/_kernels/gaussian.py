@@ -21,33 +21,45 @@ _LOG2_E = 1.4426950408889634
 @kernel
 def quadratic_form(
     points: FloatMatrix,  # (d, n) overwritten by deviations from the centre
+    scores: FloatVector,  # (n,) written here
     centre: FloatVector,  # (d,)
     upper: FloatMatrix,  # (d, d) the diagonal, and above it the sum of both halves
-    scores: FloatVector,  # (n,) written here
 ) -> None:
     """Write the sum over i <= j of upper[i, j] * deviation[i] * deviation[j]."""
     d, n = points.shape
-    scores[:] = 0.0
     for start in range(0, n, _TILE):
         total = scores[start : start + _TILE]
+        total[:] = 0.0
         m = total.shape[0]
-        for j in range(d):
-            own = points[j, start : start + m]
-            c = centre[j]
+        # Two coordinates by two: a pass over all points does most with what it reads.
+        for j in range(0, d - 1, 2):
+            one = points[j, start : start + m]
+            two = points[j + 1, start : start + m]
+            c, e = centre[j], centre[j + 1]
+            u, v, w = upper[j, j], upper[j, j + 1], upper[j + 1, j + 1]
             for i in range(m):
-                own[i] -= c
-            # Two coordinates in a pass: sums of rows in between took a third more time.
+                one[i] -= c
+                two[i] -= e
+                total[i] += one[i] * (u * one[i] + v * two[i]) + w * two[i] * two[i]
             for k in range(0, j, 2):
-                one = points[k, start : start + m]
-                two = points[k + 1, start : start + m]
-                u = upper[k, j]
-                v = upper[k + 1, j]
+                p = points[k, start : start + m]
+                q = points[k + 1, start : start + m]
+                u, v = upper[k, j], upper[k + 1, j]
+                w, x = upper[k, j + 1], upper[k + 1, j + 1]
                 for i in range(m):
-                    total[i] += own[i] * (u * one[i] + v * two[i])
-            if j % 2 == 0:
-                u = upper[j, j]
+                    total[i] += one[i] * (u * p[i] + v * q[i]) + two[i] * (w * p[i] + x * q[i])
+        if d % 2 == 1:
+            one = points[d - 1, start : start + m]
+            c, u = centre[d - 1], upper[d - 1, d - 1]
+            for i in range(m):
+                one[i] -= c
+                total[i] += u * one[i] * one[i]
+            for k in range(0, d - 1, 2):
+                p = points[k, start : start + m]
+                q = points[k + 1, start : start + m]
+                u, v = upper[k, d - 1], upper[k + 1, d - 1]
                 for i in range(m):
-                    total[i] += u * own[i] * own[i]
+                    total[i] += one[i] * (u * p[i] + v * q[i])
 
 
 @kernel

@@ -9,11 +9,11 @@ from fastad._types import FloatMatrix, FloatVector, IntVector
 @kernel
 def sum_of_bins(
     points: FloatMatrix,  # (d, n)
+    scores: FloatVector,  # (n,) written here
     edges: FloatMatrix,  # (d, 2**k - 1) of bins, rising; +inf behind the last
     n_bins: IntVector,  # (d,)
     margins: FloatMatrix,  # (d, 2) how far outside a point still counts as in the outer bins
     worths: FloatMatrix,  # (d, most bins + 2) of points below, in each bin, and above
-    scores: FloatVector,  # (n,) written here
 ) -> None:
     """Write the sum over features of what the bins are worth in which a point lies.
 

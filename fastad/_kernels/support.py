@@ -129,9 +129,9 @@ def log_sum_gaussians(
 @kernel
 def sum_distances(
     points: FloatMatrix,  # (d, n)
+    scores: FloatVector,  # (n,) written here
     vectors: FloatMatrix,  # (s, d)
     divisors: FloatVector,  # (s,)
-    scores: FloatVector,  # (n,) written here
 ) -> None:
     """Write the sum of distance / divisor."""
     n = points.shape[1]

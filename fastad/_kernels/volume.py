@@ -4,6 +4,8 @@ Coordinate j of point i is made of the random bits of a key at the place i * d +
 Steele, Lea and Flood 2014), so that neither threads nor blocks change the sample.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fastad._jit import kernel
@@ -13,20 +15,30 @@ _UNIT = 2.0**-53
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
+class Ranges(NamedTuple):
+    """A box as kernels see it."""
+
+    lows: FloatVector  # (d,) of the ranges that are drawn at once; 0 where a step follows
+    highs: FloatVector  # (d,) 1 where a step follows
+    special: IntVector  # (s,) features that need a step more
+    ends: FloatMatrix  # (s, 2) of those
+    values: FloatVector  # (v,) of the discrete ones among those, one after the other
+    last_values: IntVector  # (s,) where the values end; those of a continuous feature are none
+
+
 @kernel
-def draw_in_ranges(
+def draw(
     key: np.uint64,
     first: int,  # number of the first point
-    lows: FloatVector,  # (d,)
-    highs: FloatVector,  # (d,)
+    ranges: Ranges,
     points: FloatMatrix,  # (d, n) written here
 ) -> None:
     """Draw points of a box, from numbers in [0, 1) of 53 bits."""
     d = points.shape[0]
     for j in range(d):
         numbers = points[j]
-        low = lows[j]
-        high = highs[j]
+        low = ranges.lows[j]
+        high = ranges.highs[j]
         scale = (high - low) * _UNIT
         # What is added from place to place saves a product in three.
         counter = key + np.uint64(first * d + j + 1) * _STEP
@@ -39,10 +51,39 @@ def draw_in_ranges(
             z = z ^ (z >> np.uint64(31))
             # Rounding may go beyond the end by its last digit.
             numbers[i] = min(low + scale * np.float64(np.int64(z >> np.uint64(11))), high)
+    if ranges.special.shape[0] > 0:
+        _finish(ranges, points)
 
 
 @kernel
-def place_in_range(numbers: FloatVector, low: float, high: float) -> None:
+def place(ranges: Ranges, points: FloatMatrix) -> None:
+    """Take points of the unit cube to where they stand in the box."""
+    for j in range(points.shape[0]):
+        numbers = points[j]
+        low = ranges.lows[j]
+        high = ranges.highs[j]
+        for i in range(numbers.shape[0]):
+            numbers[i] = min(low + (high - low) * numbers[i], high)
+    if ranges.special.shape[0] > 0:
+        _finish(ranges, points)
+
+
+@kernel
+def _finish(ranges: Ranges, points: FloatMatrix) -> None:
+    """Place the features that stand in [0, 1)."""
+    first = 0
+    for k in range(ranges.special.shape[0]):
+        numbers = points[ranges.special[k]]
+        last = ranges.last_values[k]
+        if last > first:
+            _place_among(numbers, ranges.values[first:last])
+        else:
+            _place_in_range(numbers, ranges.ends[k, 0], ranges.ends[k, 1])
+        first = last
+
+
+@kernel
+def _place_in_range(numbers: FloatVector, low: float, high: float) -> None:
     """Take numbers in [0, 1) to a range, whose width may overflow or have few digits."""
     width = high - low
     for i in range(numbers.shape[0]):
@@ -54,7 +95,7 @@ def place_in_range(numbers: FloatVector, low: float, high: float) -> None:
 
 
 @kernel
-def place_among(numbers: FloatVector, values: FloatVector) -> None:
+def _place_among(numbers: FloatVector, values: FloatVector) -> None:
     """Take numbers in [0, 1) to one of some values."""
     n = values.shape[0]
     for i in range(numbers.shape[0]):

@@ -41,16 +41,14 @@ def compile_elliptic_envelope(fitted: Any) -> CompiledScorer:
 
 class _MahalanobisScorer(CompiledScorer):
     name = "EllipticEnvelope"
+    kernel = quadratic_form
 
     def __init__(self, envelope: Any) -> None:
         precision = floats(envelope.get_precision())
         self.n_features = precision.shape[0]
-        self._location = floats(envelope.location_)
         # Not by a triangular factor: a pseudo-inverse, as of data on a plane, need not have one.
-        self._upper = np.triu(precision) + np.tril(precision, -1).T
-
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        quadratic_form(points, self._location, self._upper, scores)
+        upper = np.triu(precision) + np.tril(precision, -1).T
+        self.arguments = (floats(envelope.location_), upper)
 
 
 def compile_gaussian_mixture(fitted: Any) -> CompiledScorer:

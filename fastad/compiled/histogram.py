@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from fastad._kernels.histogram import sum_of_bins
-from fastad._types import FloatMatrix, FloatVector
 from fastad.compiled.fitted import check_fitted, floats
 from fastad.compiled.scorer import CompiledScorer
 
@@ -38,6 +37,7 @@ def compile_hbos(fitted: Any) -> CompiledScorer:
 
 class _HistogramScorer(CompiledScorer):
     name = "HBOS"
+    kernel = sum_of_bins
 
     def __init__(self, detector: Any) -> None:
         # With "auto" lists by feature, otherwise matrices with the features in columns.
@@ -45,18 +45,15 @@ class _HistogramScorer(CompiledScorer):
         densities = detector.hist_ if by_feature else detector.hist_.T
         edges = detector.bin_edges_ if by_feature else detector.bin_edges_.T
         self.n_features = d = len(densities)
-        self._n_bins = np.array([len(density) for density in densities])
-        most = int(self._n_bins.max())
+        counts = np.array([len(density) for density in densities])
+        most = int(counts.max())
         # The search halves a number of edges that is one less than a power of two.
-        self._edges = np.full((d, 2 ** (most + 1).bit_length() - 1), np.inf)
-        self._margins = np.empty((d, 2))
-        self._worths = np.zeros((d, most + 2))
-        for j, n_bins in enumerate(self._n_bins):
+        rising = np.full((d, 2 ** (most + 1).bit_length() - 1), np.inf)
+        margins = np.empty((d, 2))
+        worths = np.zeros((d, most + 2))
+        for j, n_bins in enumerate(counts):
             own, logs = floats(edges[j]), np.log2(floats(densities[j]) + detector.alpha)
-            self._edges[j, : n_bins + 1] = own
-            self._margins[j] = (own[1] - own[0], own[-1] - own[-2])
-            self._worths[j, : n_bins + 2] = -np.concatenate([[logs.min()], logs, [logs.min()]])
-        self._margins *= detector.tol
-
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        sum_of_bins(points, self._edges, self._n_bins, self._margins, self._worths, scores)
+            rising[j, : n_bins + 1] = own
+            margins[j] = (own[1] - own[0], own[-1] - own[-2])
+            worths[j, : n_bins + 2] = -np.concatenate([[logs.min()], logs, [logs.min()]])
+        self.arguments = (rising, counts, margins * detector.tol, worths)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from fastad._kernels.support import sum_distances
-from fastad._types import FloatMatrix, FloatVector
 from fastad.compiled.fitted import check_fitted, floats
 from fastad.compiled.scaling import scaled
 from fastad.compiled.scorer import CompiledScorer
@@ -36,11 +35,9 @@ def compile_pca(fitted: Any) -> CompiledScorer:
 
 class _ComponentScorer(CompiledScorer):
     name = "PCA"
+    kernel = sum_distances
 
     def __init__(self, detector: Any) -> None:
-        self._components = floats(detector.selected_components_)
-        self._weights = floats(detector.selected_w_components_)
-        self.n_features = self._components.shape[1]
-
-    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        sum_distances(points, self._components, self._weights, scores)
+        components = floats(detector.selected_components_)
+        self.n_features = components.shape[1]
+        self.arguments = (components, floats(detector.selected_w_components_))

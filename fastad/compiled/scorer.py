@@ -1,11 +1,11 @@
 """What every compiled detector can do."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba.core.dispatcher import Dispatcher
 
 from fastad._blocks import points_at_once
 from fastad._frames import as_array
@@ -16,10 +16,11 @@ from fastad._validate import fixed
 from fastad.errors import InvalidInputError
 
 
-class CompiledScorer(ABC):
+class CompiledScorer:
     """Anomaly score of a fitted detector as compiled code; made by `fastad.compile_scorer`.
 
-    Objects do not change, so that threads may share one.
+    A class of your own names a ``kernel``, or has a method `score_block`. Objects do not change, so
+    that threads may share one.
 
     Attributes
     ----------
@@ -29,16 +30,27 @@ class CompiledScorer(ABC):
         Of the detector that was compiled.
     on_threads : bool
         Whether several threads may ask at once.
+    kernel : callable or None
+        A function that Numba has jitted: ``kernel(points, scores, *arguments)`` does what
+        `score_block` does. Volumes compile drawing and counting around it.
+    arguments : tuple
+        What the kernel takes behind points and scores.
     """
 
     n_features: int | None
     name: str
     on_threads: bool = True
+    kernel: Any = None
+    arguments: tuple[Any, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        # Functions in a class are methods; this one does not take the scorer.
+        if isinstance(cls.__dict__.get("kernel"), Dispatcher):
+            cls.kernel = staticmethod(cls.kernel)
 
     def __repr__(self) -> str:
         return f"<CompiledScorer of {self.name}, {self.n_features} features>"
 
-    @abstractmethod
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Write the scores of some points, without the interpreter's lock.
 
@@ -49,6 +61,7 @@ class CompiledScorer(ABC):
         scores : numpy.ndarray of shape (n_points,)
             Written here; higher is more anomalous.
         """
+        self.kernel(points, scores, *self.arguments)
 
     def count_below(
         self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector, scores: FloatVector

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LOG_LARGEST = math.log(sys.float_info.max)
 # Widths below this lose digits when they are divided into 2**53 parts.
 _NARROW = 1e-290
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +60,7 @@ class Box:
     low: FloatVector
     high: FloatVector
     values: tuple[FloatVector | None, ...]
-    # Ranges that are drawn at once; and features that need a step more: discrete ones, and those
-    # whose width overflows, or loses digits when it is divided.
-    _drawn: tuple[FloatVector, FloatVector] = field(init=False, repr=False)
-    _special: tuple[int, ...] = field(init=False, repr=False)
+    ranges: kernels.Ranges = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -99,13 +97,7 @@ class Box:
         object.__setattr__(self, "low", fixed(lows))
         object.__setattr__(self, "high", fixed(highs))
         object.__setattr__(self, "values", known)
-        with np.errstate(over="ignore"):
-            widths = highs - lows
-        discrete = np.array([own is not None for own in known])
-        special = discrete | np.isinf(widths) | (widths < _NARROW)
-        drawn = np.where(special, 0.0, lows), np.where(special, 1.0, highs)
-        object.__setattr__(self, "_drawn", (fixed(drawn[0]), fixed(drawn[1])))
-        object.__setattr__(self, "_special", tuple(np.flatnonzero(special).tolist()))
+        object.__setattr__(self, "ranges", _ranges(lows, highs, known))
 
     @classmethod
     def from_data(
@@ -230,28 +222,26 @@ class Box:
     def _features(self) -> Iterator[tuple[float, float, FloatVector | None]]:
         return zip(self.low.tolist(), self.high.tolist(), self.values, strict=True)
 
-    def fill(self, key: np.uint64, first: int, points: FloatMatrix) -> None:
-        """Write the points from a number on, of shape (n_features, n_points)."""
-        lows, highs = self._drawn
-        kernels.draw_in_ranges(key, first, lows, highs, points)
-        self._finish(points)
 
-    def place(self, points: FloatMatrix) -> None:
-        """Take points of the unit cube to where they stand in the box."""
-        lows, highs = self._drawn
-        points *= (highs - lows)[:, np.newaxis]
-        points += lows[:, np.newaxis]
-        np.minimum(points, highs[:, np.newaxis], out=points)
-        self._finish(points)
-
-    def _finish(self, points: FloatMatrix) -> None:
-        """Place the features that were drawn in [0, 1)."""
-        for j in self._special:
-            own = self.values[j]
-            if own is None:
-                kernels.place_in_range(points[j], float(self.low[j]), float(self.high[j]))
-            else:
-                kernels.place_among(points[j], own)
+def _ranges(
+    lows: FloatVector, highs: FloatVector, values: Sequence[FloatVector | None]
+) -> kernels.Ranges:
+    """Return what kernels need to draw."""
+    with np.errstate(over="ignore"):
+        widths = highs - lows
+    discrete = np.array([own is not None for own in values])
+    # Those take a step more, and those whose width overflows, or loses digits when it is divided.
+    special = discrete | np.isinf(widths) | (widths < _NARROW)
+    chosen = np.flatnonzero(special)
+    known = [_NONE if (own := values[j]) is None else own for j in chosen.tolist()]
+    return kernels.Ranges(
+        lows=fixed(np.where(special, 0.0, lows)),
+        highs=fixed(np.where(special, 1.0, highs)),
+        special=fixed(chosen),
+        ends=fixed(np.column_stack([lows[chosen], highs[chosen]])),
+        values=fixed(np.concatenate([_NONE, *known])),
+        last_values=fixed(np.cumsum([own.shape[0] for own in known], dtype=np.int64)),
+    )
 
 
 def _log_width(low: float, high: float) -> float:

@@ -8,6 +8,7 @@ from scipy.special import stdtrit
 from scipy.stats import qmc
 
 from fastad._blocks import points_at_once
+from fastad._kernels.volume import place
 from fastad._threads import current_threads, thread_map
 from fastad._types import IntVector
 from fastad.errors import InvalidInputError
@@ -58,7 +59,7 @@ def estimate_shares(
         for start in range(0, 2**exponent, size):
             numbers = engine.random(min(size, 2**exponent - start))
             points = np.ascontiguousarray(numbers.T)
-            box.place(points)
+            place(box.ranges, points)
             score.count(points, rising, counts)
         return counts
 

@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from fastad._arguments import shown
-from fastad._kernels import volume as kernels
+from fastad._kernels.drawn import over_points
+from fastad._kernels.volume import turn
 from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.compiled.scorer import CompiledScorer, count_scores_below
 from fastad.errors import InvalidInputError
@@ -23,9 +22,15 @@ class BlockScore(ABC):
     ----------
     on_threads : bool
         Whether several threads may ask at once, and gain by it.
+    kernel : callable or None
+        Jitted, of points, scores and the arguments: does what `write` does.
+    arguments : tuple
+        What the kernel takes besides.
     """
 
     on_threads: bool = True
+    kernel: Any = None
+    arguments: tuple[Any, ...] = ()
 
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -42,6 +47,7 @@ class _Compiled(BlockScore):
     def __init__(self, scorer: CompiledScorer) -> None:
         self._scorer = scorer
         self.on_threads = scorer.on_threads
+        self.kernel, self.arguments = scorer.kernel, scorer.arguments
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         self._scorer.score_block(points, scores)
@@ -50,32 +56,24 @@ class _Compiled(BlockScore):
         self._scorer.count_below(points, thresholds, counts, np.empty(points.shape[1]))
 
 
-class _OfRows(BlockScore):
-    """A function that takes points as rows."""
-
-    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
-        rows = np.empty((points.shape[1], points.shape[0]))
-        kernels.turn(points, rows)
-        try:
-            self.write_rows(rows, scores)
-        except InvalidInputError:
-            raise
-        except Exception as error:
-            raise InvalidInputError(
-                f"score raised {type(error).__name__} ({error}) on {rows.shape[0]} points, the "
-                f"first of them {rows[0].tolist()}"
-            ) from error
-
-    @abstractmethod
-    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
-        """Write the scores of rows."""
+def _scoring(points: FloatMatrix, score: Callable[[], None]) -> None:
+    """Call a user's function of points; say which points it was given if it raises."""
+    try:
+        score()
+    except InvalidInputError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"score raised {type(error).__name__} ({error}) on {points.shape[1]} points, the "
+            f"first of them {points[:, 0].tolist()}"
+        ) from error
 
 
-class _Jitted(_OfRows):
+class _Jitted(BlockScore):
     def __init__(self, function: Any, n_features: int) -> None:
         # Two of Numba's own parallel loops at once stop the process with some threading layers.
         self.on_threads = not function.targetoptions.get("parallel", False)
-        self._write = _loop_over(function)
+        self.kernel = over_points(function)
         try:
             # Compiled code does not check its indices.
             function.py_func(np.full(n_features, 0.5))
@@ -86,18 +84,23 @@ class _Jitted(_OfRows):
         except Exception:  # what is wrong at that point may be right in the box
             return
 
-    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
-        self._write(rows, scores)
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        _scoring(points, lambda: self.kernel(points, scores))
 
 
-class _Batch(_OfRows):
+class _Batch(BlockScore):
     # A function of Python holds the interpreter's lock, and may not be made for threads.
     on_threads = False
 
     def __init__(self, function: Callable[[FloatMatrix], Any]) -> None:
         self._function = function
 
-    def write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        rows = np.empty((points.shape[1], points.shape[0]))
+        turn(points, rows)
+        _scoring(points, lambda: self._write_rows(rows, scores))
+
+    def _write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
         found = np.asarray(self._function(rows))
         if found.shape != scores.shape or found.dtype.kind not in "biuf":
             raise InvalidInputError(
@@ -123,15 +126,3 @@ def block_score(score: Any, n_features: int) -> BlockScore:
             f"scorer; found {shown(score)}"
         )
     return _Batch(score)
-
-
-@lru_cache(maxsize=64)
-def _loop_over(function: Any) -> Any:
-    """Compile a loop of a user's function over rows; the function is compiled into it."""
-
-    @numba.njit(nogil=True, error_model="numpy")
-    def write(rows: FloatMatrix, scores: FloatVector) -> None:
-        for i in range(rows.shape[0]):
-            scores[i] = function(rows[i])
-
-    return write

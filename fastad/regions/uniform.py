@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
 from fastad._blocks import points_at_once
+from fastad._kernels.drawn import counting
+from fastad._kernels.volume import draw
 from fastad._scratch import ReusedBuffers, take
 from fastad._threads import in_steps, thread_map
-from fastad._types import FloatVector, IntVector
+from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.certainty.proportions import clopper_pearson
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
@@ -22,13 +25,14 @@ from fastad.regions.scores import BlockScore
 Progress = Callable[[int, int | None], object]
 
 # A thread takes so many blocks before it looks whether it is to stop.
-_BLOCKS_A_PART = 2
-# Parts between two reports of progress.
+_BLOCKS_A_PART = 4
+# Parts between two reports of progress; more where they take less time than this, in seconds.
 _PARTS_A_ROUND = 16
+_SHORT = 0.05
 
 
 class Part(NamedTuple):
-    """A block of draws, and how many of them are below each threshold."""
+    """Some draws, and how many of them are below each threshold."""
 
     first: int
     size: int
@@ -65,42 +69,59 @@ class Draws:
     ) -> IntVector:
         """Count the points below each threshold, from a number on."""
         counts = np.zeros(thresholds.shape[0], np.int64)
-        # A dear score is reported on after each part.
         step = self.part * (_PARTS_A_ROUND if score.on_threads else 1)
-        for start in range(first, first + n_samples, step):
-            stop = min(start + step, first + n_samples)
-            for part in self.parts(score, thresholds, start, stop):
+        start, stop = first, first + n_samples
+        while start < stop:
+            began = perf_counter()
+            last = min(start + step, stop)
+            for part in self.parts(score, thresholds, start, last):
                 counts += part.counts
             if progress is not None:
-                progress(stop - first, n_samples)
+                progress(last - first, n_samples)
+            start = last
+            # A dear score is reported on after each part, a cheap one less often.
+            if score.on_threads and perf_counter() - began < _SHORT:
+                step *= 2
         return counts
 
     def parts(
         self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
     ) -> list[Part]:
-        """Count block by block, on threads where the score allows it."""
-        block_size = points_at_once(self.box.n_features)
-        ranges = in_steps(start, stop, self.part)
+        """Count part by part, on threads where the score allows it."""
 
-        def count(numbers: range) -> list[Part]:
-            found = []
+        def count(numbers: range) -> Part:
+            counts = np.zeros(thresholds.shape[0], np.int64)
+            if score.kernel is not None:
+                with suppress(Exception):  # which the other way says with the points
+                    if self._count_at_once(score, thresholds, numbers, counts):
+                        return Part(numbers.start, len(numbers), counts)
+                counts[:] = 0
             with ReusedBuffers():
-                for block in range(numbers.start, numbers.stop, block_size):
-                    counts = np.zeros(thresholds.shape[0], np.int64)
-                    size = min(block_size, numbers.stop - block)
-                    score.count(self.points(block, size), thresholds, counts)
-                    found.append(Part(block, size, counts))
-            return found
+                for block in in_steps(
+                    numbers.start, numbers.stop, points_at_once(self.box.n_features)
+                ):
+                    score.count(self.points(block.start, len(block)), thresholds, counts)
+            return Part(numbers.start, len(numbers), counts)
 
-        if score.on_threads:
-            return list(chain.from_iterable(thread_map(count, ranges)))
-        return list(chain.from_iterable(count(own) for own in ranges))
+        ranges = in_steps(start, stop, self.part)
+        return thread_map(count, ranges) if score.on_threads else [count(own) for own in ranges]
 
-    def points(self, first: int, size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    def _count_at_once(
+        self, score: BlockScore, thresholds: FloatVector, numbers: range, counts: IntVector
+    ) -> bool:
+        """Draw, score and count in one kernel; tell whether all scores were numbers."""
+        loop = counting(score.kernel)
+        found: bool = loop(
+            *(self.key, numbers.start, numbers.stop, self.box.ranges),
+            *(thresholds, counts, score.arguments),
+        )
+        return found
+
+    def points(self, first: int, size: int) -> FloatMatrix:
         """Return some points, coordinate by coordinate; in a block of reused memory, in it."""
         memory = take("points", self.box.n_features * size, np.float64)
         points = memory.reshape(self.box.n_features, size)
-        self.box.fill(self.key, first, points)
+        draw(self.key, first, self.box.ranges, points)
         return points
 
 
