@@ -111,8 +111,14 @@ def count_scores_below(
     points: FloatMatrix, scores: FloatVector, thresholds: FloatVector, counts: IntVector
 ) -> None:
     """Add the numbers of scores below each threshold; refuse NaN, naming a point."""
-    odd = add_below(scores, thresholds, counts)
-    if odd >= 0:
+    if add_below(scores, thresholds, counts) >= 0:
+        refuse_nan(points, scores)
+
+
+def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
+    """Refuse scores that are no numbers, naming a point."""
+    if np.isnan(scores).any():
+        odd = int(np.argmax(np.isnan(scores)))
         n_odd = int(np.count_nonzero(np.isnan(scores)))
         raise InvalidInputError(
             f"score must not return NaN; found {n_odd} in {scores.shape[0]} points, the first "

@@ -13,7 +13,7 @@ from fastad._threads import current_threads, thread_map
 from fastad._types import IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate
+from fastad.regions.results import VolumeEstimate, of_share
 from fastad.regions.scores import BlockScore
 from fastad.regions.uniform import Progress, binomial
 
@@ -91,15 +91,15 @@ def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> V
     else:
         lowest, highest = 1.0, 0.0
     half = float(stdtrit(N_REPLICATES - 1, (1 + level) / 2)) * error
-    return VolumeEstimate(
-        value=value,
-        standard_error=error,
-        low=min(max(value - half, 0.0), lowest),
-        high=max(min(value + half, 1.0), highest),
-        log_value=math.log(value),
+    return of_share(
+        value,
+        error,
+        min(max(value - half, 0.0), lowest),
+        max(min(value + half, 1.0), highest),
         n_drawn=n_drawn,
         n_inside=n_inside,
         method="sobol",
         confidence_level=level,
         threshold=threshold,
+        is_bound=False,
     )

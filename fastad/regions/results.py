@@ -8,6 +8,9 @@ from typing import Any
 from fastad._arguments import check_count
 from fastad.errors import InvalidInputError
 
+# Shares of smaller logarithms are written by these; floats end a little below.
+_SMALLEST = -700.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeEstimate:
@@ -16,7 +19,8 @@ class VolumeEstimate:
     Attributes
     ----------
     value : float
-        The share, in [0, 1]; where no draw fell inside, the upper bound ``high``.
+        The share, in [0, 1]; where no draw fell inside, the upper bound ``high``. 0 where it is
+        too small for a float: its logarithm is not.
     standard_error : float
         Of the value; NaN where that is a bound.
     low, high : float
@@ -33,6 +37,14 @@ class VolumeEstimate:
         The threshold.
     is_bound : bool
         Whether no draw fell inside, so that the value is only an upper bound.
+    log_low, log_high : float
+        Natural logarithms of the ends of the interval.
+    n_scored : int
+        Points whose score was asked for, all preparations included.
+    effective_sample_size : float
+        How many independent draws inside the region would tell as much.
+    reason : str
+        Why ``"auto"`` chose the method; empty where it was not asked.
     """
 
     value: float
@@ -45,7 +57,12 @@ class VolumeEstimate:
     method: str
     confidence_level: float
     threshold: float
-    is_bound: bool = False
+    is_bound: bool
+    log_low: float
+    log_high: float
+    n_scored: int
+    effective_sample_size: float
+    reason: str = ""
     _more: "Callable[[int], VolumeEstimate] | None" = field(default=None, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -55,8 +72,11 @@ class VolumeEstimate:
 
     def __str__(self) -> str:
         if self.is_bound:
-            return f"< {self.high:.3g} (none of {self.n_drawn} draws fell inside)"
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+            none = "" if self.n_inside else f" (none of {self.n_drawn} draws fell inside)"
+            return f"< {_text(self.log_high, 3)}{none}"
+        logarithms = self.log_value, self.log_low, self.log_high
+        value, low, high = (_text(logarithm, 4) for logarithm in logarithms)
+        return f"{value} [{low}, {high}]"
 
     @property
     def complement(self) -> "VolumeEstimate":
@@ -72,8 +92,11 @@ class VolumeEstimate:
             standard_error=math.nan if is_bound else self.standard_error,
             low=1 - self.high,
             high=1 - self.low,
-            log_value=math.log(value) if value > 0 else -math.inf,
+            log_value=_log(value) if is_bound or self.is_bound else _log_of_rest(self.log_value),
+            log_low=_log_of_rest(self.log_high),
+            log_high=_log_of_rest(self.log_low),
             n_inside=outside,
+            effective_sample_size=float(outside),
             is_bound=is_bound,
             _more=None,
         )
@@ -106,9 +129,60 @@ class VolumeEstimate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         names = ("value", "standard_error", "low", "high", "log_value", "n_drawn", "n_inside")
-        others = ("method", "confidence_level", "threshold", "is_bound")
-        found = {name: getattr(self, name) for name in (*names, *others)}
+        others = ("method", "confidence_level", "threshold", "is_bound", "log_low", "log_high")
+        last = ("n_scored", "effective_sample_size", "reason")
+        found = {name: getattr(self, name) for name in (*names, *others, *last)}
         return {name: _plain(value) for name, value in found.items()}
+
+
+def of_share(
+    value: float, standard_error: float, low: float, high: float, **others: Any
+) -> VolumeEstimate:
+    """Return the estimate of a share and its interval, from draws of which all were scored."""
+    return VolumeEstimate(
+        *(value, standard_error, low, high),
+        log_value=_log(value),
+        log_low=_log(low),
+        log_high=_log(high),
+        n_scored=others["n_drawn"],
+        effective_sample_size=float(others["n_inside"]),
+        **others,
+    )
+
+
+def of_log_share(
+    log_value: float, relative_error: float, log_low: float, log_high: float, **others: Any
+) -> VolumeEstimate:
+    """Return the estimate of a share that may be too small for a float; at most 1."""
+    log_value, log_high = min(log_value, 0.0), min(log_high, 0.0)
+    value = math.exp(log_value)
+    return VolumeEstimate(
+        *(value, value * relative_error, math.exp(log_low), math.exp(log_high)),
+        log_value=log_value,
+        log_low=log_low,
+        log_high=log_high,
+        **others,
+    )
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _log_of_rest(logarithm: float) -> float:
+    """Return log(1 - share), from the logarithm of the share."""
+    # Two forms, each without loss of digits on its side.
+    if logarithm > -math.log(2):
+        return _log(-math.expm1(logarithm))
+    return math.log1p(-math.exp(logarithm))
+
+
+def _text(logarithm: float, digits: int) -> str:
+    """Return a share to some digits, also where no float is as small."""
+    if logarithm == -math.inf or logarithm > _SMALLEST:
+        return f"{math.exp(logarithm):.{digits}g}"
+    exponent, rest = divmod(logarithm / math.log(10), 1)
+    return f"{10**rest:.{digits}g}e{int(exponent)}"
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from fastad._arguments import shown
 from fastad._kernels.drawn import over_points
 from fastad._kernels.volume import turn
 from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.compiled.scorer import CompiledScorer, count_scores_below
+from fastad.compiled.scorer import CompiledScorer, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
 
 
@@ -35,6 +35,11 @@ class BlockScore(ABC):
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Write the scores of points of shape (n_features, n_points)."""
+
+    def write_checked(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of points; refuse NaN, naming a point."""
+        self.write(points, scores)
+        refuse_nan(points, scores)
 
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
         """Add the numbers of points below each of some rising thresholds."""

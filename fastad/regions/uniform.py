@@ -19,7 +19,7 @@ from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.certainty.proportions import clopper_pearson
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate
+from fastad.regions.results import VolumeEstimate, of_share
 from fastad.regions.scores import BlockScore
 
 Progress = Callable[[int, int | None], object]
@@ -167,12 +167,11 @@ def binomial(
     """Return the estimate of a binomial number, with the interval of Clopper and Pearson."""
     low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
     value = n_inside / n_drawn if n_inside else high
-    return VolumeEstimate(
-        value=value,
-        standard_error=math.sqrt(value * (1 - value) / n_drawn) if n_inside else math.nan,
-        low=low,
-        high=high,
-        log_value=math.log(value),
+    return of_share(
+        value,
+        math.sqrt(value * (1 - value) / n_drawn) if n_inside else math.nan,
+        low,
+        high,
         n_drawn=n_drawn,
         n_inside=n_inside,
         method=method,
@@ -253,15 +252,15 @@ def _inverse(n_inside: int, n_drawn: int, threshold: float, level: float) -> Vol
     high = 1.0
     if n_drawn > n_inside:
         high = float(betaincinv(n_inside, n_drawn - n_inside, 1 - doubt / 2))
-    return VolumeEstimate(
-        value=value,
-        standard_error=value * math.sqrt((1 - value) / (n_inside - 2)),
-        low=low,
-        high=high,
-        log_value=math.log(value),
+    return of_share(
+        value,
+        value * math.sqrt((1 - value) / (n_inside - 2)),
+        low,
+        high,
         n_drawn=n_drawn,
         n_inside=n_inside,
         method="uniform",
         confidence_level=level,
         threshold=threshold,
+        is_bound=False,
     )
