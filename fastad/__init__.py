@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fastad.compiled.scorer import CompiledScorer as CompiledScorer
     from fastad.errors import BatchScorerWarning as BatchScorerWarning
     from fastad.errors import CompilationCacheWarning as CompilationCacheWarning
+    from fastad.errors import InsufficientMixingWarning as InsufficientMixingWarning
     from fastad.errors import InvalidInputError as InvalidInputError
     from fastad.errors import LowCoverageWarning as LowCoverageWarning
     from fastad.errors import MissingExtraError as MissingExtraError
@@ -129,6 +130,7 @@ _HOMES = {
     "compiled.scorer": ("CompiledScorer",),
     "errors": (
         "BatchScorerWarning",
+        "InsufficientMixingWarning",
         "CompilationCacheWarning",
         "InvalidInputError",
         "LowCoverageWarning",

@@ -26,3 +26,7 @@ class LowCoverageWarning(UserWarning):
 
 class BatchScorerWarning(UserWarning):
     """A detector has no compiled form, and is asked batch by batch."""
+
+
+class InsufficientMixingWarning(UserWarning):
+    """Particles of a splitting run may not represent the regions they were in."""

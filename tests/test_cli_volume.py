@@ -459,7 +459,8 @@ def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(table: Path) 
 
 @pytest.mark.parametrize("detector", ["knn", "iforest"])
 def test_ctrl_c_ends_a_long_run(table: Path, detector: str) -> None:
-    with on_terminal(table, "--detector", detector, "--n-samples", 10**12) as (process, terminal):
+    long = ("--method", "uniform", "--n-samples", 10**12)
+    with on_terminal(table, "--detector", detector, *long) as (process, terminal):
         assert b"points" in shown_on(terminal, until=b"points")
         time.sleep(1)
         process.send_signal(signal.SIGINT)

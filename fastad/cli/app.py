@@ -230,7 +230,9 @@ def volume(
             min=0.0, max=1.0, help="False positive rate; may be repeated. By default 0.01 and 0.05."
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="auto, uniform or sobol.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
+    ] = "auto",
     n_samples: Annotated[
         int | None, typer.Option(min=1, help="Points to draw; with --rtol the most.")
     ] = None,

@@ -26,6 +26,7 @@ from fastad.compiled.dispatch import compile_scorer
 from fastad.compiled.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.regions.box import Box
+from fastad.regions.results import share_text
 from fastad.regions.table import Volumes, volumes
 
 # Detectors by name: module and class of scikit-learn, options, and whether they draw lots.
@@ -310,19 +311,22 @@ def _print(found: Volumes) -> None:
             name,
             at.removeprefix("vol@"),
             f"{one.threshold:.6g}",
-            f"{'< ' if one.is_bound else ''}{one.value:.4g}",
-            f"[{one.low:.4g}, {one.high:.4g}]",
+            f"{'< ' if one.is_bound else ''}{share_text(one.log_value, 4)}",
+            f"[{share_text(one.log_low, 4)}, {share_text(one.log_high, 4)}]",
             f"{'> ' if one.is_bound else ''}{1 - one.value:.4g}",
         ]
         for name, at, one in estimates
     ]
     header = ["detector", "fpr", "threshold", "vol@fpr", f"{level:g}% interval", "cvol@fpr"]
     show_table(header, body)
-    draws = max(one.n_drawn for _, _, one in estimates)
     show(
         f"log10 volume of the box: {found.box.log_volume / np.log(10):.4g} "
-        f"({found.box.n_features} features), {draws} {estimates[0][2].method} draws"
+        f"({found.box.n_features} features)"
     )
+    for name, row in found.items():
+        one = next(iter(row.values()))
+        why = f": {one.reason}" if one.reason else ""
+        show(f"{name}: method {one.method}, {one.n_scored} points scored{why}")
 
 
 def _as_json(found: Volumes, path: Path, data: Samples) -> str:

@@ -48,12 +48,12 @@ def compile_forest(fitted: Any) -> CompiledScorer:
     """
     if is_exactly(fitted, "pyod.models.iforest", "IForest"):
         check_fitted(fitted, "pyod.models.iforest", "IForest", "decision_scores_")
-        return _ForestScorer("IForest", fitted.detector_, fitted.detector_.offset_)
+        return ForestScorer("IForest", fitted.detector_, fitted.detector_.offset_)
     check_fitted(fitted, "sklearn.ensemble", "IsolationForest", "offset_")
-    return _ForestScorer("IsolationForest", fitted, None)
+    return ForestScorer("IsolationForest", fitted, None)
 
 
-class _ForestScorer(CompiledScorer):
+class ForestScorer(CompiledScorer):
     """The trees one after the other, as `add_depths` reads them."""
 
     def __init__(self, name: str, forest: Any, offset: float | None) -> None:
@@ -86,12 +86,25 @@ class _ForestScorer(CompiledScorer):
         self._n_slots = int(self._steps[:, 1].max()) + 1
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, as said by `CompiledScorer`."""
         with np.errstate(over="ignore"):  # beyond its range single precision has infinities
             rounded = points.astype(np.float32)
         depths = np.zeros(scores.shape[0])
         add_depths(
             rounded, self._trees, self._steps, self._cuts, self._nodes, self._n_slots, depths
         )
+        self.finish(depths, scores)
+
+    def finish(self, depths: FloatVector, scores: FloatVector) -> None:
+        """Write the scores of points whose depths were added up in the order of the trees.
+
+        Parameters
+        ----------
+        depths : numpy.ndarray of shape (n_points,)
+            Sums of the values of the leaves that each point reaches; overwritten.
+        scores : numpy.ndarray of shape (n_points,)
+            Written here.
+        """
         # The detectors' own expressions: another power function would move some last bits.
         if self._mean_depth_sum == 0.0:  # trees of one point
             depths[:] = 1.0
@@ -100,6 +113,53 @@ class _ForestScorer(CompiledScorer):
         scores[:] = 2**-depths
         if self._offset is not None:
             scores[:] = -(-scores - self._offset)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return int(self._steps.shape[0] + self._nodes[2].shape[0])
+
+    def trees(self) -> "Trees":
+        """Return the trees as nodes with two children; they are laid out for speed here.
+
+        Takes time and memory that grow with the number of nodes.
+        """
+        branches, limits, values = self._nodes
+        ends, n_steps = self._trees[:, 0], self._steps.shape[0]
+        n_nodes = n_steps + values.shape[0]
+        features = np.full(n_nodes, -1, np.int32)
+        cuts = np.concatenate([self._cuts[::-1], limits])
+        lefts, rights = features.copy(), features.copy()
+        below = branches >> 32
+        inner = below != np.arange(values.shape[0])
+        features[n_steps:][inner] = branches[inner] & 0xFFFFFFFF
+        lefts[n_steps:][inner] = n_steps + below[inner]
+        rights[n_steps:][inner] = n_steps + below[inner] + 1
+        features[:n_steps] = self._steps[::-1, 0]
+        # A step comes behind those of its children: backwards, parents stand first.
+        slots = np.zeros(self._n_slots + 1, np.int64)
+        tree = 0
+        for i, (_, slot, left, right) in enumerate(self._steps.tolist()):
+            if i == ends[tree]:
+                tree += 1
+            node, first = n_steps - 1 - i, n_steps + self._trees[tree, 1]
+            lefts[node] = first + left if left >= 0 else slots[slot]
+            rights[node] = first + right if right >= 0 else slots[slot + (left < 0)]
+            slots[slot] = node
+        leaf_values = np.concatenate([np.zeros(n_steps), values])
+        roots = (n_steps - ends).astype(np.int32)
+        return Trees(features, cuts, lefts, rights, leaf_values, roots)
+
+
+class Trees(NamedTuple):
+    """Trees of a forest, all their nodes in one row, each before its children."""
+
+    features: npt.NDArray[np.int32]  # -1 at a leaf
+    cuts: npt.NDArray[np.float32]  # a point goes to the right where its coordinate is above
+    lefts: npt.NDArray[np.int32]  # -1 at a leaf
+    rights: npt.NDArray[np.int32]
+    values: FloatVector  # of the leaves, to be added up tree by tree
+    roots: npt.NDArray[np.int32]
 
 
 class _FlatTree(NamedTuple):

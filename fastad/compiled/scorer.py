@@ -138,20 +138,20 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
         yield points, slice(start, start + rows.shape[0])
 
 
-def check_samples(X: npt.ArrayLike, n_features: int | None) -> npt.NDArray[Any]:
+def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
     """Check a table of finite numbers, of so many features if that is known."""
-    samples = as_array(X, "X")
+    samples = as_array(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         wanted = "n_features" if n_features is None else n_features
         raise InvalidInputError(
-            f"X must have the shape (n_samples, {wanted}); found {samples.shape}"
+            f"{name} must have the shape (n_samples, {wanted}); found {samples.shape}"
         )
     if samples.dtype.kind not in "biuf":
-        raise InvalidInputError(f"X must hold numbers; found {samples.dtype}")
+        raise InvalidInputError(f"{name} must hold numbers; found {samples.dtype}")
     if not np.isfinite(samples).all():
         bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
-            f"X must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the first "
+            f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the first "
             f"at row {int(np.argmax(bad))}"
         )
     return samples

@@ -18,7 +18,8 @@ from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.plot import _data, _drawing
 from fastad.regions.box import Box
-from fastad.regions.estimate import Score, check_box, volume_at_fpr
+from fastad.regions.estimate import Score, volume_at_fpr
+from fastad.regions.methods import check_box
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, block_score
 

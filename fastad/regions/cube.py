@@ -4,6 +4,8 @@ A share of the box is a share of the cube, whose discrete features have a part o
 their values, equally long.
 """
 
+from threading import Lock
+
 import numpy as np
 
 from fastad._blocks import points_at_once
@@ -24,14 +26,18 @@ class Cube:
     ----------
     box : Box
         The box.
+    on_threads : bool
+        Whether several threads may ask for scores at once, and gain by it.
     n_scored : int
         Points scored until now.
     """
 
     def __init__(self, box: Box, score: BlockScore) -> None:
         self.box = box
+        self.on_threads = score.on_threads
         self.n_scored = 0
         self._score = score
+        self._lock = Lock()
 
     @property
     def n_features(self) -> int:
@@ -52,13 +58,14 @@ class Cube:
             place(self.box.ranges, block)
             self._score.write_checked(block, scores[own.start : own.stop])
 
-        if self._score.on_threads:
+        if self.on_threads:
             share = -(-n // current_threads())
             thread_map(write, in_steps(0, n, min(max(share, _FEWEST), largest)))
         else:
             for own in in_steps(0, n, largest):
                 write(own)
-        self.n_scored += n
+        with self._lock:
+            self.n_scored += n
         return scores
 
 

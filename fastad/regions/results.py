@@ -28,7 +28,8 @@ class VolumeEstimate:
     log_value : float
         Natural logarithm of the value.
     n_drawn, n_inside : int
-        Draws, and those that scored below the threshold.
+        Draws, and those that scored below the threshold: the last ones for ``"splitting"``, none
+        for ``"exact"``.
     method : str
         How they were drawn: never "auto".
     confidence_level : float
@@ -43,8 +44,10 @@ class VolumeEstimate:
         Points whose score was asked for, all preparations included.
     effective_sample_size : float
         How many independent draws inside the region would tell as much.
+    mixing_p_value : float
+        Of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
     reason : str
-        Why ``"auto"`` chose the method; empty where it was not asked.
+        Why ``"auto"`` chose the method, or why there is only a bound.
     """
 
     value: float
@@ -62,6 +65,7 @@ class VolumeEstimate:
     log_high: float
     n_scored: int
     effective_sample_size: float
+    mixing_p_value: float = math.nan
     reason: str = ""
     _more: "Callable[[int], VolumeEstimate] | None" = field(default=None, repr=False)
 
@@ -73,9 +77,9 @@ class VolumeEstimate:
     def __str__(self) -> str:
         if self.is_bound:
             none = "" if self.n_inside else f" (none of {self.n_drawn} draws fell inside)"
-            return f"< {_text(self.log_high, 3)}{none}"
+            return f"< {share_text(self.log_high, 3)}{none}"
         logarithms = self.log_value, self.log_low, self.log_high
-        value, low, high = (_text(logarithm, 4) for logarithm in logarithms)
+        value, low, high = (share_text(logarithm, 4) for logarithm in logarithms)
         return f"{value} [{low}, {high}]"
 
     @property
@@ -84,7 +88,7 @@ class VolumeEstimate:
         outside = self.n_drawn - self.n_inside
         # At 1 - value, but for a bound: then the share of the others is surely near 1.
         value = 1.0 if self.is_bound else 1 - self.value
-        is_bound = outside == 0
+        is_bound = outside == 0 < self.n_drawn
         value = 1 - self.low if is_bound else value
         return replace(
             self,
@@ -130,7 +134,7 @@ class VolumeEstimate:
         """Return plain values."""
         names = ("value", "standard_error", "low", "high", "log_value", "n_drawn", "n_inside")
         others = ("method", "confidence_level", "threshold", "is_bound", "log_low", "log_high")
-        last = ("n_scored", "effective_sample_size", "reason")
+        last = ("n_scored", "effective_sample_size", "mixing_p_value", "reason")
         found = {name: getattr(self, name) for name in (*names, *others, *last)}
         return {name: _plain(value) for name, value in found.items()}
 
@@ -177,7 +181,7 @@ def _log_of_rest(logarithm: float) -> float:
     return math.log1p(-math.exp(logarithm))
 
 
-def _text(logarithm: float, digits: int) -> str:
+def share_text(logarithm: float, digits: int) -> str:
     """Return a share to some digits, also where no float is as small."""
     if logarithm == -math.inf or logarithm > _SMALLEST:
         return f"{math.exp(logarithm):.{digits}g}"

@@ -26,11 +26,14 @@ class BlockScore(ABC):
         Jitted, of points, scores and the arguments: does what `write` does.
     arguments : tuple
         What the kernel takes besides.
+    scorer : CompiledScorer or None
+        The compiled scorer, if it is one.
     """
 
     on_threads: bool = True
     kernel: Any = None
     arguments: tuple[Any, ...] = ()
+    scorer: CompiledScorer | None = None
 
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -49,16 +52,18 @@ class BlockScore(ABC):
 
 
 class _Compiled(BlockScore):
+    scorer: CompiledScorer
+
     def __init__(self, scorer: CompiledScorer) -> None:
-        self._scorer = scorer
+        self.scorer = scorer
         self.on_threads = scorer.on_threads
         self.kernel, self.arguments = scorer.kernel, scorer.arguments
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
-        self._scorer.score_block(points, scores)
+        self.scorer.score_block(points, scores)
 
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
-        self._scorer.count_below(points, thresholds, counts, np.empty(points.shape[1]))
+        self.scorer.count_below(points, thresholds, counts, np.empty(points.shape[1]))
 
 
 def _scoring(points: FloatMatrix, score: Callable[[], None]) -> None:

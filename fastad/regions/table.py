@@ -19,13 +19,8 @@ from fastad.compiled.scorer import blocks, check_samples
 from fastad.errors import InvalidInputError
 from fastad.labelled.operating import threshold_at_fpr
 from fastad.regions.box import Box
-from fastad.regions.estimate import (
-    Score,
-    VolumeMethod,
-    check_box,
-    check_plan,
-    estimate_volumes,
-)
+from fastad.regions.estimate import Score
+from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, block_score
 from fastad.report import SCHEMA_VERSION
@@ -221,7 +216,8 @@ def volumes(
         raise InvalidInputError(
             "operating points of fpr must differ in six digits; found two alike"
         )
-    plan = check_plan(method, n_samples, rtol, confidence_level, rng, progress)
+    normals = samples[labels.values == 0]
+    plan = check_plan(method, n_samples, rtol, normals, confidence_level, rng, progress)
     seed = int(plan.rng.integers(2**63))
     at_each: Any = rates
     estimates: dict[str, dict[str, VolumeEstimate]] = {}

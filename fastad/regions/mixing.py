@@ -1,0 +1,65 @@
+"""Whether particles have moved enough: their ranks among those that did not move."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import chdtr, chdtrc, ndtr
+
+from fastad._types import FloatVector
+
+
+def ranks_among(rising: FloatVector, scores: FloatVector) -> FloatVector:
+    """Return ranks of scores among others, in [0, 1]; those of ties are in the middle."""
+    left = np.searchsorted(rising, scores, "left")
+    right = np.searchsorted(rising, scores, "right")
+    ranks: FloatVector = (left + right) / (2 * rising.shape[0])
+    return ranks
+
+
+def rank_deviation(rising: FloatVector, scores: FloatVector) -> float:
+    """Return by how many standard errors the mean rank is off (Mann and Whitney 1947).
+
+    Were the scores independent of the others, and of the same law, it would be of mean 0 and
+    variance 1. Copies that have not moved have the ranks of the others: then it is 0. NaN where
+    all are tied.
+    """
+    n, m = rising.shape[0], scores.shape[0]
+    _, ties = np.unique(np.concatenate([rising, scores]), return_counts=True)
+    total = n + m
+    tied = float((ties.astype(np.float64) ** 3 - ties).sum()) / (total * (total - 1.0))
+    variance = (total + 1.0 - tied) / (12.0 * n * m)
+    if variance <= 0:
+        return math.nan
+    return float((ranks_among(rising, scores).mean() - 0.5) / math.sqrt(variance))
+
+
+# The mean square of deviations may be within this factor of 1. Particles that still know in part
+# where they began cost some accuracy, which the repeats measure; they are no reason to warn.
+_TOLERATED = 2.0
+
+
+def insertion_p_value(deviations: Sequence[float]) -> float:
+    """Return the p-value of rank deviations of many steps: of their mean and of their spread.
+
+    Ranks of new points among the others are uniform where both have the same law (Fowlie, Handley
+    and Su 2020, for nested sampling).
+    """
+    known = np.array(deviations, np.float64)
+    known = known[~np.isnan(known)]
+    n = known.shape[0]
+    if n == 0:
+        return 1.0
+    shifted = 2.0 * float(ndtr(-abs(known.sum()) / math.sqrt(n)))
+    squares = float((known**2).sum())
+    narrow = float(chdtr(n, squares * _TOLERATED))
+    wide = float(chdtrc(n, squares / _TOLERATED))
+    return min(1.0, 3.0 * min(shifted, narrow, wide))
+
+
+def correlation(one: FloatVector, two: FloatVector) -> float:
+    """Return the correlation of what was and what is; 0 where nothing varies."""
+    one, two = one - one.mean(), two - two.mean()
+    # Not by BLAS, whose threads take milliseconds to meet.
+    scale = math.sqrt(float((one * one).sum()) * float((two * two).sum()))
+    return float((one * two).sum()) / scale if scale > 0 else 0.0

@@ -1,0 +1,112 @@
+"""Particles that pass level after level, and what their scores tell of the regions below."""
+
+import math
+from bisect import bisect_right
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._types import FloatMatrix, FloatVector, IntVector
+
+
+class Loss(NamedTuple):
+    """Particles that leave together, at or above a level."""
+
+    level: float
+    rising: FloatVector  # scores of those that stay
+    survivors: IntVector
+    lost: IntVector
+
+
+class Particles:
+    """Particles of one repeat, uniform below one level after the other.
+
+    Attributes
+    ----------
+    points : numpy.ndarray of shape (n_features, n_particles)
+        Where they are in the cube.
+    scores : numpy.ndarray of shape (n_particles,)
+        Their scores.
+    survivors : numpy.ndarray of shape (n_features, n_survivors)
+        Those that the last level has left where they were.
+    levels, log_shares : list of float
+        Levels passed, from +inf, and logarithms of the shares of the cube below them.
+    is_stuck : bool
+        Whether all particles have the same score, above what is looked for.
+    """
+
+    def __init__(self, points: FloatMatrix, scores: FloatVector) -> None:
+        self.points, self.scores = points, scores
+        self.survivors = points
+        self.levels = [math.inf]
+        self.log_shares = [0.0]
+        self.is_stuck = False
+        self._rising = [np.sort(scores)]
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles."""
+        return int(self.scores.shape[0])
+
+    def lose(self, target: float) -> Loss | None:
+        """Pass the next level, which about half of the particles are below.
+
+        Ties leave together. None, and nothing changes, if the target is as near, or all are tied.
+        """
+        order = np.argsort(self.scores, kind="stable")
+        rising = self._rising[-1]
+        n = rising.shape[0]
+        level = rising[n // 2]
+        n_kept = int(np.searchsorted(rising, level, "left"))
+        if n_kept == 0:  # the lowest score is that of more than half
+            n_kept = int(np.searchsorted(rising, level, "right"))
+            level = rising[n_kept] if n_kept < n else math.inf
+        if level <= target:
+            return None
+        if n_kept == n:
+            self.is_stuck = target <= rising[0]
+            return None
+        self.levels.append(float(level))
+        self.log_shares.append(self.log_shares[-1] + math.log(n_kept / n))
+        loss = Loss(float(level), rising[:n_kept], order[:n_kept], order[n_kept:])
+        self.survivors = np.ascontiguousarray(self.points[:, loss.survivors])
+        return loss
+
+    def copy_survivors(self, loss: Loss, rng: np.random.Generator) -> None:
+        """Put copies of survivors in the place of what was lost, of each about as many."""
+        n_lost, n_kept = loss.lost.shape[0], loss.survivors.shape[0]
+        rounds = [rng.permutation(loss.survivors) for _ in range(-(-n_lost // n_kept))]
+        parents = np.concatenate(rounds)[:n_lost]
+        self.points[:, loss.lost] = self.points[:, parents]
+        self.scores[loss.lost] = self.scores[parents]
+
+    def place(self, loss: Loss, points: FloatMatrix, scores: FloatVector) -> None:
+        """Put particles that have moved in the place of what was lost."""
+        self.points[:, loss.lost] = points
+        self.scores[loss.lost] = scores
+        self._rising.append(np.sort(self.scores))
+
+    def log_share(self, threshold: float) -> float:
+        """Return the logarithm of the share below a threshold; -inf where no particle was."""
+        n_below = self.n_below(threshold)
+        if n_below == 0:
+            return -math.inf
+        return self.log_shares[self._stage(threshold)] + math.log(n_below / self.n_particles)
+
+    def n_below(self, threshold: float) -> int:
+        """Count the particles below a threshold, below the last level above it."""
+        return int(np.searchsorted(self._rising[self._stage(threshold)], threshold, "left"))
+
+    def _stage(self, threshold: float) -> int:
+        """Return the last level that is not below a threshold."""
+        return bisect_right(self.levels, -threshold, key=lambda level: -level) - 1
+
+    def variance(self, threshold: float) -> float:
+        """Return the variance of that logarithm, were all particles independent."""
+        steps = zip(self.levels, self.log_shares, strict=True)
+        passed = [log_share for level, log_share in steps if level >= threshold]
+        passed.append(self.log_share(threshold))
+        if passed[-1] == -math.inf:
+            return math.inf
+        return sum(math.expm1(high - low) for high, low in pairwise(passed)) / self.n_particles

@@ -1,0 +1,242 @@
+"""Estimates from repeats of multilevel splitting: how many particles, and what they tell."""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, logsumexp, stdtrit
+
+from fastad._types import FloatVector
+from fastad.errors import InsufficientMixingWarning, InvalidInputError
+from fastad.regions.cube import Cube
+from fastad.regions.mixing import insertion_p_value
+from fastad.regions.particles import Particles
+from fastad.regions.results import VolumeEstimate, of_log_share
+from fastad.regions.splitting import Splitting
+from fastad.regions.uniform import Progress
+
+# Repeats that tell the error.
+N_REPEATS = 8
+# Particles of a repeat: of the trial, and at least.
+_TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
+_FEWEST_CALLS = 10_000
+# The trial may take this part of the budget; past it, it is what there is.
+_TRIAL_PART = 0.4
+# Particles of a longer run cost this part of what those of the trial do; and it is worth while to
+# begin another one with this part of the budget.
+_CHEAPER, _WORTH_MORE = 0.5, 0.4
+# Coordinates of all particles: 128 megabytes.
+_LARGEST = 2**24
+# P-values that are warned of; and how many times the variance of independent particles is none.
+_SUSPICIOUS = 1e-3
+_TOLERATED = 2.0
+# Correlations with the beginning that are warned of.
+_ALIKE = 0.9
+
+
+class Run(NamedTuple):
+    """Repeats that have come down to a threshold, or as far as they could."""
+
+    repeats: list[Particles]
+    deviations: list[float]
+    likenesses: list[float]
+
+
+def split(
+    cube: Cube,
+    target: float,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Run:
+    """Bring particles down to a threshold, as many as about so many score calls allow.
+
+    Where the budget ends before, and where all particles are tied, they stay above the threshold.
+    """
+    if n_samples < _FEWEST_CALLS:
+        raise InvalidInputError(
+            f"n_samples must be at least {_FEWEST_CALLS} for method='splitting'; found {n_samples}"
+        )
+
+    def tell() -> None:
+        if progress is not None:
+            progress(min(cube.n_scored, n_samples), n_samples)
+
+    trial, n_levels, each = _try(cube, target, n_samples, rng, tell)
+    left = n_samples - cube.n_scored
+    if left < 0.3 * n_samples:
+        return Run(trial.repeats, trial.deviations, trial.likenesses)
+    found = Run([], [], [])
+    # Among more particles, whose cloud is better known, a move goes farther.
+    each *= _CHEAPER
+    while not found.repeats or left > _WORTH_MORE * n_samples:
+        n_particles = int(left / (N_REPEATS * each))
+        n_particles = min(n_particles, _LARGEST // (N_REPEATS * cube.n_features))
+        more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
+        level = 0
+        # There may be some levels more than in the trial.
+        while cube.n_scored < n_samples:
+            levels_left = max(n_levels - level, 0.1 * n_levels, 1)
+            if not more.advance(target, (n_samples - cube.n_scored) / levels_left):
+                break
+            level += 1
+            tell()
+        found.repeats.extend(more.repeats)
+        found.deviations.extend(more.deviations)
+        found.likenesses.extend(more.likenesses)
+        each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * n_particles)
+        left = n_samples - cube.n_scored
+    return found
+
+
+def _try(
+    cube: Cube, target: float, n_samples: int, rng: np.random.Generator, tell: Callable[[], None]
+) -> tuple[Splitting, int, float]:
+    """Bring a few particles down with few moves, to learn how many levels and calls it takes.
+
+    Returns these particles, the levels, and the calls that a particle of a longer run takes.
+    """
+    n_particles = min(max(n_samples // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
+    trial = Splitting(cube, N_REPEATS, n_particles, rng)
+    n_levels, next_long = 0, 4
+    costs = [1.0]
+    while cube.n_scored < n_samples:
+        # Two steps now and then are made as in a longer run. The first parts particles that few
+        # moves have left together; what the second takes counts.
+        is_long = n_levels in (next_long, next_long + 1)
+        before = cube.n_scored
+        allowed = _TRIAL_PART / 2 * n_samples - before
+        if not trial.advance(target, allowed if is_long else 0.0):
+            break
+        n_levels += 1
+        tell()
+        if n_levels == next_long + 2:
+            next_long *= 4
+            costs.append((cube.n_scored - before) / (N_REPEATS * n_particles))
+    if n_levels and len(costs) == 1:
+        costs.append(
+            (cube.n_scored - N_REPEATS * n_particles) / (N_REPEATS * n_particles * n_levels)
+        )
+    return trial, n_levels, 1.0 + n_levels * float(np.mean(costs[-2:]) if n_levels else 0.0)
+
+
+def estimate_shares(
+    cube: Cube,
+    thresholds: Sequence[float],
+    n_samples: int,
+    level: float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> list[VolumeEstimate]:
+    """Estimate the share below each threshold, by one set of particles."""
+    found = split(cube, min(thresholds), n_samples, rng, progress)
+    warn_of_mixing(found, min(thresholds))
+    return [estimate(found, threshold, level, cube.n_scored) for threshold in thresholds]
+
+
+def estimate(found: Run, threshold: float, level: float, n_scored: int) -> VolumeEstimate:
+    """Return what the repeats tell of one threshold.
+
+    Logarithms of the repeats' shares are nearly normal, and the shares unbiased but for the choice
+    of levels. So the estimate is the mean logarithm and half its variance, with the interval of
+    Cox (Land 1972) for such means; never narrower than for particles that are independent.
+    """
+    repeats = found.repeats
+    logs = np.array([one.log_share(threshold) for one in repeats])
+    others: dict[str, Any] = {
+        "n_drawn": n_scored,
+        "n_inside": sum(one.n_below(threshold) for one in repeats),
+        "n_scored": n_scored,
+        "method": "splitting",
+        "confidence_level": level,
+        "threshold": threshold,
+        "mixing_p_value": insertion_p_value(found.deviations),
+    }
+    quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
+    if np.isneginf(logs).all():
+        return _bound(found, quantile, level, others)
+    if np.isneginf(logs).any():
+        # No mean logarithm: the scatter of the shares themselves, beside the largest.
+        shares = np.exp(logs - logs.max())
+        log_value = float(logs.max() + math.log(shares.mean()))
+        error = float(shares.std(ddof=1) / shares.mean()) / math.sqrt(len(repeats))
+        ends = -math.inf, log_value + math.log1p(quantile * error)
+    else:
+        log_value, error = _combined(repeats, logs, threshold)
+        ends = log_value - quantile * error, log_value + quantile * error
+    ess = 1 / error**2 if error else math.inf
+    return of_log_share(
+        log_value, error, *ends, effective_sample_size=ess, is_bound=False, **others
+    )
+
+
+def _combined(repeats: list[Particles], logs: FloatVector, threshold: float) -> tuple[float, float]:
+    """Return the logarithm of the mean share, and its standard error."""
+    sizes = np.array([one.n_particles for one in repeats])
+    total, n = float(sizes.sum()), len(repeats)
+    mean = float(sizes @ logs) / total
+    # Variances are in inverse proportion to the particles.
+    each = max(float(sizes @ (logs - mean) ** 2) / (n - 1), _independent(repeats, threshold))
+    shift = n * each / (2 * total)
+    return mean + shift, math.sqrt(each / total + 2 * shift**2 / (n - 1))
+
+
+def _independent(repeats: list[Particles], threshold: float) -> float:
+    """Return the variance of a logarithm times the particles, were they independent."""
+    return float(np.mean([one.variance(threshold) * one.n_particles for one in repeats]))
+
+
+def _bound(found: Run, quantile: float, level: float, others: dict[str, Any]) -> VolumeEstimate:
+    """Return an upper bound: of the particles below the last levels none is below the threshold."""
+    repeats = found.repeats
+    reached = np.array([one.log_shares[-1] for one in repeats])
+    error = float(reached.std(ddof=1)) / math.sqrt(len(repeats))
+    n = sum(one.n_particles for one in repeats)
+    share = -math.expm1(math.log((1 - level) / 2) / n)  # as of Clopper and Pearson
+    high = float(logsumexp(reached)) - math.log(len(repeats)) + quantile * error + math.log(share)
+    lowest = min(float(one.scores.min()) for one in repeats)
+    stuck = all(one.is_stuck for one in repeats)
+    what = "all particles have the same score" if stuck else "n_samples was used up"
+    return of_log_share(
+        *(high, math.nan, -math.inf, high),
+        **others,
+        effective_sample_size=0.0,
+        is_bound=True,
+        reason=f"{what} above the threshold, the lowest {lowest:.6g}",
+    )
+
+
+def warn_of_mixing(found: Run, threshold: float) -> None:
+    """Warn where particles have moved too little, or repeats differ by more than chance."""
+    doubts = []
+    p_value = insertion_p_value(found.deviations)
+    if p_value < _SUSPICIOUS:
+        doubts.append(
+            "ranks of moved particles among the others are not those of new points (p-value "
+            f"{p_value:.2g})"
+        )
+    likeness = float(np.mean(found.likenesses)) if found.likenesses else 0.0
+    if likeness > _ALIKE:
+        doubts.append(
+            f"particles were still much like those they are copies of (correlation {likeness:.2f})"
+        )
+    logs = np.array([one.log_share(threshold) for one in found.repeats])
+    if np.isfinite(logs).all():
+        sizes = np.array([one.n_particles for one in found.repeats])
+        mean = sizes @ logs / sizes.sum()
+        independent = max(_independent(found.repeats, threshold), math.ulp(0.0))
+        squares = float(sizes @ (logs - mean) ** 2) / independent
+        if float(chdtrc(len(logs) - 1, squares / _TOLERATED)) < _SUSPICIOUS:
+            doubts.append(
+                f"repeats differ {math.sqrt(squares / (len(logs) - 1)):.1f} times as much as those "
+                "of independent particles"
+            )
+    if doubts:
+        warnings.warn(
+            f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "
+            "follows from how much repeats differ; a larger n_samples lets particles move more",
+            InsufficientMixingWarning,
+            stacklevel=4,
+        )

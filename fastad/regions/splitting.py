@@ -1,0 +1,170 @@
+"""Multilevel splitting: a tiny region as the last of many that lie in one another.
+
+Particles, uniform in the box, lose the half with the highest scores; copies of the others take its
+place and move until they have forgotten where they began (Kahn and Harris 1951; Cérou and Guyader
+2007). Several repeats at once tell the error, and each other's proposals.
+"""
+
+import math
+
+import numpy as np
+
+from fastad._kernels.resample import bits
+from fastad._threads import in_steps, thread_map
+from fastad._types import FloatMatrix, FloatVector
+from fastad.regions.cube import Cube
+from fastad.regions.mixing import correlation, rank_deviation, ranks_among
+from fastad.regions.moves import Shape, Tally, Tuning, Walkers
+from fastad.regions.particles import Loss, Particles
+
+# Particles that a thread moves together.
+_AT_ONCE = 512
+# Moves of each particle between two looks at what they have forgotten.
+_SWEEPS = 3
+# They may stop where they correlate so much with where they began: that a copy is like another
+# particle costs as much accuracy as the moves it takes to part them.
+_FORGOTTEN = 0.25
+
+
+class Splitting:
+    """Some repeats of multilevel splitting, side by side.
+
+    Attributes
+    ----------
+    repeats : list of Particles
+        At least two, as each is moved by proposals from the others.
+    deviations : list of float
+        Of the ranks of moved particles, for each repeat and level (`rank_deviation`).
+    likenesses : list of float
+        Correlations of particles with where they began to move, for each level.
+    tuning : Tuning
+        How moves are made.
+    """
+
+    def __init__(
+        self,
+        cube: Cube,
+        n_repeats: int,
+        n_particles: int,
+        rng: np.random.Generator,
+        tuning: Tuning | None = None,
+    ) -> None:
+        self.deviations: list[float] = []
+        self.likenesses: list[float] = []
+        self.tuning = Tuning() if tuning is None else tuning
+        self._cube, self._rng = cube, rng
+        self.repeats = []
+        for _ in range(n_repeats):
+            points = rng.random((cube.n_features, n_particles))
+            self.repeats.append(Particles(points, cube.scores(points)))
+        self._shapes = {one: Shape() for one in self.repeats}
+
+    def advance(self, target: float, allowance: float = math.inf) -> bool:
+        """Let the repeats pass one level each; tell whether one did.
+
+        With about so many score calls; the first moves are made whatever they cost.
+        """
+        moving = [(one, loss) for one in self.repeats if (loss := one.lose(target)) is not None]
+        if not moving:
+            return False
+        for one, loss in moving:
+            one.copy_survivors(loss, self._rng)
+        groups = [self._walkers(one, loss) for one, loss in moving]
+        self._move(moving, groups, self._cube.n_scored + allowance)
+        for (one, loss), group in zip(moving, groups, strict=True):
+            points = np.concatenate([walkers.points for walkers in group], axis=1)
+            scores = np.concatenate([walkers.scores for walkers in group])
+            one.place(loss, points, scores)
+            self.deviations.append(rank_deviation(loss.rising, scores))
+        return True
+
+    def _walkers(self, own: Particles, loss: Loss) -> list[Walkers]:
+        """Return the copies, to be moved by proposals that know nothing of them."""
+        others = [one.survivors for one in self.repeats if one is not own]
+        cloud = self._shapes[own].cloud(np.concatenate(others, axis=1))
+        return [
+            Walkers(
+                np.ascontiguousarray(own.points[:, part]),
+                own.scores[part],
+                np.full(part.shape[0], loss.level),
+                cloud,
+            )
+            for numbers in in_steps(0, loss.lost.shape[0], _AT_ONCE)
+            for part in [loss.lost[numbers.start : numbers.stop]]
+        ]
+
+    def _move(
+        self, moving: list[tuple[Particles, Loss]], groups: list[list[Walkers]], most: float
+    ) -> None:
+        """Move particles until they have forgotten where they began, or for long."""
+        walkers = [one for group in groups for one in group]
+
+        def ranks() -> FloatVector:
+            return np.concatenate(
+                [
+                    ranks_among(loss.rising, one.scores)
+                    for (_, loss), group in zip(moving, groups, strict=True)
+                    for one in group
+                ]
+            )
+
+        first_ranks = ranks()
+        first_places = [one.rounded.copy() for one in walkers]
+        key = self._rng.integers(2**64, dtype=np.uint64)
+        likeness = 1.0
+        for done in range(0, 10 + 5 * self._cube.n_features, _SWEEPS):
+            kinds = self.tuning.choose(self._rng, _SWEEPS)
+            self._sweep(walkers, kinds, np.uint64(bits(key, done)))
+            likeness = max(
+                correlation(first_ranks, ranks()),
+                _likeness(first_places, [one.rounded for one in walkers]),
+            )
+            if likeness <= _FORGOTTEN or self._cube.n_scored >= most:
+                break
+        self.likenesses.append(likeness)
+
+    def _sweep(self, walkers: list[Walkers], kinds: list[str], key: np.uint64) -> None:
+        """Let all particles try a move of each of some kinds."""
+        scales = [self.tuning.scales[kind] for kind in kinds]
+        keys = [
+            [np.uint64(bits(key, i * len(kinds) + step)) for step in range(len(kinds))]
+            for i in range(len(walkers))
+        ]
+        if self._cube.on_threads:
+
+            def move(i: int) -> list[Tally]:
+                return [
+                    walkers[i].settle(self._cube.scores(walkers[i].propose(*how)))
+                    for how in zip(kinds, scales, keys[i], strict=True)
+                ]
+
+            tallies = thread_map(move, range(len(walkers)))
+        else:
+            tallies = [[] for _ in walkers]
+            for step, (kind, scale) in enumerate(zip(kinds, scales, strict=True)):
+                proposed = [
+                    one.propose(kind, scale, own[step])
+                    for one, own in zip(walkers, keys, strict=True)
+                ]
+                # All at once: a call of a user's function is dear.
+                scores = self._cube.scores(np.concatenate(proposed, axis=1))
+                ends = np.cumsum([points.shape[1] for points in proposed])
+                for one, own, tally in zip(
+                    walkers, np.split(scores, ends[:-1]), tallies, strict=True
+                ):
+                    tally.append(one.settle(own))
+        for step, kind in enumerate(kinds):
+            total = Tally()
+            for tally in tallies:
+                total += tally[step]
+            self.tuning.learn(kind, total)
+
+
+def _likeness(before: list[FloatMatrix], after: list[FloatMatrix]) -> float:
+    """Return the mean correlation of coordinates before and after, without the fifth most alike.
+
+    In a region of several parts one direction leads from part to part, and moves cross it seldom.
+    """
+    one, two = np.concatenate(before, axis=1), np.concatenate(after, axis=1)
+    each = sorted(correlation(x, y) for x, y in zip(one, two, strict=True))
+    return float(np.mean(each[: max(1, 4 * len(each) // 5)]))
