@@ -233,7 +233,10 @@ def test_the_table_shows_each_detector_at_each_rate(table: Path) -> None:
         assert " ".join(interval) == f"[{one['low']:.4g}, {one['high']:.4g}]"
         assert complement == f"{1 - one['value']:.4g}"
     log10 = fastad.Box.from_data(X).log_volume / np.log(10)
-    assert shown[-1] == (f"log10 volume of the box: {log10:.4g} (3 features), 3000 uniform draws")
+    assert shown[-2:] == [
+        f"log10 volume of the box: {log10:.4g} (3 features)",
+        "knn: method uniform, 3000 points scored: there are few points to score",
+    ]
 
 
 def test_a_bound_is_shown_as_one(tmp_path: Path) -> None:

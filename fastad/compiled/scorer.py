@@ -151,8 +151,8 @@ def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> 
     if not np.isfinite(samples).all():
         bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
-            f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the first "
-            f"at row {int(np.argmax(bad))}"
+            f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the "
+            f"first at row {int(np.argmax(bad))}"
         )
     return samples
 
