@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,13 @@ N_REPEATS = 8
 # Particles of a repeat: of the trial, and at least.
 _TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
 _FEWEST_CALLS = 10_000
-# The trial may take this part of the budget; past it, it is what there is.
-_TRIAL_PART = 0.4
-# Particles of a longer run cost this part of what those of the trial do; and it is worth while to
-# begin another one with this part of the budget.
-_CHEAPER, _WORTH_MORE = 0.5, 0.4
+# In the trial two levels are passed as in a longer run now and then, in this part of the budget.
+_LONG_PART = 0.2
+# Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
+# are needed.
+_CHEAPER = 0.7
+# With less than this part of the budget nothing more is begun.
+_WORTH_MORE = 0.4
 # Coordinates of all particles: 128 megabytes.
 _LARGEST = 2**24
 # P-values that are warned of; and how many times the variance of independent particles is none.
@@ -42,6 +45,12 @@ class Run(NamedTuple):
     repeats: list[Particles]
     deviations: list[float]
     likenesses: list[float]
+
+    def add(self, more: Splitting) -> None:
+        """Add more repeats."""
+        self.repeats.extend(more.repeats)
+        self.deviations.extend(more.deviations)
+        self.likenesses.extend(more.likenesses)
 
 
 def split(
@@ -65,29 +74,21 @@ def split(
             progress(min(cube.n_scored, n_samples), n_samples)
 
     trial, n_levels, each = _try(cube, target, n_samples, rng, tell)
-    left = n_samples - cube.n_scored
-    if left < 0.3 * n_samples:
-        return Run(trial.repeats, trial.deviations, trial.likenesses)
     found = Run([], [], [])
-    # Among more particles, whose cloud is better known, a move goes farther.
-    each *= _CHEAPER
-    while not found.repeats or left > _WORTH_MORE * n_samples:
-        n_particles = int(left / (N_REPEATS * each))
-        n_particles = min(n_particles, _LARGEST // (N_REPEATS * cube.n_features))
+    while (left := n_samples - cube.n_scored) > _WORTH_MORE * n_samples:
+        n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
-        level = 0
-        # There may be some levels more than in the trial.
-        while cube.n_scored < n_samples:
+        for level in count():
+            # There may be some levels more than in the trial.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
-            if not more.advance(target, (n_samples - cube.n_scored) / levels_left):
+            allowance = (n_samples - cube.n_scored) / levels_left
+            if allowance <= 0 or not more.advance(target, allowance):
                 break
-            level += 1
             tell()
-        found.repeats.extend(more.repeats)
-        found.deviations.extend(more.deviations)
-        found.likenesses.extend(more.likenesses)
-        each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * n_particles)
-        left = n_samples - cube.n_scored
+        found.add(more)
+        each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * more.n_particles)
+    if not found.repeats:  # the trial alone took most of the budget
+        found.add(trial)
     return found
 
 
@@ -100,26 +101,24 @@ def _try(
     """
     n_particles = min(max(n_samples // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
     trial = Splitting(cube, N_REPEATS, n_particles, rng)
-    n_levels, next_long = 0, 4
-    costs = [1.0]
-    while cube.n_scored < n_samples:
-        # Two steps now and then are made as in a longer run. The first parts particles that few
-        # moves have left together; what the second takes counts.
-        is_long = n_levels in (next_long, next_long + 1)
+    # Calls a level and particle: with few moves, and with as many as it takes.
+    short, long = [1.0], [0.0]
+    for level in count():
         before = cube.n_scored
-        allowed = _TRIAL_PART / 2 * n_samples - before
-        if not trial.advance(target, allowed if is_long else 0.0):
+        # Of two levels, 4 and 5, 16 and 17, …, the first parts particles that few moves have left
+        # together, and the second is as in a longer run.
+        base = 4 ** max(1, (level.bit_length() - 1) // 2)
+        is_long = level in (base, base + 1)
+        allowance = _LONG_PART * n_samples - before if is_long else 0.0
+        if before >= n_samples or not trial.advance(target, allowance):
             break
-        n_levels += 1
         tell()
-        if n_levels == next_long + 2:
-            next_long *= 4
+        if level == base + 1 or not is_long:
+            costs = long if is_long else short
             costs.append((cube.n_scored - before) / (N_REPEATS * n_particles))
-    if n_levels and len(costs) == 1:
-        costs.append(
-            (cube.n_scored - N_REPEATS * n_particles) / (N_REPEATS * n_particles * n_levels)
-        )
-    return trial, n_levels, 1.0 + n_levels * float(np.mean(costs[-2:]) if n_levels else 0.0)
+    # Of levels the last ones matter most. There may be one more.
+    each_level = max(_CHEAPER * float(np.mean(long[-2:])), float(np.mean(short)))
+    return trial, level, 1.0 + (level + 0.5) * each_level
 
 
 def estimate_shares(

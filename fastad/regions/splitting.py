@@ -59,6 +59,11 @@ class Splitting:
             self.repeats.append(Particles(points, cube.scores(points)))
         self._shapes = {one: Shape() for one in self.repeats}
 
+    @property
+    def n_particles(self) -> int:
+        """Particles of each repeat."""
+        return self.repeats[0].n_particles
+
     def advance(self, target: float, allowance: float = math.inf) -> bool:
         """Let the repeats pass one level each; tell whether one did.
 
@@ -113,13 +118,16 @@ class Splitting:
         key = self._rng.integers(2**64, dtype=np.uint64)
         likeness = 1.0
         for done in range(0, 10 + 5 * self._cube.n_features, _SWEEPS):
+            before = self._cube.n_scored
             kinds = self.tuning.choose(self._rng, _SWEEPS)
             self._sweep(walkers, kinds, np.uint64(bits(key, done)))
             likeness = max(
                 correlation(first_ranks, ranks()),
                 _likeness(first_places, [one.rounded for one in walkers]),
             )
-            if likeness <= _FORGOTTEN or self._cube.n_scored >= most:
+            # As many calls again would be too many, or more so than they are now too few.
+            is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
+            if likeness <= _FORGOTTEN or is_last:
                 break
         self.likenesses.append(likeness)
 
