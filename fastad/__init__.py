@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from fastad.ranking import RankedScores as RankedScores
     from fastad.ranking import rank_scores as rank_scores
     from fastad.regions.box import Box as Box
+    from fastad.regions.curve import VolumeCurve as VolumeCurve
+    from fastad.regions.curve import volume_curve as volume_curve
     from fastad.regions.estimate import volume as volume
     from fastad.regions.estimate import volume_at_fpr as volume_at_fpr
     from fastad.regions.results import VolumeEstimate as VolumeEstimate
@@ -197,6 +199,10 @@ _HOMES = {
         "rank_scores",
     ),
     "regions.box": ("Box",),
+    "regions.curve": (
+        "VolumeCurve",
+        "volume_curve",
+    ),
     "regions.estimate": (
         "volume",
         "volume_at_fpr",

@@ -178,7 +178,7 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     data = {"y_true", "y_score", "scores_a", "scores_b"}
     if name in ("interval", "chance"):
         data.add("measure")
-    if name in ("volume", "volume_at_fpr", "volumes", "compile_scorer"):
+    if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
         data |= {"score", "scores", "threshold", "box", "X", "fitted"} - (
             {"box"} if name == "volumes" else set()
         )

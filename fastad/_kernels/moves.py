@@ -253,7 +253,7 @@ def settle(
     candidates: FloatMatrix,  # (d, m)
     scores: FloatVector,  # (m,) of the candidates
     chosen: IntVector,  # (m,) whose they are
-    levels: FloatVector,  # (n,) which a score must stay below
+    level: float,  # which a score must stay below
     cloud: Cloud,
     points: FloatMatrix,  # (d, n) changed here, as the next two
     rounded: FloatMatrix,  # (d, n)
@@ -267,7 +267,7 @@ def settle(
     distance = 0.0
     for k in range(m):
         i = chosen[k]
-        if scores[k] < levels[i]:
+        if scores[k] < level:
             moved += 1
             own[i] = scores[k]
             for j in range(d):

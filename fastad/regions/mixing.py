@@ -8,6 +8,9 @@ from scipy.special import chdtr, chdtrc, ndtr
 
 from fastad._types import FloatVector
 
+# So many scores are enough to see whether their ranks are right.
+_RANKED = 1024
+
 
 def ranks_among(rising: FloatVector, scores: FloatVector) -> FloatVector:
     """Return ranks of scores among others, in [0, 1]; those of ties are in the middle."""
@@ -24,6 +27,7 @@ def rank_deviation(rising: FloatVector, scores: FloatVector) -> float:
     variance 1. Copies that have not moved have the ranks of the others: then it is 0. NaN where
     all are tied.
     """
+    scores = scores[:_RANKED]
     n, m = rising.shape[0], scores.shape[0]
     _, ties = np.unique(np.concatenate([rising, scores]), return_counts=True)
     total = n + m

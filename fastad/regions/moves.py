@@ -136,7 +136,7 @@ class Tuning:
 
 
 class Walkers:
-    """Some particles that move, each below a level of its own.
+    """Some particles that move below a level.
 
     Attributes
     ----------
@@ -149,12 +149,12 @@ class Walkers:
     """
 
     def __init__(
-        self, points: FloatMatrix, scores: FloatVector, levels: FloatVector, cloud: Cloud
+        self, points: FloatMatrix, scores: FloatVector, level: float, cloud: Cloud
     ) -> None:
-        self.points, self.scores = points, scores
-        self.rounded = np.empty_like(points)
-        kernels.to_round(points, cloud.mean, cloud.factor, self.rounded)
-        self._levels, self._cloud = levels, cloud
+        self.points, self.scores = np.ascontiguousarray(points), scores
+        self.rounded = np.empty_like(self.points)
+        kernels.to_round(self.points, cloud.mean, cloud.factor, self.rounded)
+        self._level, self._cloud = level, cloud
         self._chosen = np.empty(scores.shape[0], np.int64)
         self._packed = np.empty(points.size)
         self._candidates = points[:, :0]
@@ -170,10 +170,10 @@ class Walkers:
         return self._candidates
 
     def settle(self, scores: FloatVector) -> Tally:
-        """Move those whose proposed point scores below their level."""
+        """Move those whose proposed point scores below the level."""
         n = scores.shape[0]
         accepted, distance = kernels.settle(
-            *(self._candidates, scores, self._chosen[:n], self._levels, self._cloud),
+            *(self._candidates, scores, self._chosen[:n], self._level, self._cloud),
             *(self.points, self.rounded, self.scores),
         )
         return Tally(self.scores.shape[0], n, accepted, distance)

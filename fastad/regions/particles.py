@@ -9,6 +9,9 @@ import numpy as np
 
 from fastad._types import FloatMatrix, FloatVector, IntVector
 
+# Particles of a repeat that tell a shape: these, and so many for each feature.
+_SHAPED, _SHAPED_EACH = 256, 8
+
 
 class Loss(NamedTuple):
     """Particles that leave together, at or above a level."""
@@ -17,6 +20,12 @@ class Loss(NamedTuple):
     rising: FloatVector  # scores of those that stay
     survivors: IntVector
     lost: IntVector
+
+    def parents(self, rng: np.random.Generator) -> IntVector:
+        """Draw survivors whose copies take the place of what was lost, each about as often."""
+        n_lost, n_kept = self.lost.shape[0], self.survivors.shape[0]
+        rounds = [rng.permutation(self.survivors) for _ in range(-(-n_lost // n_kept))]
+        return np.concatenate(rounds)[:n_lost]
 
 
 class Particles:
@@ -29,7 +38,7 @@ class Particles:
     scores : numpy.ndarray of shape (n_particles,)
         Their scores.
     survivors : numpy.ndarray of shape (n_features, n_survivors)
-        Those that the last level has left where they were.
+        Some of those that the last level has left where they were: enough to know their shape.
     levels, log_shares : list of float
         Levels passed, from +inf, and logarithms of the shares of the cube below them.
     is_stuck : bool
@@ -54,7 +63,6 @@ class Particles:
 
         Ties leave together. None, and nothing changes, if the target is as near, or all are tied.
         """
-        order = np.argsort(self.scores, kind="stable")
         rising = self._rising[-1]
         n = rising.shape[0]
         level = rising[n // 2]
@@ -69,17 +77,11 @@ class Particles:
             return None
         self.levels.append(float(level))
         self.log_shares.append(self.log_shares[-1] + math.log(n_kept / n))
-        loss = Loss(float(level), rising[:n_kept], order[:n_kept], order[n_kept:])
-        self.survivors = np.ascontiguousarray(self.points[:, loss.survivors])
+        stays = self.scores < level
+        loss = Loss(float(level), rising[:n_kept], np.flatnonzero(stays), np.flatnonzero(~stays))
+        step = -(-n_kept // (_SHAPED + _SHAPED_EACH * self.points.shape[0]))
+        self.survivors = self.points[:, loss.survivors[::step]]
         return loss
-
-    def copy_survivors(self, loss: Loss, rng: np.random.Generator) -> None:
-        """Put copies of survivors in the place of what was lost, of each about as many."""
-        n_lost, n_kept = loss.lost.shape[0], loss.survivors.shape[0]
-        rounds = [rng.permutation(loss.survivors) for _ in range(-(-n_lost // n_kept))]
-        parents = np.concatenate(rounds)[:n_lost]
-        self.points[:, loss.lost] = self.points[:, parents]
-        self.scores[loss.lost] = self.scores[parents]
 
     def place(self, loss: Loss, points: FloatMatrix, scores: FloatVector) -> None:
         """Put particles that have moved in the place of what was lost."""

@@ -24,6 +24,8 @@ _SWEEPS = 3
 # They may stop where they correlate so much with where they began: that a copy is like another
 # particle costs as much accuracy as the moves it takes to part them.
 _FORGOTTEN = 0.25
+# Particles of each repeat that are looked at.
+_WATCHED = 128
 
 
 class Splitting:
@@ -72,8 +74,6 @@ class Splitting:
         moving = [(one, loss) for one in self.repeats if (loss := one.lose(target)) is not None]
         if not moving:
             return False
-        for one, loss in moving:
-            one.copy_survivors(loss, self._rng)
         groups = [self._walkers(one, loss) for one, loss in moving]
         self._move(moving, groups, self._cube.n_scored + allowance)
         for (one, loss), group in zip(moving, groups, strict=True):
@@ -87,15 +87,11 @@ class Splitting:
         """Return the copies, to be moved by proposals that know nothing of them."""
         others = [one.survivors for one in self.repeats if one is not own]
         cloud = self._shapes[own].cloud(np.concatenate(others, axis=1))
+        parents = loss.parents(self._rng)
         return [
-            Walkers(
-                np.ascontiguousarray(own.points[:, part]),
-                own.scores[part],
-                np.full(part.shape[0], loss.level),
-                cloud,
-            )
-            for numbers in in_steps(0, loss.lost.shape[0], _AT_ONCE)
-            for part in [loss.lost[numbers.start : numbers.stop]]
+            Walkers(own.points[:, part], own.scores[part], loss.level, cloud)
+            for numbers in in_steps(0, parents.shape[0], _AT_ONCE)
+            for part in [parents[numbers.start : numbers.stop]]
         ]
 
     def _move(
@@ -103,28 +99,14 @@ class Splitting:
     ) -> None:
         """Move particles until they have forgotten where they began, or for long."""
         walkers = [one for group in groups for one in group]
-
-        def ranks() -> FloatVector:
-            return np.concatenate(
-                [
-                    ranks_among(loss.rising, one.scores)
-                    for (_, loss), group in zip(moving, groups, strict=True)
-                    for one in group
-                ]
-            )
-
-        first_ranks = ranks()
-        first_places = [one.rounded.copy() for one in walkers]
+        watch = _Watch([(group[0], loss) for (_, loss), group in zip(moving, groups, strict=True)])
         key = self._rng.integers(2**64, dtype=np.uint64)
         likeness = 1.0
         for done in range(0, 10 + 5 * self._cube.n_features, _SWEEPS):
             before = self._cube.n_scored
             kinds = self.tuning.choose(self._rng, _SWEEPS)
             self._sweep(walkers, kinds, np.uint64(bits(key, done)))
-            likeness = max(
-                correlation(first_ranks, ranks()),
-                _likeness(first_places, [one.rounded for one in walkers]),
-            )
+            likeness = watch.likeness()
             # As many calls again would be too many, or more so than they are now too few.
             is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
             if likeness <= _FORGOTTEN or is_last:
@@ -168,11 +150,26 @@ class Splitting:
             self.tuning.learn(kind, total)
 
 
-def _likeness(before: list[FloatMatrix], after: list[FloatMatrix]) -> float:
-    """Return the mean correlation of coordinates before and after, without the fifth most alike.
+class _Watch:
+    """Some particles of each repeat, and where they began to move."""
 
-    In a region of several parts one direction leads from part to part, and moves cross it seldom.
-    """
-    one, two = np.concatenate(before, axis=1), np.concatenate(after, axis=1)
-    each = sorted(correlation(x, y) for x, y in zip(one, two, strict=True))
-    return float(np.mean(each[: max(1, 4 * len(each) // 5)]))
+    def __init__(self, watched: list[tuple[Walkers, Loss]]) -> None:
+        self._watched = watched
+        self._ranks, self._places = self._look()
+
+    def _look(self) -> tuple[FloatVector, FloatMatrix]:
+        """Return ranks among the particles that stay, and places."""
+        ranks = [ranks_among(loss.rising, one.scores[:_WATCHED]) for one, loss in self._watched]
+        places = [one.rounded[:, :_WATCHED] for one, _ in self._watched]
+        return np.concatenate(ranks), np.concatenate(places, axis=1)
+
+    def likeness(self) -> float:
+        """Return how much they correlate with where they began: in rank, or in place.
+
+        In place on the mean of the coordinates, without the fifth that are most alike: in a region
+        of several parts one direction leads from part to part, and moves cross it seldom.
+        """
+        ranks, places = self._look()
+        each = sorted(correlation(x, y) for x, y in zip(self._places, places, strict=True))
+        in_place = float(np.mean(each[: max(1, 4 * len(each) // 5)]))
+        return max(correlation(self._ranks, ranks), in_place)
