@@ -10,6 +10,8 @@ from fastad.errors import InvalidInputError
 
 # Shares of smaller logarithms are written by these; floats end a little below.
 _SMALLEST = -700.0
+# Methods whose value is the number of draws inside, divided by that of all.
+_COUNTED = ("uniform", "sobol")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +90,8 @@ class VolumeEstimate:
         outside = self.n_drawn - self.n_inside
         # At 1 - value, but for a bound: then the share of the others is surely near 1.
         value = 1.0 if self.is_bound else 1 - self.value
-        is_bound = outside == 0 < self.n_drawn
+        counted = self.method in _COUNTED
+        is_bound = counted and outside == 0
         value = 1 - self.low if is_bound else value
         return replace(
             self,
@@ -100,7 +103,7 @@ class VolumeEstimate:
             log_low=_log_of_rest(self.log_high),
             log_high=_log_of_rest(self.log_low),
             n_inside=outside,
-            effective_sample_size=float(outside),
+            effective_sample_size=float(outside) if counted else self.effective_sample_size,
             is_bound=is_bound,
             _more=None,
         )

@@ -142,7 +142,7 @@ def volumes(
 ) -> Volumes:
     """Volumes of the decision regions of several detectors, each at its own thresholds.
 
-    All detectors and rates share one set of draws.
+    All detectors and rates share one set of draws, but for methods that draw where a region is.
 
     Parameters
     ----------
