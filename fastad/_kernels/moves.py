@@ -32,30 +32,6 @@ class Cloud(NamedTuple):
 
 
 @kernel
-def add_products(
-    points: FloatMatrix,  # (d, n)
-    mean: FloatVector,  # (d,)
-    products: FloatMatrix,  # (d, d) added to here, on the diagonal and below
-) -> None:
-    """Add up the products of deviations of each pair of coordinates."""
-    d, n = points.shape
-    whole = n - n % 4
-    for j in range(d):
-        one = points[j]
-        for k in range(j + 1):
-            two = points[k]
-            a = b = c = e = 0.0
-            for i in range(0, whole, 4):
-                a += (one[i] - mean[j]) * (two[i] - mean[k])
-                b += (one[i + 1] - mean[j]) * (two[i + 1] - mean[k])
-                c += (one[i + 2] - mean[j]) * (two[i + 2] - mean[k])
-                e += (one[i + 3] - mean[j]) * (two[i + 3] - mean[k])
-            for i in range(whole, n):
-                a += (one[i] - mean[j]) * (two[i] - mean[k])
-            products[j, k] += (a + b) + (c + e)
-
-
-@kernel
 def to_round(
     points: FloatMatrix,  # (d, n)
     mean: FloatVector,  # (d,)

@@ -16,6 +16,7 @@ from fastad._threads import in_steps
 from fastad._types import FloatMatrix, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.regions.cube import Cube
+from fastad.regions.linear import dot
 from fastad.regions.proposal import Mixture, adapt, mixed, start
 from fastad.regions.results import VolumeEstimate, of_log_share
 from fastad.regions.uniform import Progress
@@ -84,7 +85,7 @@ class _Sums:
             self.unit = largest
         weights = np.exp(logs - self.unit)
         self._first += float(weights.sum())
-        self._second += float(weights @ weights)
+        self._second += dot(weights, weights)
 
     @property
     def log_sum(self) -> float:

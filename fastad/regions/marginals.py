@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.linear import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 # A normal law that ends so many deviations from its mean is as good as one without an end.
@@ -129,16 +130,16 @@ def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[
     n_values : sequence of int
         For each feature how many values it has; 0 where it is continuous.
     """
-    means = points @ weights
+    means = mean_of(points, weights)
     deviations = points - means[:, None]
-    spreads = np.sqrt((deviations * deviations) @ weights)
+    spreads = np.sqrt(mean_of(deviations * deviations, weights))
     spreads = np.where(spreads > _SAME, spreads, _NARROWEST)
     others: list[Truncated | Categories] = []
     discrete = np.array([0 < number <= MOST_VALUES for number in n_values])
     near = np.minimum(means, 1 - means) < _INTERIOR * spreads
     if (cut := np.flatnonzero(near & ~discrete)).shape[0]:
         others.append(_fit_truncated(cut, means[cut], spreads[cut]))
-    n_effective = 1 / float(weights @ weights)
+    n_effective = 1 / dot(weights, weights)
     for j in np.flatnonzero(discrete).tolist():
         others.append(_fit_categories(j, points[j], weights, n_values[j], n_effective))
     plain = ~(near | discrete)

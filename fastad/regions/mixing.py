@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, ndtr
 
 from fastad._types import FloatVector
+from fastad.regions.linear import dot
 
 # So many scores are enough to see whether their ranks are right.
 _RANKED = 1024
@@ -64,6 +65,5 @@ def insertion_p_value(deviations: Sequence[float]) -> float:
 def correlation(one: FloatVector, two: FloatVector) -> float:
     """Return the correlation of what was and what is; 0 where nothing varies."""
     one, two = one - one.mean(), two - two.mean()
-    # Not by BLAS, whose threads take milliseconds to meet.
-    scale = math.sqrt(float((one * one).sum()) * float((two * two).sum()))
-    return float((one * two).sum()) / scale if scale > 0 else 0.0
+    scale = math.sqrt(dot(one, one) * dot(two, two))
+    return dot(one, two) / scale if scale > 0 else 0.0

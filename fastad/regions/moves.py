@@ -13,6 +13,7 @@ import numpy as np
 from fastad._kernels import moves as kernels
 from fastad._kernels.moves import Cloud
 from fastad._types import FloatMatrix, FloatVector
+from fastad.regions.linear import products_of
 
 
 class Kind(NamedTuple):
@@ -72,9 +73,7 @@ class Shape:
         """Learn from particles of shape (n_features, n_particles), and describe them."""
         d, n = points.shape
         mean = points.mean(axis=1)
-        products = np.zeros((d, d))
-        kernels.add_products(points, mean, products)
-        covariance = (products + np.tril(products, -1).T) / n
+        covariance = products_of(points, mean) / n
         diagonal = np.diag_indices(d)
         covariance[diagonal] = np.maximum(covariance[diagonal], _SMALLEST**2)
         weight = float(n)

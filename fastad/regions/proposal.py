@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 
 from fastad._threads import thread_map
 from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.linear import dot, eigen_of, mean_of, product_of, products_of
 from fastad.regions.marginals import Marginals, fit_marginals
 
 Mask = npt.NDArray[np.bool_]
@@ -92,12 +93,12 @@ class Component(NamedTuple):
         """Draw points."""
         white = rng.standard_normal((self.root.shape[0], n))
         self.radius.draw(white, rng)
-        return self.marginals.to_cube(self.root @ white)
+        return self.marginals.to_cube(product_of(self.root, white))
 
     def log_density(self, points: FloatMatrix) -> FloatVector:
         """Return the logarithm of the density at points of the cube."""
         normal, jacobian = self.marginals.to_normal(points)
-        white = self.inverse @ normal
+        white = product_of(self.inverse, normal)
         squares = np.einsum("ij,ij->j", white, white)
         found: FloatVector = self.constant + jacobian - 0.5 * squares
         return found + self.radius.log_ratio(squares)
@@ -148,21 +149,23 @@ def _spectrum(
     """
     n = normal.shape[1]
     parts = [slice(i, None, _PARTS) for i in range(min(_PARTS, n))]
-    sums = [(normal[:, own] * weights[own]) @ normal[:, own].T for own in parts]
+    # The laws of the coordinates have brought the means near zero.
+    scaled, centre = normal * np.sqrt(weights), np.zeros(normal.shape[0])
+    sums = [products_of(scaled[:, own], centre) for own in parts]
     total = np.sum(sums, axis=0)
     projected = np.empty_like(normal)
     for own, part in zip(parts, sums, strict=True):
-        vectors = np.linalg.eigh(total - part)[1]
-        projected[:, own] = vectors.T @ normal[:, own]
+        vectors = eigen_of(total - part)[1]
+        projected[:, own] = product_of(vectors.T, normal[:, own])
     projected *= projected
-    values = np.maximum(np.sort(projected @ weights), _FLATTEST)
-    return np.linalg.eigh(total)[1], values, (projected / values[:, None]).sum(axis=0)
+    values = np.maximum(np.sort(mean_of(projected, weights)), _FLATTEST)
+    return eigen_of(total)[1], values, (projected / values[:, None]).sum(axis=0)
 
 
 def _fit_radius(d: int, squares: FloatVector, weights: FloatVector) -> Radius:
     """Fit by the first two moments."""
-    mean = float(squares @ weights)
-    variance = float((squares - mean) ** 2 @ weights) * _WIDENED
+    mean = dot(squares, weights)
+    variance = dot((squares - mean) ** 2, weights) * _WIDENED
     shape = min(max(mean**2 / max(variance, _TINY), d / 8), _SHARPEST)
     return Radius(d, shape, mean / shape)
 
@@ -222,7 +225,7 @@ def adapt(
     if min(np.count_nonzero(known), np.count_nonzero(~known)) >= _POINTS_A_COMPONENT:
         for k in sorted({max(1, present // 2), present, min(2 * present, MOST_COMPONENTS)}):
             densities = logsumexp(fit(k, known).log_densities(points[:, ~known]), axis=0)
-            found = float(densities @ _normed(weights[~known]))
+            found = dot(densities, _normed(weights[~known]))
             if found > best + _WORTH:
                 chosen, best = k, found
     return fit(chosen, np.ones_like(known))
@@ -280,7 +283,8 @@ def _clusters(
     norms = (scaled**2).sum(axis=0)
 
     def distances(centres: FloatMatrix) -> FloatMatrix:
-        squares: FloatMatrix = norms + (centres**2).sum(axis=0)[:, None] - 2 * centres.T @ scaled
+        squares: FloatMatrix = norms + (centres**2).sum(axis=0)[:, None]
+        squares -= 2 * product_of(centres.T, scaled)
         return np.maximum(squares, 0.0, out=squares)
 
     centres = scaled[:, [rng.choice(scaled.shape[1], p=weights)]]
@@ -295,7 +299,7 @@ def _clusters(
         masses = np.bincount(labels, weights, centres.shape[1])
         for j in np.flatnonzero(masses):
             own = labels == j
-            centres[:, j] = scaled[:, own] @ weights[own] / masses[j]
+            centres[:, j] = mean_of(scaled[:, own], weights[own]) / masses[j]
     found: IntVector = distances(centres).argmin(axis=0)
     return found
 
@@ -314,7 +318,7 @@ def _tempered(logs: FloatVector) -> FloatVector:
     while highest - lowest > _CLOSE:
         power = (lowest + highest) / 2
         own = weights(power)
-        if 1 / float(own @ own) >= _LEAST_EVEN * logs.shape[0]:
+        if 1 / dot(own, own) >= _LEAST_EVEN * logs.shape[0]:
             lowest = power
         else:
             highest = power

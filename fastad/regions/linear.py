@@ -1,0 +1,42 @@
+"""Linear algebra without BLAS and LAPACK, for the reasons that its kernels give."""
+
+import numpy as np
+
+from fastad._kernels.eigen import diagonalize
+from fastad._kernels.products import add_products, multiply
+from fastad._types import FloatMatrix, FloatVector
+
+
+def product_of(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
+    """Return the product of two matrices."""
+    found = np.empty((left.shape[0], right.shape[1]))
+    multiply(np.ascontiguousarray(left), np.ascontiguousarray(right), found)
+    return found
+
+
+def products_of(points: FloatMatrix, mean: FloatVector) -> FloatMatrix:
+    """Return the sums of products of deviations of each pair of coordinates."""
+    found = np.zeros((points.shape[0], points.shape[0]))
+    add_products(np.ascontiguousarray(points), mean, found)
+    found += np.tril(found, -1).T
+    return found
+
+
+def eigen_of(matrix: FloatMatrix) -> tuple[FloatVector, FloatMatrix]:
+    """Return the eigenvalues of a symmetric matrix, rising, and its eigenvectors as columns."""
+    diagonal, rows = matrix.copy(), np.eye(matrix.shape[0])
+    diagonalize(diagonal, rows)
+    values = np.diag(diagonal)
+    order = np.argsort(values, kind="stable")
+    return values[order], rows[order].T
+
+
+def mean_of(points: FloatMatrix, weights: FloatVector) -> FloatVector:
+    """Return the weighted sum of each row."""
+    found: FloatVector = np.einsum("ij,j->i", points, weights)
+    return found
+
+
+def dot(one: FloatVector, two: FloatVector) -> float:
+    """Return the sum of products."""
+    return float(np.einsum("i,i->", one, two))
