@@ -24,6 +24,46 @@ ONE = """
 import json, fastad
 assert fastad.roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]) == 0.75
 """
+VOLUMES = """
+import json, warnings
+import numpy as np, fastad
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.svm import OneClassSVM
+
+X = np.random.default_rng(1).normal(size=(200, 3))
+box = fastad.Box([-3] * 3, [3] * 3, values=[None, [-1, 0, 2], None])
+for detector in (IsolationForest(), LocalOutlierFactor(novelty=True), OneClassSVM()):
+    scorer = fastad.compile_scorer(detector.fit(X))
+    middle = np.median(scorer.score_samples(X))
+    for method in ("uniform", "sobol", "splitting"):
+        fastad.volume(scorer, middle, box, method=method, n_samples=10_000)
+fastad.volume(lambda rows: (rows**2).sum(axis=1), 1.0, box, method="importance", data=X / 3)
+"""
+# A user's functions have no place in the cache: what they do may change from process to process.
+OWN = """
+import json, sys
+import numba, numpy as np, fastad
+
+@numba.njit
+def score(point):
+    return {expression}
+
+@numba.njit(nogil=True)
+def write(points, scores):
+    for i in range(points.shape[1]):
+        scores[i] = score(points[:, i])
+
+class Own(fastad.CompiledScorer):
+    n_features, name, kernel = 1, "own", write
+
+box = fastad.Box([0], [1])
+shares = [
+    fastad.volume(one, 0.5, box, method="uniform", n_samples=20_000, rng=0).value
+    for one in (score, Own())
+]
+assert shares[0] == shares[1] and abs(shares[0] - {share}) < 0.02, shares
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -83,9 +123,19 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 # --- use
 
 
-@pytest.mark.parametrize("code", [EVERYTHING, CERTAINTY], ids=["measures", "certainty"])
+@pytest.mark.parametrize(
+    "code", [EVERYTHING, CERTAINTY, VOLUMES], ids=["measures", "certainty", "volumes"]
+)
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
+
+
+def test_the_loops_of_a_users_functions_are_not_kept(tmp_path: Path) -> None:
+    for expression, share in (("point[0]", 0.5), ("point[0] / 2", 1.0), ("point[0] + 1", 0.0)):
+        code = OWN.format(expression=expression, share=share)
+        run(code, FASTAD_CACHE_DIR=str(tmp_path))
+    assert any(tmp_path.rglob("*.kernel"))
+    assert not any(tmp_path.rglob("drawn.*.kernel"))
 
 
 def test_warmup_names_the_folder_that_it_fills(after_warmup: tuple[Path, str]) -> None:

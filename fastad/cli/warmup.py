@@ -1,5 +1,6 @@
 """``fastad warmup``: compile every kernel for every type of labels and scores."""
 
+import importlib.util
 import itertools
 import time
 import warnings
@@ -40,6 +41,8 @@ def run() -> None:
     """Fill the cache. What cannot be kept is an error: an image must not be built without it."""
     start = time.perf_counter()
     with warnings.catch_warnings():
+        # Data so small that libraries have doubts of their own.
+        warnings.simplefilter("ignore")
         warnings.simplefilter("error", CompilationCacheWarning)
         try:
             _call_everything()
@@ -67,6 +70,42 @@ def _call_everything() -> None:
         _resample_all(y_true, scores)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
             _measure_all(y_true, scores, weights)
+    _estimate_all()
+
+
+def _estimate_all() -> None:
+    """Estimate volumes by each method, and those of scikit-learn's detectors where it is there."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    box = fastad.Box.from_data(X)
+
+    def estimate(score: Any, threshold: float, *methods: str) -> None:
+        for method in methods:
+            how: Any = {"method": method, "n_samples": 10_000, "rng": 0, "data": X}
+            fastad.volume(score, threshold, box, **how)
+
+    estimate(lambda rows: np.hypot(*rows.T), 1.0, "uniform", "sobol", "importance", "splitting")
+    for fitted in (fastad.KNNDetector(3).fit(X), *_detectors(X)):
+        scorer = fastad.compile_scorer(fitted)
+        threshold = float(np.median(scorer.score_samples(X)))
+        estimate(scorer, threshold, "auto", "uniform", "splitting")
+
+
+def _detectors(X: npt.NDArray[Any]) -> list[Any]:
+    if importlib.util.find_spec("sklearn") is None:
+        return []
+    from sklearn.covariance import EllipticEnvelope
+    from sklearn.ensemble import IsolationForest
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+    from sklearn.svm import OneClassSVM
+
+    detectors = (
+        *(OneClassSVM(kernel=kernel) for kernel in ("rbf", "linear", "poly", "sigmoid")),
+        *(GaussianMixture(2, covariance_type=kind) for kind in ("full", "diag")),
+        *(IsolationForest(n_estimators=5, random_state=0), LocalOutlierFactor(novelty=True)),
+        *(EllipticEnvelope(random_state=0), KernelDensity()),
+    )
+    return [detector.fit(X) for detector in detectors]
 
 
 def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
