@@ -192,15 +192,15 @@ def _wrap(points: FloatMatrix) -> None:
 
 @kernel
 def _reflect(points: FloatMatrix) -> None:
-    """Reflect once at the walls of the cube what was moved independently in each coordinate.
+    """Reflect at the walls of the cube what was moved independently in each coordinate.
 
-    So regions at a wall keep what would leave them.
+    So regions at a wall keep what would leave them. As often as it takes: were steps beyond the
+    other wall refused, their opposites would have to be.
     """
     for j in range(points.shape[0]):
         own = points[j]
         for i in range(own.shape[0]):
-            x = abs(own[i])
-            own[i] = 2.0 - x if x >= 1.0 else x
+            own[i] = abs(own[i] - 2.0 * math.floor(0.5 * own[i] + 0.5))
 
 
 @kernel

@@ -52,7 +52,15 @@ _BLOCK = 2**13
 
 
 class RefusedError(InvalidInputError):
-    """Importance sampling has no estimate to stand by; another method may."""
+    """Importance sampling has no estimate to stand by; another method may.
+
+    Attributes
+    ----------
+    n_scored : int
+        Points that were scored before.
+    """
+
+    n_scored: int = 0
 
 
 class _Hits(NamedTuple):
@@ -171,18 +179,23 @@ def estimate_shares(
     most = int(_DATA_PART * n_samples)
     if data.shape[1] > most:
         data = data[:, np.sort(rng.choice(data.shape[1], most, replace=False))]
-    inside = _points_below(cube, thresholds, data)
-    report()
-    mixture = _refined(cube, inside, int(_PILOT_PART * n_samples), rng, report)
-    n_drawn = n_samples - (cube.n_scored - first)
-    sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
-    for hits in _drawn(cube, mixture, n_drawn, max(thresholds), rng, report):
-        for threshold, own in sums.items():
-            own.add(hits.logs[hits.scores < threshold])
-    n_scored = cube.n_scored - first
-    return [
-        _estimate(sums[threshold], threshold, n_drawn, n_scored, level) for threshold in thresholds
-    ]
+    try:
+        inside = _points_below(cube, thresholds, data)
+        report()
+        mixture = _refined(cube, inside, int(_PILOT_PART * n_samples), rng, report)
+        n_drawn = n_samples - (cube.n_scored - first)
+        sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
+        for hits in _drawn(cube, mixture, n_drawn, max(thresholds), rng, report):
+            for threshold, own in sums.items():
+                own.add(hits.logs[hits.scores < threshold])
+        n_scored = cube.n_scored - first
+        return [
+            _estimate(sums[threshold], threshold, n_drawn, n_scored, level)
+            for threshold in thresholds
+        ]
+    except RefusedError as error:
+        error.n_scored = cube.n_scored - first
+        raise
 
 
 def _points_below(

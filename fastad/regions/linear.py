@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fastad._kernels.eigen import diagonalize
+from fastad._kernels.factors import cholesky, diagonalize
 from fastad._kernels.products import add_products, multiply
 from fastad._types import FloatMatrix, FloatVector
 
@@ -29,6 +29,13 @@ def eigen_of(matrix: FloatMatrix) -> tuple[FloatVector, FloatMatrix]:
     values = np.diag(diagonal)
     order = np.argsort(values, kind="stable")
     return values[order], rows[order].T
+
+
+def factor_of(matrix: FloatMatrix) -> FloatMatrix:
+    """Return the lower triangle of a positive definite matrix's Cholesky decomposition."""
+    factor = np.zeros_like(matrix)
+    cholesky(matrix, factor)
+    return factor
 
 
 def mean_of(points: FloatMatrix, weights: FloatVector) -> FloatVector:

@@ -1,7 +1,6 @@
 """How volumes are estimated: the methods, and the choice between them."""
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -10,13 +9,15 @@ import numpy.typing as npt
 
 from fastad._arguments import check_choice, check_count, check_generator, check_inside
 from fastad._types import FloatMatrix, Point
-from fastad.compiled.scorer import CompiledScorer, check_samples
+from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError
+from fastad.regions import importance, repeats, uniform
 from fastad.regions.box import Box
 from fastad.regions.cube import Cube, into_cube
+from fastad.regions.importance import RefusedError
+from fastad.regions.leaves import exact_shares, is_small
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore
-from fastad.regions.uniform import Draws
 
 VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
 Progress: TypeAlias = Callable[[int, int | None], object]
@@ -37,8 +38,10 @@ _MANY = 1024
 # and how many must fall inside. Uniform draws are then as good as the other methods.
 _FIRST_DEAR, _FIRST = 2**10, 2**14
 _ENOUGH = 16
+# This part of the points at most.
+_PART = 8
 # With fewer score calls there is no other method, and no time for first draws.
-_FEWEST_FOR_OTHERS = 10**4
+_FEWEST_FOR_OTHERS = 20_000
 
 
 class Plan(NamedTuple):
@@ -55,6 +58,11 @@ class Plan(NamedTuple):
     def budget(self, method: str) -> int:
         """Return the number of score calls."""
         return self.n_samples or _BUDGETS[method]
+
+    def after(self, n_scored: int, method: str) -> "Plan":
+        """Return the plan of a method for what so many score calls have left."""
+        least = _FEWEST_FOR_OTHERS // 2 if method == "splitting" else 1
+        return self._replace(n_samples=max(self.budget(method) - n_scored, least))
 
 
 def check_plan(
@@ -73,13 +81,16 @@ def check_plan(
         raise InvalidInputError(f"rtol takes uniform draws; found method={method!r}")
     if data is None and method == "importance":
         raise InvalidInputError("data must be given for method='importance': normal points")
+    points = None if data is None else check_samples(data, None, "data").astype(np.float64)
+    if points is not None and points.shape[0] == 0:
+        raise InvalidInputError("data must hold at least one point; found none")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable; found {type(progress).__name__}")
     return Plan(
         method,
         None if n_samples is None else check_count(n_samples, "n_samples"),
         error,
-        None if data is None else check_samples(data, None, "data").astype(np.float64),
+        points,
         float(check_inside(confidence_level, "confidence_level")),
         check_generator(rng),
         progress,
@@ -110,15 +121,10 @@ def _by(
     method: str, score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
 ) -> list[VolumeEstimate]:
     """Estimate by one method."""
-    # Each is imported where it is asked for: SciPy's parts take a while.
     how: Any
     if method == "exact":
-        from fastad.regions.leaves import exact_shares
-
         return exact_shares(score.scorer, thresholds, box, level=plan.level)
     if method == "uniform":
-        from fastad.regions import uniform
-
         draws = uniform.Draws(box, plan.rng.integers(2**64, dtype=np.uint64))
         if plan.rtol is None:
             how = plan.budget(method), plan.level, plan.progress
@@ -127,16 +133,13 @@ def _by(
         return uniform.estimate_until(draws, score, thresholds, *how)
     how = plan.budget(method), plan.level, plan.rng, plan.progress
     if method == "sobol":
+        # Here, because SciPy's sequences take a while to import.
         from fastad.regions import quasi
 
         return quasi.estimate_shares(box, score, thresholds, *how)
     cube = Cube(box, score)
     if method == "splitting":
-        from fastad.regions import repeats
-
         return repeats.estimate_shares(cube, thresholds, *how)
-    from fastad.regions import importance
-
     if plan.data is None:
         raise InvalidInputError("data must be given for method='importance': normal points")
     points = into_cube(box, plan.data, plan.rng)
@@ -147,57 +150,54 @@ def _choose(
     score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
 ) -> list[VolumeEstimate]:
     """Choose a method, estimate by it, and say why."""
-    lowest = min(thresholds)
     smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
     dear = not score.on_threads and plan.rtol is None and plan.budget("sobol") >= _MANY
     plain = "sobol" if dear and smooth else "uniform"
+    n_samples = plan.budget(plain)
+    # Why there is no choice.
+    given = None
     if plan.rtol is not None:
-        return _because("a relative error was asked for", plain, score, thresholds, box, plan)
-    if score.scorer is not None and _is_small(score.scorer, thresholds, box):
+        given = "a relative error was asked for"
+    elif n_samples < _FEWEST_FOR_OTHERS:
+        given = f"other methods take at least {_FEWEST_FOR_OTHERS} points"
+    elif min(thresholds) == -np.inf:
+        given = "no score is below -inf"
+    if score.scorer is not None and plan.rtol is None and is_small(score.scorer, thresholds, box):
         why = "the forest is small enough to intersect its leaves"
-        return _because(why, "exact", score, thresholds, box, plan)
-    if lowest == -np.inf or plan.budget(plain) < _FEWEST_FOR_OTHERS:
-        return _because("there are few points to score", plain, score, thresholds, box, plan)
-    n_first = _FIRST if score.on_threads else _FIRST_DEAR
-    # The same as those of all uniform draws: what was random does not depend on the choice.
-    draws = Draws(box, deepcopy(plan.rng).integers(2**64, dtype=np.uint64))
-    n_inside = int(draws.count(score, np.array([lowest]), 0, n_first)[0])
-    seen = f"{n_inside} of {n_first} first draws fell inside"
-    if n_inside >= _ENOUGH:
-        return _because(seen, plain, score, thresholds, box, plan, n_first)
+        return _because(why, _by("exact", score, thresholds, box, plan))
+    if given is not None:
+        return _because(given, _by(plain, score, thresholds, box, plan))
+    # The first ones of the uniform draws, should these be chosen.
+    draws = uniform.Draws(box, plan.rng.integers(2**64, dtype=np.uint64))
+    n_first = min(_FIRST if score.on_threads else _FIRST_DEAR, n_samples // _PART)
+    counts = uniform.count_draws(draws, score, thresholds, n_first)
+    seen = f"{counts.min()} of {n_first} first draws fell inside"
+    if counts.min() >= _ENOUGH and plain == "uniform":
+        how = n_samples, plan.level, plan.progress, (n_first, counts)
+        return _because(seen, uniform.estimate_shares(draws, score, thresholds, *how))
+    if counts.min() >= _ENOUGH:
+        return _because(seen, _by("sobol", score, thresholds, box, plan), n_first)
     why = f"{seen}, and no data say where to look"
+    n_lost = 0
     if plan.data is not None:
-        from fastad.regions.importance import RefusedError
-
+        left = plan.after(n_first, "importance")
         why = f"{seen}, and data say where to look"
         try:
-            return _because(why, "importance", score, thresholds, box, plan, n_first)
+            return _because(why, _by("importance", score, thresholds, box, left), n_first)
         except RefusedError as error:
+            n_lost = error.n_scored
             why = f"{seen}; importance sampling was refused, as {error}"
-    return _because(why, "splitting", score, thresholds, box, plan, n_first)
+    left = plan.after(n_first + n_lost, "splitting")
+    return _because(why, _by("splitting", score, thresholds, box, left), n_first + n_lost)
 
 
-def _is_small(scorer: CompiledScorer, thresholds: Sequence[float], box: Box) -> bool:
-    from fastad.regions.leaves import is_small
-
-    return is_small(scorer, thresholds, box)
-
-
-def _because(
-    why: str,
-    method: str,
-    score: BlockScore,
-    thresholds: Sequence[float],
-    box: Box,
-    plan: Plan,
-    n_first: int = 0,
-) -> list[VolumeEstimate]:
-    """Estimate by a method; add why, and the points that were scored before."""
+def _because(why: str, found: Sequence[VolumeEstimate], n_before: int = 0) -> list[VolumeEstimate]:
+    """Add to estimates why their method was chosen, and the points that were scored before."""
     return [
         replace(
             one,
-            n_scored=one.n_scored + n_first,
+            n_scored=one.n_scored + n_before,
             reason=f"{why}; {one.reason}" if one.reason else why,
         )
-        for one in _by(method, score, thresholds, box, plan)
+        for one in found
     ]

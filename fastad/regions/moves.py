@@ -13,7 +13,7 @@ import numpy as np
 from fastad._kernels import moves as kernels
 from fastad._kernels.moves import Cloud
 from fastad._types import FloatMatrix, FloatVector
-from fastad.regions.linear import products_of
+from fastad.regions.linear import factor_of, products_of
 
 
 class Kind(NamedTuple):
@@ -59,14 +59,14 @@ _KEPT = 0.9
 
 
 class Shape:
-    """Covariance of particles, as it is learnt from level to level.
+    """Correlations of particles, as they are learnt from level to level.
 
-    Regions of levels that follow one another are alike but for their size: some levels together
+    Regions of levels that follow one another are alike but for their widths: some levels together
     know more than the particles of one.
     """
 
     def __init__(self) -> None:
-        self._covariance: FloatMatrix | None = None
+        self._correlations: FloatMatrix | None = None
         self._weight = 0.0
 
     def cloud(self, points: FloatMatrix) -> Cloud:
@@ -74,23 +74,21 @@ class Shape:
         d, n = points.shape
         mean = points.mean(axis=1)
         covariance = products_of(points, mean) / n
-        diagonal = np.diag_indices(d)
-        covariance[diagonal] = np.maximum(covariance[diagonal], _SMALLEST**2)
+        spread = np.maximum(np.sqrt(np.diag(covariance)), _SMALLEST)
+        correlations = covariance / np.outer(spread, spread)
         weight = float(n)
-        if self._covariance is not None:
-            # What is known, in the size of now.
-            scale = np.median(covariance[diagonal] / self._covariance[diagonal])
+        if self._correlations is not None:
             known = _KEPT * self._weight
-            covariance = (n * covariance + known * scale * self._covariance) / (n + known)
+            correlations = (n * correlations + known * self._correlations) / (n + known)
             weight += known
-        self._covariance, self._weight = covariance, weight
+        self._correlations, self._weight = correlations, weight
         # Few particles seem to lie in a plane.
-        shrunk = covariance * (weight / (weight + d))
-        shrunk[diagonal] = covariance[diagonal]
-        factor = np.ascontiguousarray(np.linalg.cholesky(shrunk))
+        shrunk = correlations * (weight / (weight + d))
+        shrunk[np.diag_indices(d)] = 1.0
+        factor = spread[:, None] * factor_of(shrunk)
         rounded = np.empty_like(points)
         kernels.to_round(points, mean, factor, rounded)
-        return Cloud(rounded, mean, np.sqrt(covariance[diagonal]), factor)
+        return Cloud(rounded, mean, spread, factor)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,8 @@ from fastad._types import FloatMatrix, FloatVector, IntVector
 
 # Particles of a repeat that tell a shape: these, and so many for each feature.
 _SHAPED, _SHAPED_EACH = 256, 8
+# So often tied particles of one ancestor move again before they are taken to be on a plateau.
+_PARTINGS = 20
 
 
 class Loss(NamedTuple):
@@ -51,6 +53,7 @@ class Particles:
         self.levels = [math.inf]
         self.log_shares = [0.0]
         self.is_stuck = False
+        self._n_tied = 0
         self._rising = [np.sort(scores)]
 
     @property
@@ -62,6 +65,8 @@ class Particles:
         """Pass the next level, which about half of the particles are below.
 
         Ties leave together. None, and nothing changes, if the target is as near, or all are tied.
+        Where all come from one particle they shall move some more, below the level they have
+        passed.
         """
         rising = self._rising[-1]
         n = rising.shape[0]
@@ -70,18 +75,33 @@ class Particles:
         if n_kept == 0:  # the lowest score is that of more than half
             n_kept = int(np.searchsorted(rising, level, "right"))
             level = rising[n_kept] if n_kept < n else math.inf
+        if n_kept == n:
+            if target > rising[0]:
+                return None
+            self._n_tied += 1
+            self.is_stuck = self._n_tied > _PARTINGS or not self._are_kin()
+            return None if self.is_stuck else self._part(rising)
         if level <= target:
             return None
-        if n_kept == n:
-            self.is_stuck = target <= rising[0]
-            return None
+        self._n_tied = 0
         self.levels.append(float(level))
         self.log_shares.append(self.log_shares[-1] + math.log(n_kept / n))
         stays = self.scores < level
         loss = Loss(float(level), rising[:n_kept], np.flatnonzero(stays), np.flatnonzero(~stays))
         step = -(-n_kept // (_SHAPED + _SHAPED_EACH * self.points.shape[0]))
-        self.survivors = self.points[:, loss.survivors[::step]]
+        self.survivors = np.ascontiguousarray(self.points[:, loss.survivors[::step]])
         return loss
+
+    def _are_kin(self) -> bool:
+        """Tell whether all agree in a coordinate: that is no plateau, but one ancestor."""
+        return len(self.levels) > 1 and bool((self.points == self.points[:, :1]).all(1).any())
+
+    def _part(self, rising: FloatVector) -> Loss:
+        """Let all but one move again."""
+        self.levels.append(self.levels[-1])
+        self.log_shares.append(self.log_shares[-1])
+        places = np.arange(self.n_particles)
+        return Loss(self.levels[-1], rising[:1], places[:1], places[1:])
 
     def place(self, loss: Loss, points: FloatMatrix, scores: FloatVector) -> None:
         """Put particles that have moved in the place of what was lost."""
@@ -99,6 +119,10 @@ class Particles:
     def n_below(self, threshold: float) -> int:
         """Count the particles below a threshold, below the last level above it."""
         return int(np.searchsorted(self._rising[self._stage(threshold)], threshold, "left"))
+
+    def is_first(self, threshold: float) -> bool:
+        """Tell whether a threshold is above the first level that was passed."""
+        return self._stage(threshold) == 0
 
     def _stage(self, threshold: float) -> int:
         """Return the last level that is not below a threshold."""

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, logsumexp, stdtrit
 
+from fastad._callers import callers_level
 from fastad._types import FloatVector
+from fastad.certainty.proportions import clopper_pearson
 from fastad.errors import InsufficientMixingWarning, InvalidInputError
 from fastad.regions.cube import Cube
 from fastad.regions.mixing import insertion_p_value
@@ -28,6 +30,8 @@ _LONG_PART = 0.2
 # Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
 # are needed.
 _CHEAPER = 0.7
+# To come down to the threshold the budget may be exceeded so far.
+_OVER = 1.1
 # With less than this part of the budget nothing more is begun.
 _WORTH_MORE = 0.4
 # Coordinates of all particles: 128 megabytes.
@@ -79,16 +83,17 @@ def split(
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
         for level in count():
-            # There may be some levels more than in the trial.
+            # There may be some levels more than in the trial: the last ones with few moves.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
             allowance = (n_samples - cube.n_scored) / levels_left
-            if allowance <= 0 or not more.advance(target, allowance):
+            if cube.n_scored > _OVER * n_samples or not more.advance(target, allowance):
                 break
             tell()
         found.add(more)
         each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * more.n_particles)
     if not found.repeats:  # the trial alone took most of the budget
         found.add(trial)
+    tell()
     return found
 
 
@@ -154,17 +159,26 @@ def estimate(found: Run, threshold: float, level: float, n_scored: int) -> Volum
         "mixing_p_value": insertion_p_value(found.deviations),
     }
     quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
-    if np.isneginf(logs).all():
-        return _bound(found, quantile, level, others)
+    if all(one.is_first(threshold) for one in repeats):
+        # No level was passed: these are independent uniform draws.
+        n_inside, n_drawn = others["n_inside"], sum(one.n_particles for one in repeats)
+        low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
+        if n_inside:
+            value = n_inside / n_drawn
+            error = math.sqrt((1 - value) / n_inside)
+            ends = math.log(low), math.log(high)
+            return _estimate(math.log(value), error, ends, others)
     if np.isneginf(logs).any():
-        # No mean logarithm: the scatter of the shares themselves, beside the largest.
-        shares = np.exp(logs - logs.max())
-        log_value = float(logs.max() + math.log(shares.mean()))
-        error = float(shares.std(ddof=1) / shares.mean()) / math.sqrt(len(repeats))
-        ends = -math.inf, log_value + math.log1p(quantile * error)
-    else:
-        log_value, error = _combined(repeats, logs, threshold)
-        ends = log_value - quantile * error, log_value + quantile * error
+        return _bound(found, logs, quantile, level, others)
+    log_value, error = _combined(repeats, logs, threshold)
+    return _estimate(
+        log_value, error, (log_value - quantile * error, log_value + quantile * error), others
+    )
+
+
+def _estimate(
+    log_value: float, error: float, ends: tuple[float, float], others: dict[str, Any]
+) -> VolumeEstimate:
     ess = 1 / error**2 if error else math.inf
     return of_log_share(
         log_value, error, *ends, effective_sample_size=ess, is_bound=False, **others
@@ -187,23 +201,31 @@ def _independent(repeats: list[Particles], threshold: float) -> float:
     return float(np.mean([one.variance(threshold) * one.n_particles for one in repeats]))
 
 
-def _bound(found: Run, quantile: float, level: float, others: dict[str, Any]) -> VolumeEstimate:
-    """Return an upper bound: of the particles below the last levels none is below the threshold."""
+def _bound(
+    found: Run, logs: FloatVector, quantile: float, level: float, others: dict[str, Any]
+) -> VolumeEstimate:
+    """Return an upper bound: of some repeats no particle has come below the threshold.
+
+    Their shares may be as large as that below their last level, times what none of so many
+    particles leaves possible (Clopper and Pearson).
+    """
     repeats = found.repeats
-    reached = np.array([one.log_shares[-1] for one in repeats])
-    error = float(reached.std(ddof=1)) / math.sqrt(len(repeats))
-    n = sum(one.n_particles for one in repeats)
-    share = -math.expm1(math.log((1 - level) / 2) / n)  # as of Clopper and Pearson
-    high = float(logsumexp(reached)) - math.log(len(repeats)) + quantile * error + math.log(share)
-    lowest = min(float(one.scores.min()) for one in repeats)
-    stuck = all(one.is_stuck for one in repeats)
+    above = [one for one, log in zip(repeats, logs, strict=True) if log == -math.inf]
+    n = sum(one.n_particles for one in above)
+    none = math.log(-math.expm1(math.log((1 - level) / 2) / n))
+    ends = np.where(np.isneginf(logs), [one.log_shares[-1] + none for one in repeats], logs)
+    error = float(ends.std(ddof=1)) / math.sqrt(len(repeats))
+    high = float(logsumexp(ends)) - math.log(len(repeats)) + quantile * error
+    lowest = min(float(one.scores.min()) for one in above)
+    stuck = all(one.is_stuck for one in above)
     what = "all particles have the same score" if stuck else "n_samples was used up"
+    where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
     return of_log_share(
         *(high, math.nan, -math.inf, high),
         **others,
         effective_sample_size=0.0,
         is_bound=True,
-        reason=f"{what} above the threshold, the lowest {lowest:.6g}",
+        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}",
     )
 
 
@@ -237,5 +259,5 @@ def warn_of_mixing(found: Run, threshold: float) -> None:
             f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "
             "follows from how much repeats differ; a larger n_samples lets particles move more",
             InsufficientMixingWarning,
-            stacklevel=4,
+            stacklevel=callers_level(),
         )

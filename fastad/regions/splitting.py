@@ -24,6 +24,8 @@ _SWEEPS = 3
 # They may stop where they correlate so much with where they began: that a copy is like another
 # particle costs as much accuracy as the moves it takes to part them.
 _FORGOTTEN = 0.25
+# Before, whatever it costs, this part must have moved at all: copies are no sample.
+_MOVED = 0.75
 # Particles of each repeat that are looked at.
 _WATCHED = 128
 
@@ -109,7 +111,7 @@ class Splitting:
             likeness = watch.likeness()
             # As many calls again would be too many, or more so than they are now too few.
             is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
-            if likeness <= _FORGOTTEN or is_last:
+            if likeness <= _FORGOTTEN or (is_last and watch.moved() >= _MOVED):
                 break
         self.likenesses.append(likeness)
 
@@ -162,6 +164,11 @@ class _Watch:
         ranks = [ranks_among(loss.rising, one.scores[:_WATCHED]) for one, loss in self._watched]
         places = [one.rounded[:, :_WATCHED] for one, _ in self._watched]
         return np.concatenate(ranks), np.concatenate(places, axis=1)
+
+    def moved(self) -> float:
+        """Return the share of those that are not where they began."""
+        _, places = self._look()
+        return float((places != self._places).any(axis=0).mean())
 
     def likeness(self) -> float:
         """Return how much they correlate with where they began: in rank, or in place.

@@ -125,6 +125,22 @@ class Draws:
         return points
 
 
+def count_draws(
+    draws: Draws,
+    score: BlockScore,
+    thresholds: Sequence[float],
+    n_samples: int,
+    first: int = 0,
+    progress: Progress | None = None,
+) -> IntVector:
+    """Count the points below thresholds of any order, from a number on."""
+    order = np.argsort(thresholds)
+    counts = np.empty(len(thresholds), np.int64)
+    rising = np.asarray(thresholds, np.float64)[order]
+    counts[order] = draws.count(score, rising, first, n_samples, progress)
+    return counts
+
+
 def estimate_shares(
     draws: Draws,
     score: BlockScore,
@@ -132,12 +148,11 @@ def estimate_shares(
     n_samples: int,
     level: float,
     progress: Progress | None = None,
+    first: tuple[int, IntVector] | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate shares from a number of draws."""
-    order = np.argsort(thresholds)
-    counts = np.empty(len(thresholds), np.int64)
-    rising = np.asarray(thresholds, np.float64)[order]
-    counts[order] = draws.count(score, rising, 0, n_samples, progress)
+    """Estimate shares from a number of draws, of which the first may be known."""
+    n_known, counts = (0, np.zeros(len(thresholds), np.int64)) if first is None else first
+    counts = counts + count_draws(draws, score, thresholds, n_samples - n_known, n_known, progress)
     return [
         _estimate(draws, score, threshold, count, n_samples, level)
         for threshold, count in zip(thresholds, counts.tolist(), strict=True)

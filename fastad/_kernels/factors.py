@@ -1,7 +1,7 @@
-"""Eigenvalues of symmetric matrices of up to some hundred rows.
+"""Decompositions of symmetric matrices of up to some hundred rows.
 
-Not by LAPACK, whose threads cost milliseconds where other processes want the processors too: a fit
-asks for hundreds of decompositions.
+Not by LAPACK, whose threads cost milliseconds where other processes want the processors too: some
+estimates ask for hundreds of decompositions.
 """
 
 import math
@@ -49,3 +49,19 @@ def _rotate(first: FloatMatrix, second: FloatMatrix, cosine: float, sine: float)
         one, two = first[k], second[k]
         first[k] = cosine * one - sine * two
         second[k] = sine * one + cosine * two
+
+
+@kernel
+def cholesky(
+    matrix: FloatMatrix,  # (d, d) symmetric, positive definite
+    factor: FloatMatrix,  # (d, d) of zeros; its lower triangle is written here
+) -> None:
+    """Write the factor whose product with its transpose is the matrix."""
+    for j in range(matrix.shape[0]):
+        own = factor[j]
+        for k in range(j + 1):
+            other = factor[k]
+            rest = matrix[j, k]
+            for i in range(k):
+                rest -= own[i] * other[i]
+            own[k] = math.sqrt(rest) if k == j else rest / other[k]

@@ -1,0 +1,94 @@
+"""The study of tiny regions: its script, its table, and the page that shows it."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import rare_study as study
+from fastad.regions.methods import VolumeMethod
+
+ROWS = study.read()
+
+
+def test_the_page_shows_the_table() -> None:
+    assert study.page(ROWS) == study.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_counts_right() -> None:
+    text = " ".join(study.PAGE.read_text(encoding="utf-8").split())
+    pairs = study.pairs(ROWS)
+    overlapping = [pair for pair in pairs if study.overlap(*pair)]
+    assert f"{len(pairs)} pairs of methods that both answer, of which {len(overlapping)}" in text
+    of = {name: [row for row in ROWS if row["method"] == name] for name in study.METHODS}
+    n_uniform, n_weighted = (
+        sum(study.is_answer(row) for row in of[name]) for name in ("uniform", "importance")
+    )
+    assert f"Uniform draws answer in {n_uniform} of {len(of['uniform'])} cells" in text
+    n_refused = sum(row["refusal"] != "" for row in of["importance"])
+    assert f"answers in {n_weighted} cells and is refused in {n_refused}" in text
+    assert all(study.is_answer(row) and not row["warnings"] for row in of["splitting"])
+    taken = Counter(row["chosen"] for row in of["auto"])
+    assert (
+        f"uniform draws in {taken['uniform']} cells, splitting in {taken['splitting']} and "
+        f"importance sampling in {taken['importance']}"
+    ) in text
+
+
+def test_every_cell_was_asked() -> None:
+    cells = study.by_cell(ROWS)
+    assert list(cells) == [(name, one) for name in study.DATA for one in study.DETECTORS]
+    assert all(tuple(cell) == study.METHODS for cell in cells.values())
+
+
+def test_answers_hold_together() -> None:
+    for row in ROWS:
+        if row["refusal"]:
+            assert row["method"] == "importance"
+            assert row["refusal"].startswith("RefusedError")
+            continue
+        low, value, high = (float(row[k]) for k in (study.LOW, "log10_share", study.HIGH))
+        assert low <= value <= high <= 0
+        assert (row["is_bound"] == "yes") <= math.isinf(low)
+        assert row["chosen"] == row["method"] or row["method"] == "auto"
+        assert bool(row["reason"]) >= (row["method"] == "auto")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(200, 2)), rng.uniform(-6, 6, size=(20, 2))])
+    np.savez(tmp_path / "points.npz", X=X.astype(np.float32), y=np.repeat([0, 1], [200, 20]))
+    return tmp_path
+
+
+def test_the_script_measures_and_goes_on_where_it_was(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "DETECTORS", ("kNN", "forest"))
+    budgets: dict[VolumeMethod, int] = {
+        "uniform": 4000,
+        "importance": 4000,
+        "splitting": 10_000,
+        "auto": 20_000,
+    }
+    table = folder / "rare.csv"
+    study.run(folder, table, ["points"], budgets)
+    rows = study.read(table)
+    assert [row["method"] for row in rows] == [*budgets, *budgets]
+    assert all(study.is_answer(row) for row in rows)
+    assert all(study.overlap(*pair) for pair in study.pairs(rows))
+    assert len(study.lines(rows).splitlines()) == 2 + 2
+
+    notes = table.with_suffix(".partial")
+    assert not notes.exists()
+    notes.write_text("".join(json.dumps(row) + "\n" for row in rows[:5]), encoding="utf-8")
+    study.run(folder, table, ["points"], budgets)
+    again = study.read(table)
+    assert again[:5] == rows[:5]
+    for row in (*rows, *again):
+        del row["seconds"]
+    assert again == rows
