@@ -19,7 +19,7 @@ Array = Any
 def particles(scores: list[float]) -> Particles:
     """In two features, the first of which is the place in the list."""
     n = len(scores)
-    points = np.stack([np.arange(n, dtype=np.float64), np.full(n, 0.5)])
+    points = np.stack([np.arange(n, dtype=np.float64), -np.arange(n, dtype=np.float64)])
     return Particles(points, np.array(scores, np.float64))
 
 
@@ -132,6 +132,28 @@ class Slow:
         return math.fsum((1 - p) / p for p in factors) / len(scores)
 
 
+def test_kin_are_no_plateau() -> None:
+    """Copies of one particle, and of some that have kept its first coordinate, move once more."""
+    own = particles([3.0, 2.0, 1.0, 4.0])
+    loss = own.lose(0.5)
+    assert loss is not None
+    assert loss.lost.tolist() == [0, 3]
+    own.place(loss, np.array([[2.0, 2.0], [-2.0, 5.0]]), np.array([1.0, 1.0]))
+    loss = own.lose(0.5)
+    assert loss is not None
+    assert (loss.level, loss.lost.tolist()) == (2.0, [1])
+    own.place(loss, np.array([[2.0], [7.0]]), np.array([1.0]))
+    # All score 1 and have the first coordinate 2: the level stays, and so does the share.
+    before = own.log_share(1.5)
+    loss = own.lose(0.5)
+    assert loss is not None
+    assert (loss.level, loss.survivors.tolist(), loss.lost.tolist()) == (2.0, [0], [1, 2, 3])
+    own.place(loss, np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), np.array([0.2, 1.2, 1.8]))
+    assert own.log_shares[-1] == own.log_shares[-2] == pytest.approx(math.log(2 / 4 * 3 / 4))
+    assert own.log_share(1.5) == pytest.approx(before + math.log(3 / 4))
+    assert not own.is_stuck
+
+
 NUMBERS = st.one_of(
     st.integers(-3, 3).map(float),
     st.sampled_from([-math.inf, math.inf, 0.5, math.nextafter(1, 2), -0.0]),
@@ -158,7 +180,8 @@ def test_shares_below_any_threshold_are_products_of_the_factors(
         if len(kept) < len(before) // 2:
             assert sum(score <= loss.level for score in before) > len(before) // 2
         new = [random.choice(kept) for _ in loss.lost]
-        own.place(loss, np.zeros((2, len(new))), np.array(new, np.float64))
+        places = np.random.default_rng(len(slow.stages)).random((2, len(new)))
+        own.place(loss, places, np.array(new, np.float64))
         share = slow.stages[-1][2] + math.log(len(kept) / len(before))
         slow.stages.append((loss.level, own.scores.tolist(), share))
     assert own.levels == [one[0] for one in slow.stages]

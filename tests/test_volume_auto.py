@@ -73,23 +73,23 @@ def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
         plain = volume(score, [1.0, 0.5], region.box, n_samples=100_000, rng=seed, method="uniform")
         for one, other in zip(found, plain, strict=True):
             assert one.method == "uniform"
-            assert "of 16384 first draws fell inside" in one.reason
+            assert "of 12500 first draws fell inside" in one.reason
             assert other.reason == ""
-            assert numbers(one, "reason", "n_scored") == numbers(other, "reason", "n_scored")
+            assert numbers(one, "reason") == numbers(other, "reason")
 
 
 def test_first_draws_are_counted_in_what_is_said() -> None:
     """The same draws, one after the other, as those of uniform ones."""
     region = ball(3)
     first = volume(region.jitted, 0.5, region.box, n_samples=2**14, rng=7, method="uniform")
-    found = volume(region.jitted, 0.5, region.box, n_samples=100_000, rng=7)
+    found = volume(region.jitted, 0.5, region.box, n_samples=200_000, rng=7)
     assert found.reason.startswith(f"{first.n_inside} of 16384 first draws fell inside")
 
 
 @pytest.mark.parametrize("d", [2, 12])
 def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
     score = Seen(lambda X: X[:, 0] + X[:, 1])
-    found = volume(score, 0.5, Box([0] * d, [1] * d), n_samples=2**14, rng=0)
+    found = volume(score, 0.5, Box([0] * d, [1] * d), n_samples=2**15, rng=0)
     assert found.method == "sobol"
     assert "of 1024 first draws fell inside" in found.reason
     assert found.low <= 0.125 <= found.high
@@ -112,7 +112,7 @@ def test_data_say_where_to_look(kind: str) -> None:
     found = volume(score, 1.0, region.box, data=region.data(500, 0), n_samples=50_000, rng=0)
     assert found.method == "importance"
     assert found.reason.endswith("data say where to look")
-    assert f"of {1024 if kind == 'batch' else 16384} first draws fell inside" in found.reason
+    assert f"of {1024 if kind == 'batch' else 6250} first draws fell inside" in found.reason
     assert abs(found.log_value - region.log_share) < 0.3
     if isinstance(score, Seen):
         assert found.n_scored == score.n
@@ -173,7 +173,7 @@ def test_few_score_calls_are_uniform() -> None:
         score = Seen(region.batch) if kind == "batch" else region.jitted
         found = volume(score, 1.0, region.box, n_samples=9_999, rng=0)
         assert found.method == method
-        assert "few points" in found.reason
+        assert found.reason == "other methods take at least 20000 points"
         assert found.n_scored == 9_999
         assert found.is_bound
 

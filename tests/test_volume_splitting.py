@@ -18,7 +18,7 @@ from fastad import Box, InvalidInputError, VolumeEstimate, volume
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.particles import Particles
 from fastad.regions.repeats import Run, estimate
-from tests.rare import SHAPES, Rare, ball, ellipsoid, simplex, two_balls
+from tests.rare import SHAPES, Rare, ball, simplex, two_balls
 from tests.volumes import KINDS, OfBatch
 
 Array = Any
