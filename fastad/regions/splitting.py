@@ -18,7 +18,7 @@ from fastad.regions.moves import Shape, Tally, Tuning, Walkers
 from fastad.regions.particles import Loss, Particles
 
 # Particles that a thread moves together.
-_AT_ONCE = 512
+_AT_ONCE = 2048
 # Moves of each particle between two looks at what they have forgotten.
 _SWEEPS = 3
 # They may stop where they correlate so much with where they began: that a copy is like another
