@@ -20,7 +20,7 @@ from tests import rare
 
 DIMENSIONS = (2, 5, 10, 20, 50, 100)
 BUDGETS = {"importance": 300_000, "splitting": 1_000_000, "auto": 300_000}
-N_DATA, N_SEEDS = 1000, 5
+N_DATA, N_SEEDS = 1000, 1
 
 
 class _Cell(NamedTuple):

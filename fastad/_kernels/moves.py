@@ -116,8 +116,8 @@ def propose(
         write_normals(bits(key, 0), memory)
         proposed[:] = points
         for i in range(n):
-            j = np.int64(bits(bits(key, 1), i) % np.uint64(d))
-            proposed[j, i] += 2.0 * scale * cloud.spread[j] * memory[i]
+            own = np.int64(bits(bits(key, 1), i) % np.uint64(d))
+            proposed[own, i] += 2.0 * scale * cloud.spread[own] * memory[i]
         _reflect(proposed)
     else:
         _redraw(bits(key, 0), scale, points, proposed)
