@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from fastad.certainty.tournament import Covariance as Covariance
     from fastad.certainty.tournament import compare_all as compare_all
     from fastad.certainty.tournament import delong_covariance as delong_covariance
+    from fastad.comparison.agreement import LabelAgreement as LabelAgreement
+    from fastad.comparison.agreement import PairAgreement as PairAgreement
+    from fastad.comparison.agreement import pairwise_agreement as pairwise_agreement
+    from fastad.comparison.agreement import rank_label_agreement as rank_label_agreement
     from fastad.compiled.dispatch import compile_scorer as compile_scorer
     from fastad.compiled.knn_detector import KNNDetector as KNNDetector
     from fastad.compiled.scorer import CompiledScorer as CompiledScorer
@@ -95,6 +99,28 @@ if TYPE_CHECKING:
     from fastad.results import ValueAtThreshold as ValueAtThreshold
     from fastad.runs import GroupedEvaluation as GroupedEvaluation
     from fastad.summary import Summary as Summary
+    from fastad.unlabelled.bands import ExcessMassBand as ExcessMassBand
+    from fastad.unlabelled.bands import MassVolumeBand as MassVolumeBand
+    from fastad.unlabelled.bands import excess_mass_band as excess_mass_band
+    from fastad.unlabelled.bands import mass_volume_band as mass_volume_band
+    from fastad.unlabelled.criteria import Criteria as Criteria
+    from fastad.unlabelled.criteria import Criterion as Criterion
+    from fastad.unlabelled.detector import level_sets as level_sets
+    from fastad.unlabelled.evaluation import emmv as emmv
+    from fastad.unlabelled.evaluation import evaluate_unlabelled as evaluate_unlabelled
+    from fastad.unlabelled.excess_mass import ExcessMassCurve as ExcessMassCurve
+    from fastad.unlabelled.excess_mass import excess_mass_curve as excess_mass_curve
+    from fastad.unlabelled.importance import FeatureImportance as FeatureImportance
+    from fastad.unlabelled.importance import feature_importance as feature_importance
+    from fastad.unlabelled.levels import LevelSets as LevelSets
+    from fastad.unlabelled.mass_volume import MassVolumeCurve as MassVolumeCurve
+    from fastad.unlabelled.mass_volume import mass_volume_curve as mass_volume_curve
+    from fastad.unlabelled.ranking import Place as Place
+    from fastad.unlabelled.roc import mass_volume_from_roc as mass_volume_from_roc
+    from fastad.unlabelled.roc import n_uniform_for as n_uniform_for
+    from fastad.unlabelled.subsampled import SubsampledEvaluation as SubsampledEvaluation
+    from fastad.unlabelled.subsampled import emmv_subsampled as emmv_subsampled
+    from fastad.unlabelled.table import UnlabelledEvaluation as UnlabelledEvaluation
 
 __version__ = "0.1.0"
 
@@ -229,6 +255,50 @@ _HOMES = {
         "RpCurve",
         "ValueAtThreshold",
     ),
+    "comparison.agreement": (
+        "LabelAgreement",
+        "PairAgreement",
+        "pairwise_agreement",
+        "rank_label_agreement",
+    ),
+    "unlabelled.bands": (
+        "ExcessMassBand",
+        "MassVolumeBand",
+        "excess_mass_band",
+        "mass_volume_band",
+    ),
+    "unlabelled.criteria": (
+        "Criteria",
+        "Criterion",
+    ),
+    "unlabelled.detector": ("level_sets",),
+    "unlabelled.evaluation": (
+        "emmv",
+        "evaluate_unlabelled",
+    ),
+    "unlabelled.excess_mass": (
+        "ExcessMassCurve",
+        "excess_mass_curve",
+    ),
+    "unlabelled.importance": (
+        "FeatureImportance",
+        "feature_importance",
+    ),
+    "unlabelled.levels": ("LevelSets",),
+    "unlabelled.mass_volume": (
+        "MassVolumeCurve",
+        "mass_volume_curve",
+    ),
+    "unlabelled.ranking": ("Place",),
+    "unlabelled.roc": (
+        "mass_volume_from_roc",
+        "n_uniform_for",
+    ),
+    "unlabelled.subsampled": (
+        "SubsampledEvaluation",
+        "emmv_subsampled",
+    ),
+    "unlabelled.table": ("UnlabelledEvaluation",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import fastad
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._types import Count, Threshold
 from fastad.certainty.results import Interval
@@ -131,7 +131,7 @@ class DetectorEvaluation(Mapping[str, float]):
         return f"{self[label]:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
 
 
-class Evaluation(Mapping[str, DetectorEvaluation]):
+class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
     """Values of many detectors: detector, then label, then value.
 
     Prints as a table; iterates over the names of the detectors.
@@ -252,30 +252,13 @@ class Evaluation(Mapping[str, DetectorEvaluation]):
         """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
 
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame: a row for each detector, a column for each measure.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of
-            the measures, and for each operating point ``threshold@`` and ``flagged@``; where they
-            were asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
-        """
-        return frame(self.to_columns(), library)
-
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
+        """Return the columns of `to_frame` as lists: a row for each detector.
+
+        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of the
+        measures, and for each operating point ``threshold@`` and ``flagged@``; where they were
+        asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
+        """
         return columns_of(list(self._detectors.values()))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._kernels.groups import twice_areas
 from fastad._scratch import ReusedBuffers
 from fastad._tables import grid
@@ -27,7 +27,7 @@ from fastad.summary import Summary, summarize
 _SHOWN = 20
 
 
-class GroupedEvaluation(Mapping[Any, Evaluation]):
+class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
     """Values of many runs: group, then detector, then label, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
@@ -98,7 +98,12 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
+        """Return the columns of `to_frame` as lists: a row for each run and detector.
+
+        Columns are those of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
+        ``tied_share``, the labels of the measures, and for each operating point ``threshold@`` and
+        ``flagged@``.
+        """
         results = [result for results in self._runs() for result in results]
         n_detectors = len(self._runs()[0])
         groups = {
@@ -107,28 +112,6 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         }
         # Groups stand first; a group named "detector" takes the place of the scores' names.
         return {**groups, **columns_of(results), **groups}
-
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame: a row for each run and detector.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            The columns of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
-            ``tied_share``, the labels of the measures, and for each operating point
-            ``threshold@`` and ``flagged@``.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
-        """
-        return frame(self.to_columns(), library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each run its group, counts and values."""

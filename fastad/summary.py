@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._types import FloatVector, IntVector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summary:
+class Summary(Frameable):
     """Means over runs; undefined values are left out and counted.
 
     Attributes
@@ -47,7 +47,10 @@ class Summary:
         return head, rows
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
+        """Return the columns of `to_frame` as lists.
+
+        Columns are the keys, ``n_runs``, and for each label ``_mean``, ``_std`` and ``_undefined``.
+        """
         columns: dict[str, list[Any]] = {name: list(values) for name, values in self.keys.items()}
         columns["n_runs"] = self.n_runs.tolist()
         for label in self.mean:
@@ -55,21 +58,6 @@ class Summary:
             columns[f"{label}_std"] = self.std[label].tolist()
             columns[f"{label}_undefined"] = self.n_undefined[label].tolist()
         return columns
-
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame with mean, std and number undefined of each measure.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            The keys, ``n_runs``, and for each label ``_mean``, ``_std`` and ``_undefined``.
-        """
-        return frame(self.to_columns(), library)
 
 
 def summarize(keys: Mapping[str, Sequence[Any]], values: Mapping[str, Sequence[float]]) -> Summary:

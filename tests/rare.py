@@ -7,11 +7,9 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from fastad.regions.box import Box
-
-Array = npt.NDArray[Any]
+from tests.volumes import Array, Batch, square, square_of_point, sum_of_point, total
 
 # Distance of the two balls' centres from zero in each coordinate, and their radius.
 _CENTRE, _RADIUS = 0.6, 0.3
@@ -31,7 +29,7 @@ class Rare:
     box: Box
     threshold: float
     log_share: float
-    batch: Callable[[Array], Array]
+    batch: Batch
     jitted: Any
     inside: Callable[[np.random.Generator, int, int], Array]  # generator, points, features
 
@@ -45,21 +43,7 @@ def log_ball_volume(d: int) -> float:
     return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
 
 
-# --- scores of one point, for any number of features
-
-
-def _square(x: Array) -> float:
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j] * x[j]
-    return total
-
-
-def _sum(x: Array) -> float:
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j]
-    return total
+# --- scores of one point, for any number of features, beside those of tests/volumes.py
 
 
 def _two(x: Array) -> float:
@@ -71,10 +55,7 @@ def _two(x: Array) -> float:
 
 
 def _from_shell(x: Array) -> float:
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j] * x[j]
-    return abs(math.sqrt(total) - (1 + _INNER) / 2)
+    return abs(math.sqrt(square_of_point(x)) - (1 + _INNER) / 2)
 
 
 def _turned(x: Array) -> float:
@@ -94,24 +75,12 @@ def _turned(x: Array) -> float:
     return total
 
 
-square_of_point: Any = numba.njit(_square)
-sum_of_point: Any = numba.njit(_sum)
 two_of_point: Any = numba.njit(_two)
 from_shell_of_point: Any = numba.njit(_from_shell)
 turned_of_point: Any = numba.njit(_turned)
 
 
 # --- the same scores of a batch
-
-
-def square(X: Array) -> Array:
-    found: Array = (X * X).sum(axis=1)
-    return found
-
-
-def total(X: Array) -> Array:
-    found: Array = X.sum(axis=1)
-    return found
 
 
 def two(X: Array) -> Array:

@@ -191,13 +191,19 @@ def test_shares_below_any_threshold_are_products_of_the_factors(
         assert own.scores[0] >= target
     last = slow.stages[-1][1]
     everything = {*scores, *own.levels, *last, target, math.inf}
-    for threshold in everything | {math.nextafter(x, math.inf) for x in everything}:
-        if threshold < target:
-            continue
+    wanted = everything | {math.nextafter(x, math.inf) for x in everything}
+    wanted = {threshold for threshold in wanted if threshold >= target}
+    for threshold in wanted:
         log_share, n_below = slow.log_share(threshold)
         assert own.log_share(threshold) == pytest.approx(log_share, abs=1e-12)
         assert own.n_below(threshold) == n_below
         assert own.variance(threshold) == pytest.approx(slow.variance(threshold), rel=1e-9)
+    # All at once, in whatever order; the larger the threshold, the larger the share.
+    shuffled = sorted(wanted, key=lambda threshold: random.random())
+    together = own.log_shares_below(np.array(shuffled)).tolist()
+    assert together == [own.log_share(threshold) for threshold in shuffled]
+    rising = own.log_shares_below(np.array(sorted(wanted))).tolist()
+    assert rising == sorted(rising)
 
 
 def test_a_threshold_at_a_level_is_below_that_level() -> None:

@@ -24,6 +24,22 @@ METHODS = sorted(
     if name[0] != "_"
 )
 DATA = ("y_true", "y_score", "sample_weight", "pos_label")
+SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
+DATA_WITHOUT_LABELS = {
+    "emmv": SCORES_AND_BOX,
+    "emmv_subsampled": ("detectors", "X_train", "X_test"),
+    "evaluate_unlabelled": ("scores", "X"),
+    "excess_mass_band": ("curve",),
+    "excess_mass_curve": SCORES_AND_BOX,
+    "feature_importance": ("detector", "X_train", "X_test"),
+    "level_sets": ("score", "X"),
+    "mass_volume_band": ("curve",),
+    "mass_volume_curve": SCORES_AND_BOX,
+    "mass_volume_from_roc": ("y_true", "y_score", "volume"),
+    "n_uniform_for": ("share",),
+    "pairwise_agreement": ("a", "b"),
+    "rank_label_agreement": ("criterion", "references"),
+}
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 
 
@@ -182,10 +198,12 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
         data |= {"score", "scores", "threshold", "box", "X", "fitted"} - (
             {"box"} if name == "volumes" else set()
         )
+    data |= set(DATA_WITHOUT_LABELS.get(name, ()))
     for parameter in inspect.signature(getattr(fastad, name)).parameters.values():
         if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-            assert parameter.default is parameter.empty
+            # Its logarithm may take the place of a volume.
+            assert parameter.default is (None if parameter.name == "volume" else parameter.empty)
         else:
             assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
 
@@ -214,6 +232,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     others = {
         *("evaluate", "rank_scores", "interval", "chance", "compare_all", "delong_covariance"),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
+        *("mass_volume_curve", "excess_mass_curve", "mass_volume_from_roc", "emmv"),
     }
     assert single - others == set(MEASURES)
 

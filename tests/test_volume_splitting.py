@@ -16,8 +16,11 @@ from scipy import stats
 import fastad
 from fastad import Box, InvalidInputError, VolumeEstimate, volume
 from fastad.errors import InsufficientMixingWarning
+from fastad.regions import repeats
+from fastad.regions.cube import Cube
 from fastad.regions.particles import Particles
 from fastad.regions.repeats import Run, estimate
+from fastad.regions.scores import block_score
 from tests.rare import SHAPES, Rare, ball, simplex, two_balls
 from tests.volumes import KINDS, OfBatch
 
@@ -537,6 +540,39 @@ def test_intervals_are_not_narrower_than_those_of_independent_particles() -> Non
     error = math.sqrt((n_levels * (1 / factor - 1) + 1) / 800)
     assert found.standard_error / found.value >= error
     assert found.log_high - found.log_low >= 2 * float(stats.t.ppf(0.975, 7)) * error
+
+
+@pytest.mark.parametrize(
+    ("score", "target"),
+    [
+        (lambda X: (X**2).sum(axis=1), 1e-4),
+        (lambda X: np.floor(8 * X.max(axis=1)), 1.0),  # plateaus
+        (lambda X: np.log(X.max(axis=1)), -math.inf),  # the budget ends before
+    ],
+)
+def test_shares_below_many_thresholds_are_those_of_each(score: Any, target: float) -> None:
+    cube = Cube(Box([0] * 4, [1] * 4), block_score(score, 4))
+    run = repeats.split(cube, target, 20_000, np.random.default_rng(0))
+    levels = [level for one in run.repeats for level in one.levels]
+    scores = score(np.random.default_rng(1).random((100, 4)) ** 4)
+    near = [math.nextafter(x, side) for x in levels for side in (-math.inf, math.inf)]
+    thresholds = np.array([*levels, *near, *scores, target, math.inf, -math.inf, 0.0])
+    found = repeats.log_shares(run, thresholds)
+    assert found.tolist() == [
+        [one.log_share(threshold) for threshold in thresholds.tolist()] for one in run.repeats
+    ]
+    # In each repeat the larger the threshold, the larger the share.
+    rising = found[:, np.argsort(thresholds)]
+    assert (rising[:, 1:] >= rising[:, :-1]).all()
+    assert repeats.log_shares(run, np.empty(0)).shape == (8, 0)
+
+
+def test_estimates_of_many_thresholds_are_those_of_each() -> None:
+    run = repeats_of(np.random.default_rng(0).normal(-20, 0.5, 8).tolist())
+    thresholds = [0.5, -1.0, 3.0, 0.25, math.inf]  # -1 is below all scores
+    together = repeats.estimates(run, thresholds, 0.95, 10_000)
+    alone = [estimate(run, threshold, 0.95, 10_000) for threshold in thresholds]
+    assert [values(one) for one in together] == [values(one) for one in alone]
 
 
 @pytest.mark.parametrize("n_unfinished", [1, 4, 7])

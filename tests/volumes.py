@@ -56,11 +56,15 @@ def ball_volume(d: int) -> float:
 # --- scores of one point, for any number of features
 
 
-def _norm(x: Array) -> float:
+def _square(x: Array) -> float:
     total = 0.0
     for j in range(x.shape[0]):
         total += x[j] * x[j]
-    return math.sqrt(total)
+    return total
+
+
+def _norm(x: Array) -> float:
+    return math.sqrt(square_of_point(x))
 
 
 def _scaled(x: Array) -> float:
@@ -93,16 +97,14 @@ def _two(x: Array) -> float:
 
 
 def _from_shell(x: Array) -> float:
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j] * x[j]
-    return abs(math.sqrt(total) - 0.75)
+    return abs(math.sqrt(square_of_point(x)) - 0.75)
 
 
 def _first(x: Array) -> float:
     return float(x[0])
 
 
+square_of_point: Any = numba.njit(_square)
 norm_of_point: Any = numba.njit(_norm)
 scaled_of_point: Any = numba.njit(_scaled)
 largest_of_point: Any = numba.njit(_largest)
@@ -115,9 +117,13 @@ first_of_point: Any = numba.njit(_first)
 # --- the same scores of a batch
 
 
-def norm(X: Array) -> Array:
-    found: Array = np.sqrt((X**2).sum(axis=1))
+def square(X: Array) -> Array:
+    found: Array = (X * X).sum(axis=1)
     return found
+
+
+def norm(X: Array) -> Array:
+    return np.sqrt(square(X))
 
 
 def scaled(X: Array) -> Array:
@@ -137,8 +143,7 @@ def total(X: Array) -> Array:
 
 def two(X: Array) -> Array:
     other = X - 4.0 * (np.arange(X.shape[1]) == 0)
-    found: Array = np.minimum((X**2).sum(axis=1), (other**2).sum(axis=1))
-    return found
+    return np.minimum(square(X), square(other))
 
 
 def from_shell(X: Array) -> Array:

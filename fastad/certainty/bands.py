@@ -1,7 +1,6 @@
 """Confidence bands of the ROC and the precision-recall curve, from exact laws."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_flag, check_inside, check_prevalence, check_rate
 from fastad._types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
-from fastad.certainty.simultaneous import EachRank, RateBounds, all_ranks
+from fastad.certainty.simultaneous import EachRank, RateBounds, all_ranks, last_rank
 from fastad.counts import OrderedCounts, counted
 from fastad.errors import InvalidInputError
 from fastad.measures._points import exact, first_reaching, height, need_both
@@ -23,8 +22,6 @@ _LOGARITHMIC = 100
 # Of more points in a class, floats do not tell the bounds of the lowest ranks from 1.
 _MOST = 10**10
 _BELOW_ONE = math.nextafter(1.0, 0.0)
-
-Holds = Callable[[IntVector], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,8 +233,8 @@ def roc_band_of(
     rates = _grid_of_fpr(normals.n_points) if fpr is None else _listed(fpr)
     x = _floats(rates)
     # The FPR strictly above one normal point is surely at most x, that at another surely above x.
-    inside = _last(lambda ranks: normals.upper(ranks) <= x, normals.n_points, len(x))
-    beyond = _last(lambda ranks: normals.lower(ranks) <= x, normals.n_points, len(x)) + 1
+    inside = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_points, len(x))
+    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_points, len(x)) + 1
     low = anomalies.lower(_above(counts.fps, counts.tps, inside))
     high = anomalies.upper(_from(counts.fps, counts.tps, beyond))
     tpr = tpr_at_fpr(counts, rates)
@@ -260,8 +257,8 @@ def precision_recall_band_of(
     rates = rates if recall is None else _listed(recall)
     x = _floats(rates)
     # The TPR strictly above one anomaly is surely below x, that at another surely at least x.
-    below = _last(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_points, len(x))
-    reaching = _last(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_points, len(x)) + 1
+    below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_points, len(x))
+    reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_points, len(x)) + 1
     fewest = normals.lower(_above(counts.tps, counts.fps, below))
     most = normals.upper(_from(counts.tps, counts.fps, reaching))
 
@@ -305,16 +302,6 @@ def _bounds(
     # 1 - sqrt(level), of which nothing is lost where the level is close to 1.
     doubt /= 1 + math.sqrt(level)
     return all_ranks(n, doubt), all_ranks(m, doubt)
-
-
-def _last(holds: Holds, n_points: int, size: int) -> IntVector:
-    """Return the last rank up to n + 1 for which something holds, or -1; one of each point."""
-    low, high = np.full(size, -1), np.full(size, n_points + 1)
-    while np.any(low < high):
-        middle = low + (high - low + 1) // 2
-        held = holds(middle)
-        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
-    return low
 
 
 def _above(own: CountVector, others: CountVector, ranks: IntVector) -> IntVector:

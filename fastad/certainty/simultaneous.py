@@ -5,6 +5,7 @@ uniform numbers. With ties it is at least that, and the share strictly above at 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -120,6 +121,18 @@ class AllRanks:
         right = np.minimum(left + 1, bounds.shape[0] - 1)
         between: FloatVector = (1 - share) * bounds[left] + share * bounds[right]
         return between
+
+
+def last_rank(
+    holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_points: int, size: int
+) -> IntVector:
+    """Return the last rank up to n + 1 for which something holds, or -1; one of each point."""
+    low, high = np.full(size, -1), np.full(size, n_points + 1)
+    while np.any(low < high):
+        middle = low + (high - low + 1) // 2
+        held = holds(middle)
+        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
+    return low
 
 
 @lru_cache(maxsize=128)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import fastad
 from fastad._arguments import N_RESAMPLES, check_choice
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._threads import thread_limit
 from fastad._types import ComparisonMethod, Correction, Label, Point
@@ -28,7 +28,7 @@ from fastad.evaluation import Table, named_detectors
 from fastad.report import SCHEMA_VERSION
 
 
-class Comparisons(Mapping[tuple[str, str], Comparison]):
+class Comparisons(Frameable, Mapping[tuple[str, str], Comparison]):
     """Comparisons of every two detectors, by their names; prints as a table.
 
     Attributes
@@ -88,7 +88,11 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return one.names[0 if (one.difference > 0) == one.higher_is_better else 1]
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
+        """Return the columns of `to_frame` as lists: a row for each pair.
+
+        Columns are ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
+        ``adjusted_p_value``.
+        """
         columns: dict[str, list[Any]] = {
             "first": [first for first, _ in self],
             "second": [second for _, second in self],
@@ -97,27 +101,6 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
             columns[field] = [getattr(one, field) for one in self.values()]
         columns["adjusted_p_value"] = list(self.adjusted.values())
         return columns
-
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame: a row for each pair.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
-            ``adjusted_p_value``.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
-        """
-        return frame(self.to_columns(), library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each pair what is known of it."""

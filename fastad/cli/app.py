@@ -29,6 +29,24 @@ _PosLabel: TypeAlias = Annotated[
     str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
 ]
 _Level: TypeAlias = Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")]
+_Model: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
+]
+_Trust: TypeAlias = Annotated[
+    bool,
+    typer.Option("--trust", help="Load --model, which runs whatever code is in the file."),
+]
+_Standardize: TypeAlias = Annotated[
+    bool, typer.Option("--standardize", help="Standardise the features before fitting.")
+]
+_Feature: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of a feature; may be repeated. By default every other column, of an "
+        ".npz file the matrix X.",
+    ),
+]
 _Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Of the replicates.")]
 
 
@@ -188,14 +206,8 @@ def compare(
 def volume(
     *,
     file: _OneFile,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Load --model, which runs whatever code is in the file."),
-    ] = False,
+    model: _Model = None,
+    trust: _Trust = False,
     detector: Annotated[
         list[str] | None,
         typer.Option(
@@ -206,16 +218,8 @@ def volume(
     train: Annotated[
         Path | None, typer.Option(help="Table to fit on instead; its normal rows.")
     ] = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Standardise the features before fitting.")
-    ] = False,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a feature; may be repeated. By default every other column, of an "
-            ".npz file the matrix X.",
-        ),
-    ] = None,
+    standardize: _Standardize = False,
+    feature: _Feature = None,
     label: Annotated[
         str | None,
         typer.Option(
@@ -246,7 +250,8 @@ def volume(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print how much of the data's box detectors take for normal."""
-    from fastad.cli.volume import Columns, Detectors, run
+    from fastad.cli.detectors import Columns, Detectors
+    from fastad.cli.volume import run
 
     run(
         file,
@@ -261,6 +266,73 @@ def volume(
             "rng": seed,
         },
         margin=margin,
+        as_json=as_json,
+    )
+
+
+@app.command()
+@ends_cleanly
+def evaluate_unlabelled(
+    *,
+    file: _OneFile,
+    model: _Model = None,
+    trust: _Trust = False,
+    detector: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Detector to train on one half of the rows and to judge on the other: iforest, "
+            "knn, lof, mahalanobis or ocsvm; may be repeated.",
+        ),
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Table to train on instead; then all rows are judged.")
+    ] = None,
+    standardize: _Standardize = False,
+    feature: _Feature = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column of labels, by default y: it is no feature, and not used."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="How volumes are found: auto, uniform or splitting.")
+    ] = "auto",
+    n_samples: Annotated[
+        int | None, typer.Option(min=1, help="Points to draw for each detector.")
+    ] = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Judge in random subspaces of so many features, as many draws."),
+    ] = None,
+    n_draws: Annotated[int, typer.Option(min=1, help="Subspaces of --n-features.")] = 50,
+    mass: Annotated[
+        tuple[float, float], typer.Option(help="Masses between which MV is the area.")
+    ] = (0.9, 0.999),
+    excess_mass: Annotated[
+        float, typer.Option(help="Excess mass at which the area EM ends, in (0, 1).")
+    ] = 0.9,
+    n_resamples: Annotated[int, typer.Option(min=1, help="Bootstrap replicates.")] = 1000,
+    confidence_level: _Level = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of halves, detectors, points.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Rank detectors on data without labels, and say whether the evidence separates them."""
+    from fastad.cli.detectors import Columns, Detectors
+    from fastad.cli.unlabelled import Draws, run
+
+    run(
+        file,
+        Columns(feature or None, label, None),
+        Detectors(model or [], trust, detector or [], train, standardize),
+        {
+            "method": method,
+            "n_samples": n_samples,
+            "mass": mass,
+            "excess_mass": excess_mass,
+            "n_resamples": n_resamples,
+            "confidence_level": confidence_level,
+            "rng": seed,
+        },
+        Draws(n_draws, n_features),
         as_json=as_json,
     )
 

@@ -117,12 +117,11 @@ def count_scores_below(
 
 def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
     """Refuse scores that are no numbers, naming a point."""
-    if np.isnan(scores).any():
-        odd = int(np.argmax(np.isnan(scores)))
-        n_odd = int(np.count_nonzero(np.isnan(scores)))
+    odd = np.isnan(scores)
+    if odd.any():
         raise InvalidInputError(
-            f"score must not return NaN; found {n_odd} in {scores.shape[0]} points, the first "
-            f"at {points[:, odd].tolist()}"
+            f"score must not return NaN; found {np.count_nonzero(odd)} in {scores.shape[0]} "
+            f"points, the first at {points[:, int(np.argmax(odd))].tolist()}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fastad._arguments import check_threshold
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._threads import thread_limit
 from fastad._types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
@@ -14,12 +14,12 @@ from fastad.regions.box import Box
 from fastad.regions.cube import Cube
 from fastad.regions.estimate import Score
 from fastad.regions.methods import check_box, check_plan
-from fastad.regions.repeats import Run, estimate, split, warn_of_mixing
+from fastad.regions.repeats import Run, estimate, estimates, split, warn_of_mixing
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
 
 
-class VolumeCurve:
+class VolumeCurve(Frameable):
     """Volume of the region below each threshold, down to the lowest that was asked for.
 
     Call it with a threshold for the estimate there.
@@ -42,11 +42,11 @@ class VolumeCurve:
         self._run, self._lowest, self._level = run, lowest, level
         self.box, self.n_scored = box, n_scored
         passed = [one for one in run.repeats[0].levels if lowest < one < np.inf]
-        estimates = [self(threshold) for threshold in (*passed, lowest)]
-        self.threshold = self._fixed([one.threshold for one in estimates])
-        self.log_share = self._fixed([one.log_value for one in estimates])
-        self.log_low = self._fixed([one.log_low for one in estimates])
-        self.log_high = self._fixed([one.log_high for one in estimates])
+        found = estimates(run, (*passed, lowest), level, n_scored)
+        self.threshold = self._fixed([one.threshold for one in found])
+        self.log_share = self._fixed([one.log_value for one in found])
+        self.log_low = self._fixed([one.log_low for one in found])
+        self.log_high = self._fixed([one.log_high for one in found])
 
     @staticmethod
     def _fixed(numbers: list[float]) -> FloatVector:
@@ -90,26 +90,13 @@ class VolumeCurve:
             )
         return estimate(self._run, wanted, self._level, self.n_scored)
 
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame: a row for each threshold.
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each threshold.
 
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``threshold``, ``log_share``, ``log_low``, ``log_high``, ``log_volume``.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
+        Columns are ``threshold``, ``log_share``, ``log_low``, ``log_high`` and ``log_volume``.
         """
         names = ("threshold", "log_share", "log_low", "log_high", "log_volume")
-        return frame({name: getattr(self, name).tolist() for name in names}, library)
+        return {name: getattr(self, name).tolist() for name in names}
 
 
 def volume_curve(

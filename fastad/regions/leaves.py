@@ -21,7 +21,7 @@ from fastad.compiled.forest import ForestScorer, Trees
 from fastad.compiled.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate
+from fastad.regions.results import VolumeEstimate, of_share
 
 # Nodes of trees to look at: each takes 7 to 10 ns on one thread.
 MOST_NODES = 2 * 10**9
@@ -143,22 +143,14 @@ def is_small(
 
 
 def _exactly(share: float, threshold: float, level: float) -> VolumeEstimate:
-    logarithm = math.log(share) if share > 0 else -math.inf
-    return VolumeEstimate(
-        value=share,
-        standard_error=0.0,
-        low=share,
-        high=share,
-        log_value=logarithm,
+    return of_share(
+        *(share, 0.0, share, share),
         n_drawn=0,
         n_inside=0,
         method="exact",
         confidence_level=level,
         threshold=threshold,
         is_bound=False,
-        log_low=logarithm,
-        log_high=logarithm,
-        n_scored=0,
         effective_sample_size=math.inf,
     )
 
@@ -193,7 +185,7 @@ def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Bo
         )
     if scorer.n_features != box.n_features:
         raise InvalidInputError(
-            f"score takes points of {scorer.n_features} features; found a box of {box.n_features}"
+            f"box must have {scorer.n_features} features as the score; found {box.n_features}"
         )
     trees = scorer.trees()
     grid, positions = _grid(trees, box)

@@ -1,8 +1,8 @@
 """How volumes are estimated: the methods, and the choice between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,9 @@ from fastad.regions.importance import RefusedError
 from fastad.regions.leaves import exact_shares, is_small
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore
+from fastad.regions.uniform import Draws, Progress
 
 VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
-Progress: TypeAlias = Callable[[int, int | None], object]
 
 METHODS = ("auto", "uniform", "sobol", "importance", "splitting", "exact")
 # Score calls where nothing is said of them; for a relative error, at most.
@@ -58,6 +58,10 @@ class Plan(NamedTuple):
     def budget(self, method: str) -> int:
         """Return the number of score calls."""
         return self.n_samples or _BUDGETS[method]
+
+    def draws(self, box: Box) -> Draws:
+        """Return uniform draws of a box."""
+        return Draws(box, self.rng.integers(2**64, dtype=np.uint64))
 
     def after(self, n_scored: int, method: str) -> "Plan":
         """Return the plan of a method for what so many score calls have left."""
@@ -125,12 +129,11 @@ def _by(
     if method == "exact":
         return exact_shares(score.scorer, thresholds, box, level=plan.level)
     if method == "uniform":
-        draws = uniform.Draws(box, plan.rng.integers(2**64, dtype=np.uint64))
         if plan.rtol is None:
             how = plan.budget(method), plan.level, plan.progress
-            return uniform.estimate_shares(draws, score, thresholds, *how)
+            return uniform.estimate_shares(plan.draws(box), score, thresholds, *how)
         how = plan.rtol, plan.n_samples or _LARGEST, plan.level, plan.progress
-        return uniform.estimate_until(draws, score, thresholds, *how)
+        return uniform.estimate_until(plan.draws(box), score, thresholds, *how)
     how = plan.budget(method), plan.level, plan.rng, plan.progress
     if method == "sobol":
         # Here, because SciPy's sequences take a while to import.
@@ -140,9 +143,8 @@ def _by(
     cube = Cube(box, score)
     if method == "splitting":
         return repeats.estimate_shares(cube, thresholds, *how)
-    if plan.data is None:
-        raise InvalidInputError("data must be given for method='importance': normal points")
-    points = into_cube(box, plan.data, plan.rng)
+    # A plan of this method has data.
+    points = into_cube(box, cast(FloatMatrix, plan.data), plan.rng)
     return importance.estimate_shares(cube, thresholds, points, *how)
 
 
@@ -150,45 +152,59 @@ def _choose(
     score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
 ) -> list[VolumeEstimate]:
     """Choose a method, estimate by it, and say why."""
-    smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
-    dear = not score.on_threads and plan.rtol is None and plan.budget("sobol") >= _MANY
-    plain = "sobol" if dear and smooth else "uniform"
-    n_samples = plan.budget(plain)
-    # Why there is no choice.
-    given = None
-    if plan.rtol is not None:
-        given = "a relative error was asked for"
-    elif n_samples < _FEWEST_FOR_OTHERS:
-        given = f"other methods take at least {_FEWEST_FOR_OTHERS} points"
-    elif min(thresholds) == -np.inf:
-        given = "no score is below -inf"
     if score.scorer is not None and plan.rtol is None and is_small(score.scorer, thresholds, box):
         why = "the forest is small enough to intersect its leaves"
         return _because(why, _by("exact", score, thresholds, box, plan))
-    if given is not None:
+    plain = _plain(score, box, plan)
+    if (given := _why_plain(thresholds, plan, plain)) is not None:
         return _because(given, _by(plain, score, thresholds, box, plan))
-    # The first ones of the uniform draws, should these be chosen.
-    draws = uniform.Draws(box, plan.rng.integers(2**64, dtype=np.uint64))
+    n_samples = plan.budget(plain)
     n_first = min(_FIRST if score.on_threads else _FIRST_DEAR, n_samples // _PART)
+    # The first ones of the uniform draws, should these be chosen.
+    draws = plan.draws(box)
     counts = uniform.count_draws(draws, score, thresholds, n_first)
     seen = f"{counts.min()} of {n_first} first draws fell inside"
-    if counts.min() >= _ENOUGH and plain == "uniform":
-        how = n_samples, plan.level, plan.progress, (n_first, counts)
-        return _because(seen, uniform.estimate_shares(draws, score, thresholds, *how))
-    if counts.min() >= _ENOUGH:
+    if counts.min() < _ENOUGH:
+        return _by_others(score, thresholds, box, plan, n_first, seen)
+    if plain == "sobol":
         return _because(seen, _by("sobol", score, thresholds, box, plan), n_first)
+    how = n_samples, plan.level, plan.progress, (n_first, counts)
+    return _because(seen, uniform.estimate_shares(draws, score, thresholds, *how))
+
+
+def _plain(score: BlockScore, box: Box, plan: Plan) -> str:
+    """Return the better one of the methods that draw from the whole box."""
+    smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
+    dear = not score.on_threads and plan.rtol is None and plan.budget("sobol") >= _MANY
+    return "sobol" if dear and smooth else "uniform"
+
+
+def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | None:
+    """Return why only draws from the whole box come into question, if that is so."""
+    if plan.rtol is not None:
+        return "a relative error was asked for"
+    if plan.budget(plain) < _FEWEST_FOR_OTHERS:
+        return f"other methods take at least {_FEWEST_FOR_OTHERS} points"
+    if min(thresholds) == -np.inf:
+        return "no score is below -inf"
+    return None
+
+
+def _by_others(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan, n_before: int, seen: str
+) -> list[VolumeEstimate]:
+    """Estimate by a method for tiny regions, after so many points of which few fell inside."""
     why = f"{seen}, and no data say where to look"
-    n_lost = 0
     if plan.data is not None:
-        left = plan.after(n_first, "importance")
+        left = plan.after(n_before, "importance")
         why = f"{seen}, and data say where to look"
         try:
-            return _because(why, _by("importance", score, thresholds, box, left), n_first)
+            return _because(why, _by("importance", score, thresholds, box, left), n_before)
         except RefusedError as error:
-            n_lost = error.n_scored
+            n_before += error.n_scored
             why = f"{seen}; importance sampling was refused, as {error}"
-    left = plan.after(n_first + n_lost, "splitting")
-    return _because(why, _by("splitting", score, thresholds, box, left), n_first + n_lost)
+    left = plan.after(n_before, "splitting")
+    return _because(why, _by("splitting", score, thresholds, box, left), n_before)
 
 
 def _because(why: str, found: Sequence[VolumeEstimate], n_before: int = 0) -> list[VolumeEstimate]:

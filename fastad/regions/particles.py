@@ -116,6 +116,21 @@ class Particles:
             return -math.inf
         return self.log_shares[self._stage(threshold)] + math.log(n_below / self.n_particles)
 
+    def log_shares_below(self, thresholds: FloatVector) -> FloatVector:
+        """Return what `log_share` returns of each of many thresholds, bit for bit."""
+        stages = np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
+        order = np.argsort(stages, kind="stable")
+        ends = np.searchsorted(stages[order], np.arange(len(self.levels) + 1)).tolist()
+        counts = np.empty(thresholds.shape[0], np.int64)
+        for rising, (start, stop) in zip(self._rising, pairwise(ends), strict=True):
+            own = order[start:stop]
+            counts[own] = np.searchsorted(rising, thresholds[own], "left")
+        n = self.n_particles
+        # Not by np.log, which rounds otherwise.
+        parts = [math.log(n_below / n) if n_below else -math.inf for n_below in counts.tolist()]
+        found: FloatVector = np.array(self.log_shares)[stages] + np.array(parts, np.float64)
+        return found
+
     def n_below(self, threshold: float) -> int:
         """Count the particles below a threshold, below the last level above it."""
         return int(np.searchsorted(self._rising[self._stage(threshold)], threshold, "left"))

@@ -3,6 +3,8 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ import numpy as np
 from scipy.special import chdtrc, logsumexp, stdtrit
 
 from fastad._callers import callers_level
-from fastad._types import FloatVector
+from fastad._types import FloatMatrix, FloatVector
 from fastad.certainty.proportions import clopper_pearson
 from fastad.errors import InsufficientMixingWarning, InvalidInputError
 from fastad.regions.cube import Cube
@@ -43,18 +45,27 @@ _TOLERATED = 2.0
 _ALIKE = 0.9
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True, eq=False)  # no slots: the p-value is kept
+class Run:
     """Repeats that have come down to a threshold, or as far as they could."""
 
     repeats: list[Particles]
     deviations: list[float]
     likenesses: list[float]
 
-    def add(self, more: Splitting) -> None:
-        """Add more repeats."""
-        self.repeats.extend(more.repeats)
-        self.deviations.extend(more.deviations)
-        self.likenesses.extend(more.likenesses)
+    @classmethod
+    def of(cls, sets: Sequence[Splitting]) -> "Run":
+        """Return the repeats of several sets together."""
+        return cls(
+            [repeat for one in sets for repeat in one.repeats],
+            [deviation for one in sets for deviation in one.deviations],
+            [likeness for one in sets for likeness in one.likenesses],
+        )
+
+    @cached_property
+    def mixing_p_value(self) -> float:
+        """Of the hypothesis that particles have moved enough."""
+        return insertion_p_value(self.deviations)
 
 
 def split(
@@ -78,7 +89,7 @@ def split(
             progress(min(cube.n_scored, n_samples), n_samples)
 
     trial, n_levels, each = _try(cube, target, n_samples, rng, tell)
-    found = Run([], [], [])
+    sets: list[Splitting] = []
     while (left := n_samples - cube.n_scored) > _WORTH_MORE * n_samples:
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
@@ -89,12 +100,10 @@ def split(
             if cube.n_scored > _OVER * n_samples or not more.advance(target, allowance):
                 break
             tell()
-        found.add(more)
+        sets.append(more)
         each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * more.n_particles)
-    if not found.repeats:  # the trial alone took most of the budget
-        found.add(trial)
     tell()
-    return found
+    return Run.of(sets or [trial])  # the trial where it alone took most of the budget
 
 
 def _try(
@@ -137,18 +146,54 @@ def estimate_shares(
     """Estimate the share below each threshold, by one set of particles."""
     found = split(cube, min(thresholds), n_samples, rng, progress)
     warn_of_mixing(found, min(thresholds))
-    return [estimate(found, threshold, level, cube.n_scored) for threshold in thresholds]
+    return estimates(found, thresholds, level, cube.n_scored)
+
+
+def log_shares(found: Run, thresholds: FloatVector) -> FloatMatrix:
+    """Return the logarithm of the share below each threshold, as each repeat has it.
+
+    Parameters
+    ----------
+    found : Run
+        The repeats.
+    thresholds : numpy.ndarray of shape (n_thresholds,)
+        In any order.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_repeats, n_thresholds)
+        -inf where no particle of a repeat was below; in each repeat non-decreasing in the
+        threshold.
+    """
+    return np.array([one.log_shares_below(thresholds) for one in found.repeats])
 
 
 def estimate(found: Run, threshold: float, level: float, n_scored: int) -> VolumeEstimate:
-    """Return what the repeats tell of one threshold.
+    """Return what the repeats tell of one threshold, as `estimates` of several."""
+    return estimates(found, [threshold], level, n_scored)[0]
+
+
+def estimates(
+    found: Run, thresholds: Sequence[float], level: float, n_scored: int
+) -> list[VolumeEstimate]:
+    """Return what the repeats tell of each threshold.
 
     Logarithms of the repeats' shares are nearly normal, and the shares unbiased but for the choice
     of levels. So the estimate is the mean logarithm and half its variance, with the interval of
     Cox (Land 1972) for such means; never narrower than for particles that are independent.
     """
+    # A row for each threshold, whose sums do not depend on how many there are.
+    by_threshold = np.ascontiguousarray(log_shares(found, np.array(thresholds, np.float64)).T)
+    return [
+        _estimate_at(found, threshold, logs, level, n_scored)
+        for threshold, logs in zip(thresholds, by_threshold, strict=True)
+    ]
+
+
+def _estimate_at(
+    found: Run, threshold: float, logs: FloatVector, level: float, n_scored: int
+) -> VolumeEstimate:
     repeats = found.repeats
-    logs = np.array([one.log_share(threshold) for one in repeats])
     others: dict[str, Any] = {
         "n_drawn": n_scored,
         "n_inside": sum(one.n_below(threshold) for one in repeats),
@@ -156,7 +201,7 @@ def estimate(found: Run, threshold: float, level: float, n_scored: int) -> Volum
         "method": "splitting",
         "confidence_level": level,
         "threshold": threshold,
-        "mixing_p_value": insertion_p_value(found.deviations),
+        "mixing_p_value": found.mixing_p_value,
     }
     quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
     if all(one.is_first(threshold) for one in repeats):
@@ -170,7 +215,7 @@ def estimate(found: Run, threshold: float, level: float, n_scored: int) -> Volum
             return _estimate(math.log(value), error, ends, others)
     if np.isneginf(logs).any():
         return _bound(found, logs, quantile, level, others)
-    log_value, error = _combined(repeats, logs, threshold)
+    log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
     return _estimate(
         log_value, error, (log_value - quantile * error, log_value + quantile * error), others
     )
@@ -185,20 +230,50 @@ def _estimate(
     )
 
 
-def _combined(repeats: list[Particles], logs: FloatVector, threshold: float) -> tuple[float, float]:
-    """Return the logarithm of the mean share, and its standard error."""
-    sizes = np.array([one.n_particles for one in repeats])
-    total, n = float(sizes.sum()), len(repeats)
-    mean = float(sizes @ logs) / total
-    # Variances are in inverse proportion to the particles.
-    each = max(float(sizes @ (logs - mean) ** 2) / (n - 1), _independent(repeats, threshold))
-    shift = n * each / (2 * total)
-    return mean + shift, math.sqrt(each / total + 2 * shift**2 / (n - 1))
+class _Scatter(NamedTuple):
+    """How much the logarithms of the repeats' shares differ, larger repeats counting for more.
 
+    Attributes
+    ----------
+    n_repeats : int
+        How many they are.
+    n_particles : float
+        Of all repeats.
+    mean : float
+        Of the logarithms.
+    squares : float
+        Sum of their squared deviations from it, each times the repeat's particles.
+    independent : float
+        Their variance times the particles, were these independent.
+    """
 
-def _independent(repeats: list[Particles], threshold: float) -> float:
-    """Return the variance of a logarithm times the particles, were they independent."""
-    return float(np.mean([one.variance(threshold) * one.n_particles for one in repeats]))
+    n_repeats: int
+    n_particles: float
+    mean: float
+    squares: float
+    independent: float
+
+    @classmethod
+    def of(cls, repeats: Sequence[Particles], logs: FloatVector, threshold: float) -> "_Scatter":
+        """Compute it from logarithms that are finite."""
+        sizes = np.array([one.n_particles for one in repeats])
+        n_particles = float(sizes.sum())
+        mean = float(sizes @ logs) / n_particles
+        squares = float(sizes @ (logs - mean) ** 2)
+        variances = [one.variance(threshold) * one.n_particles for one in repeats]
+        return cls(len(repeats), n_particles, mean, squares, float(np.mean(variances)))
+
+    def log_value(self) -> tuple[float, float]:
+        """Return the logarithm of the mean share, and its standard error."""
+        # Variances are in inverse proportion to the particles.
+        each = max(self.squares / (self.n_repeats - 1), self.independent)
+        shift = self.n_repeats * each / (2 * self.n_particles)
+        error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
+        return self.mean + shift, error
+
+    def ratio(self) -> float:
+        """Return how many times those of independent particles the squared deviations are."""
+        return self.squares / max(self.independent, math.ulp(0.0))
 
 
 def _bound(
@@ -232,11 +307,10 @@ def _bound(
 def warn_of_mixing(found: Run, threshold: float) -> None:
     """Warn where particles have moved too little, or repeats differ by more than chance."""
     doubts = []
-    p_value = insertion_p_value(found.deviations)
-    if p_value < _SUSPICIOUS:
+    if found.mixing_p_value < _SUSPICIOUS:
         doubts.append(
             "ranks of moved particles among the others are not those of new points (p-value "
-            f"{p_value:.2g})"
+            f"{found.mixing_p_value:.2g})"
         )
     likeness = float(np.mean(found.likenesses)) if found.likenesses else 0.0
     if likeness > _ALIKE:
@@ -245,14 +319,11 @@ def warn_of_mixing(found: Run, threshold: float) -> None:
         )
     logs = np.array([one.log_share(threshold) for one in found.repeats])
     if np.isfinite(logs).all():
-        sizes = np.array([one.n_particles for one in found.repeats])
-        mean = sizes @ logs / sizes.sum()
-        independent = max(_independent(found.repeats, threshold), math.ulp(0.0))
-        squares = float(sizes @ (logs - mean) ** 2) / independent
-        if float(chdtrc(len(logs) - 1, squares / _TOLERATED)) < _SUSPICIOUS:
+        ratio, freedom = _Scatter.of(found.repeats, logs, threshold).ratio(), len(logs) - 1
+        if float(chdtrc(freedom, ratio / _TOLERATED)) < _SUSPICIOUS:
             doubts.append(
-                f"repeats differ {math.sqrt(squares / (len(logs) - 1)):.1f} times as much as those "
-                "of independent particles"
+                f"repeats differ {math.sqrt(ratio / freedom):.1f} times as much as those of "
+                "independent particles"
             )
     if doubts:
         warnings.warn(

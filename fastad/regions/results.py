@@ -145,14 +145,17 @@ class VolumeEstimate:
 def of_share(
     value: float, standard_error: float, low: float, high: float, **others: Any
 ) -> VolumeEstimate:
-    """Return the estimate of a share and its interval, from draws of which all were scored."""
+    """Return the estimate of a share and its interval, from draws of which all were scored.
+
+    Those inside tell as much as they are, unless the effective sample size is among the others.
+    """
+    others.setdefault("effective_sample_size", float(others["n_inside"]))
     return VolumeEstimate(
         *(value, standard_error, low, high),
         log_value=_log(value),
         log_low=_log(low),
         log_high=_log(high),
         n_scored=others["n_drawn"],
-        effective_sample_size=float(others["n_inside"]),
         **others,
     )
 

@@ -6,6 +6,8 @@ place and move until they have forgotten where they began (Kahn and Harris 1951;
 """
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,17 +103,19 @@ class Splitting:
     ) -> None:
         """Move particles until they have forgotten where they began, or for long."""
         walkers = [one for group in groups for one in group]
-        watch = _Watch([(group[0], loss) for (_, loss), group in zip(moving, groups, strict=True)])
+        watched = [(group[0], loss) for (_, loss), group in zip(moving, groups, strict=True)]
+        began = _View.of(watched)
         key = self._rng.integers(2**64, dtype=np.uint64)
         likeness = 1.0
         for done in range(0, 10 + 5 * self._cube.n_features, _SWEEPS):
             before = self._cube.n_scored
             kinds = self.tuning.choose(self._rng, _SWEEPS)
             self._sweep(walkers, kinds, np.uint64(bits(key, done)))
-            likeness = watch.likeness()
+            now = _View.of(watched)
+            likeness = now.likeness(began)
             # As many calls again would be too many, or more so than they are now too few.
             is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
-            if likeness <= _FORGOTTEN or (is_last and watch.moved() >= _MOVED):
+            if likeness <= _FORGOTTEN or (is_last and now.moved(began) >= _MOVED):
                 break
         self.likenesses.append(likeness)
 
@@ -152,31 +156,38 @@ class Splitting:
             self.tuning.learn(kind, total)
 
 
-class _Watch:
-    """Some particles of each repeat, and where they began to move."""
+class _View(NamedTuple):
+    """Where some particles of each repeat are.
 
-    def __init__(self, watched: list[tuple[Walkers, Loss]]) -> None:
-        self._watched = watched
-        self._ranks, self._places = self._look()
+    Attributes
+    ----------
+    ranks : numpy.ndarray of shape (n_watched,)
+        Of their scores, among the particles that stay.
+    places : numpy.ndarray of shape (n_features, n_watched)
+        In the cloud's coordinates.
+    """
 
-    def _look(self) -> tuple[FloatVector, FloatMatrix]:
-        """Return ranks among the particles that stay, and places."""
-        ranks = [ranks_among(loss.rising, one.scores[:_WATCHED]) for one, loss in self._watched]
-        places = [one.rounded[:, :_WATCHED] for one, _ in self._watched]
-        return np.concatenate(ranks), np.concatenate(places, axis=1)
+    ranks: FloatVector
+    places: FloatMatrix
 
-    def moved(self) -> float:
+    @classmethod
+    def of(cls, watched: Sequence[tuple[Walkers, Loss]]) -> "_View":
+        """Look at the first ones of each repeat."""
+        ranks = [ranks_among(loss.rising, one.scores[:_WATCHED]) for one, loss in watched]
+        places = [one.rounded[:, :_WATCHED] for one, _ in watched]
+        return cls(np.concatenate(ranks), np.concatenate(places, axis=1))
+
+    def moved(self, began: "_View") -> float:
         """Return the share of those that are not where they began."""
-        _, places = self._look()
-        return float((places != self._places).any(axis=0).mean())
+        return float((self.places != began.places).any(axis=0).mean())
 
-    def likeness(self) -> float:
+    def likeness(self, began: "_View") -> float:
         """Return how much they correlate with where they began: in rank, or in place.
 
         In place on the mean of the coordinates, without the fifth that are most alike: in a region
         of several parts one direction leads from part to part, and moves cross it seldom.
         """
-        ranks, places = self._look()
-        each = sorted(correlation(x, y) for x, y in zip(self._places, places, strict=True))
+        pairs = zip(began.places, self.places, strict=True)
+        each = sorted(correlation(before, now) for before, now in pairs)
         in_place = float(np.mean(each[: max(1, 4 * len(each) // 5)]))
-        return max(correlation(self._ranks, ranks), in_place)
+        return max(correlation(began.ranks, self.ranks), in_place)

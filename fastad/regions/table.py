@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import fastad
 from fastad._arguments import check_rate
-from fastad._frames import FrameLibrary, frame
+from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._threads import thread_limit
 from fastad._types import FloatVector, Label, Point, Points
@@ -26,7 +26,7 @@ from fastad.regions.scores import BlockScore, block_score
 from fastad.report import SCHEMA_VERSION
 
 
-class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
+class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
     """Volumes of decision regions: detector, then label such as ``vol@0.05``; prints as a table.
 
     Attributes
@@ -78,7 +78,10 @@ class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
         return ["", *self], rows
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
+        """Return the columns of `to_frame` as lists: a row for each detector.
+
+        Columns are ``detector``, and for each label the value, its ``_low`` and its ``_high``.
+        """
         columns: dict[str, list[Any]] = {"detector": list(self)}
         for label in self.labels:
             found = [estimates[label] for estimates in self.values()]
@@ -86,26 +89,6 @@ class Volumes(Mapping[str, Mapping[str, VolumeEstimate]]):
             columns[f"{label}_low"] = [one.low for one in found]
             columns[f"{label}_high"] = [one.high for one in found]
         return columns
-
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame: a row for each detector.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``detector``, and for each label the value, its ``_low`` and its ``_high``.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
-        """
-        return frame(self.to_columns(), library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, the box's volume, and for each detector its estimates."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv
@@ -22,7 +22,7 @@ from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, of_share
 from fastad.regions.scores import BlockScore
 
-Progress = Callable[[int, int | None], object]
+Progress: TypeAlias = Callable[[int, int | None], object]
 
 # A thread takes so many blocks before it looks whether it is to stop.
 _BLOCKS_A_PART = 4

@@ -1,0 +1,1 @@
+"""Measures without labels: mass-volume and excess-mass curves, and their criteria."""

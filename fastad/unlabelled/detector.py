@@ -1,0 +1,239 @@
+"""``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._arguments import check_choice, check_count, check_generator, exact_rate
+from fastad._blocks import points_at_once
+from fastad._scratch import ReusedBuffers
+from fastad._threads import in_steps, thread_limit, thread_map
+from fastad._types import FloatVector, Point
+from fastad._validate import refuse_nan
+from fastad.compiled.scorer import blocks, check_samples
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.cube import Cube
+from fastad.regions.estimate import Score
+from fastad.regions.methods import check_box
+from fastad.regions.repeats import log_shares, split, warn_of_mixing
+from fastad.regions.scores import BlockScore, block_score
+from fastad.regions.uniform import Draws, Progress, count_draws
+from fastad.unlabelled.extent import Extent, check_extent
+from fastad.unlabelled.levels import LevelSets, level_sets_of_repeats, level_sets_of_scores
+
+LevelMethod: TypeAlias = Literal["auto", "uniform", "splitting"]
+METHODS = ("auto", "uniform", "splitting")
+# Score calls where nothing is said of them.
+BUDGETS = {"uniform": 100_000, "splitting": 10**6}
+# "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
+_FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
+
+
+def level_sets(
+    score: Score,
+    X: npt.ArrayLike,
+    *,
+    box: Box | None = None,
+    method: LevelMethod = "auto",
+    n_samples: int | None = None,
+    lowest_mass: Point = 0,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+    n_threads: int | None = None,
+) -> LevelSets:
+    """Mass and volume of a detector's level sets, from which both curves without labels are read.
+
+    Parameters
+    ----------
+    score : callable or CompiledScorer
+        Anomaly score of any point, as for `volume`.
+    X : array-like of shape (n_test, n_features)
+        Data that the detector was not fitted to; finite numbers.
+    box : Box, optional
+        Where points are drawn; by default the box of X.
+    method : {"auto", "uniform", "splitting"}, default "auto"
+        Uniform draws, whose scores are counted, or multilevel splitting, which finds volumes that
+        no uniform draw hits. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set
+        that holds 0.9 of the data.
+    n_samples : int, optional
+        Points that are scored besides X: by default 10⁵, and 10⁶ for splitting, which keeps to it
+        nearly.
+    lowest_mass : float, default 0
+        Mass in [0, 1) down to which splitting finds volumes. The volume of any smaller set is
+        taken to be that of the smallest one found, which is at least as large.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator.
+    progress : callable, optional
+        Called with the numbers of points scored and to be scored.
+    n_threads : int, optional
+        Threads over the points; the same seed gives the same result for any number.
+
+    Returns
+    -------
+    LevelSets
+        Ask it for its ``mass_volume_curve()``, ``excess_mass_curve()`` and ``criteria()``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or the score raises, returns NaN or another shape.
+
+    Warns
+    -----
+    InsufficientMixingWarning
+        If particles of splitting may have missed parts of a region.
+
+    Notes
+    -----
+    Uniform draws keep 8 bytes a draw. Test points outside of the box count with their score; the
+    volumes are those of the parts inside.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> levels = fastad.level_sets(lambda rows: np.hypot(*rows.T), X, rng=0)
+    >>> half = levels.mass_volume_curve()(0.5)  # of a normal law 2 pi log 2
+    >>> bool(abs(half / (2 * np.pi * np.log(2)) - 1) < 0.1)
+    True
+    """
+    check_choice(method, METHODS, "method")
+    samples, region = check_data(X, box)
+    if n_samples is not None:
+        check_count(n_samples, "n_samples")
+    lowest = float(exact_rate(lowest_mass, "lowest_mass"))
+    generator = check_generator(rng)
+    scored = block_score(score, region.n_features)
+    with thread_limit(n_threads):
+        source = Source(scored, region, generator)
+        found, _ = source.level_sets(
+            scores_of(scored, samples), method, n_samples, lowest, progress
+        )
+    return found
+
+
+def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
+    """Check test points and the box, by default theirs."""
+    samples = check_samples(X, None)
+    if samples.shape[0] == 0:
+        raise InvalidInputError("X must hold at least one row; found none")
+    region = Box.from_data(samples) if box is None else check_box(box)
+    if region.n_features != samples.shape[1]:
+        raise InvalidInputError(
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
+        )
+    return samples, region
+
+
+class Source:
+    """Where volumes of a detector's level sets come from.
+
+    Attributes
+    ----------
+    score : BlockScore
+        Scores of any points.
+    box : Box
+        Where they are drawn.
+    """
+
+    def __init__(self, score: BlockScore, box: Box, rng: np.random.Generator) -> None:
+        self.score, self.box = score, box
+        self._rng = rng
+        self._draws = Draws(box, rng.integers(2**64, dtype=np.uint64))
+
+    def level_sets(
+        self,
+        y_score: FloatVector,
+        method: str,
+        n_samples: int | None,
+        lowest_mass: float,
+        progress: Progress | None,
+    ) -> tuple[LevelSets, FloatVector | None]:
+        """Return the level sets, and the scores of the uniform points if they were counted."""
+        extent = check_extent(self.box)
+        if method == "auto":
+            method = "uniform" if self._is_hit(y_score) else "splitting"
+        n = n_samples or BUDGETS[method]
+        if method == "uniform":
+            drawn = self._scores(n, progress)
+            return level_sets_of_scores(y_score, drawn, extent), drawn
+        return self._split(y_score, n, lowest_mass, extent, progress), None
+
+    def _is_hit(self, y_score: FloatVector) -> bool:
+        """Tell whether uniform draws often fall into the level set of most of the data."""
+        threshold = np.nextafter(np.quantile(y_score, _MASS, method="higher"), np.inf)
+        hits = count_draws(self._draws, self.score, [float(threshold)], _FIRST)
+        return int(hits[0]) >= _ENOUGH
+
+    def _scores(self, n_samples: int, progress: Progress | None) -> FloatVector:
+        """Return the scores of uniform draws."""
+        scores = np.empty(n_samples)
+        size = points_at_once(self.box.n_features)
+
+        def write(own: range) -> None:
+            with ReusedBuffers():
+                points = self._draws.points(own.start, len(own))
+                self.score.write_checked(points, scores[own.start : own.stop])
+
+        parts = in_steps(0, n_samples, size)
+        # Reported on after so many parts, which all threads share.
+        for start in range(0, len(parts), 64):
+            some = parts[start : start + 64]
+            if self.score.on_threads:
+                thread_map(write, some)
+            else:
+                for part in some:
+                    write(part)
+            if progress is not None:
+                progress(some[-1].stop, n_samples)
+        return scores
+
+    def _split(
+        self,
+        y_score: FloatVector,
+        n_samples: int,
+        lowest_mass: float,
+        extent: Extent,
+        progress: Progress | None,
+    ) -> LevelSets:
+        """Return level sets whose volumes particles find that come down to the lowest of them."""
+        distinct, counts = np.unique(y_score, return_counts=True)
+        masses = np.cumsum(counts)
+        kept = masses >= lowest_mass * y_score.shape[0]
+        # Level sets are closed, and splitting finds the volumes of open ones.
+        above = np.nextafter(distinct[kept], np.inf)
+        run = split(Cube(self.box, self.score), float(above[0]), n_samples, self._rng, progress)
+        warn_of_mixing(run, float(above[0]))
+        logs = log_shares(run, above)
+        found = np.isfinite(logs).all(axis=0)
+        if not found.any():
+            raise InvalidInputError(
+                f"n_samples must let all repeats reach the highest test score; found {n_samples}"
+            )
+        sizes = np.array([one.n_particles for one in run.repeats], np.float64)
+        weights = np.log(sizes / sizes.mean())[:, None]
+        empty = np.full((logs.shape[0], 1), -np.inf)
+        return level_sets_of_repeats(
+            np.concatenate([[-np.inf], distinct[kept][found]]),
+            np.concatenate([[0], masses[kept][found]]),
+            np.concatenate([empty, logs[:, found] + weights], axis=1),
+            extent,
+        )
+
+
+def scores_of(score: BlockScore, samples: npt.NDArray[np.generic]) -> FloatVector:
+    """Return the scores of samples of shape (n_samples, n_features)."""
+    found = np.empty(samples.shape[0])
+    for points, part in blocks(samples):
+        score.write(points, found[part])
+    if np.isnan(found.max()):
+        refuse_nan(found, "score of X", None)
+    return found

@@ -1,0 +1,212 @@
+"""``LevelSets``: mass and volume of the level sets of a score, which all without labels reads.
+
+Test points take the place of normal points and uniform points that of anomalies: then the order
+of both is the one that measures with labels read, and a mass-volume curve is a ROC curve.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._kernels import levels as kernels
+from fastad._scratch import ReusedBuffers
+from fastad._threads import thread_map
+from fastad._types import CountVector, FloatMatrix, FloatVector, IntVector, ScoreVector
+from fastad._validate import Labels, fixed, frozen, real_vector, refuse_nan
+from fastad.errors import InvalidInputError
+from fastad.ordering import Range, order_values
+from fastad.unlabelled.extent import Extent
+
+if TYPE_CHECKING:
+    from fastad.unlabelled.criteria import Criteria
+    from fastad.unlabelled.excess_mass import ExcessMassCurve
+    from fastad.unlabelled.mass_volume import MassVolumeCurve
+
+# Products of both numbers of points must fit into 64 bits.
+_LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelSets:
+    """Sets of all points that score at most a threshold: what each holds of mass and volume.
+
+    One set for each distinct score of the test points, and the empty set before them.
+
+    Attributes
+    ----------
+    thresholds : numpy.ndarray of shape (n_levels + 1,)
+        The distinct scores of the test points, rising, after -inf.
+    masses : numpy.ndarray of int64 of shape (n_levels + 1,)
+        Test points in each set, from 0 to their number.
+    volumes : numpy.ndarray of shape (n_levels + 1,)
+        Volume of each set in multiples of ``unit``: uniform points (int64), or estimates
+        (float64).
+    unit : Extent
+        The volume for which 1 stands.
+    n_uniform : int or None
+        Uniform points in all; None where volumes are estimated in another way.
+    repeats : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
+        Volumes by independent repeats of an estimate, of which ``volumes`` is the mean.
+    """
+
+    thresholds: ScoreVector
+    masses: IntVector
+    volumes: CountVector
+    unit: Extent
+    n_uniform: int | None
+    repeats: FloatMatrix | None = None
+
+    def __repr__(self) -> str:
+        return f"<LevelSets of {self.masses.shape[0] - 1} levels, {self.n_test} test points>"
+
+    @property
+    def n_test(self) -> int:
+        """Number of test points."""
+        return int(self.masses[-1])
+
+    def mass_volume_curve(self) -> "MassVolumeCurve":
+        """Return the mass-volume curve; see `fastad.mass_volume_curve`."""
+        # Here, because curves are made of level sets.
+        from fastad.unlabelled.mass_volume import mass_volume_of
+
+        return mass_volume_of(self)
+
+    def excess_mass_curve(self) -> "ExcessMassCurve":
+        """Return the excess-mass curve; see `fastad.excess_mass_curve`."""
+        from fastad.unlabelled.excess_mass import excess_mass_of
+
+        return excess_mass_of(self)
+
+    def criteria(self, **options: Any) -> "Criteria":
+        """Return both criteria with their intervals; see `fastad.emmv`, whose options these are.
+
+        Parameters
+        ----------
+        **options
+            ``mass``, ``excess_mass``, ``n_resamples``, ``confidence_level``, ``rng``,
+            ``n_threads``.
+
+        Returns
+        -------
+        Criteria
+            ``em`` and ``mv``.
+        """
+        from fastad.unlabelled.criteria import criteria_of
+
+        return criteria_of(self, **options)
+
+    def log_volumes(self) -> FloatVector:
+        """Return the natural logarithms of the volumes, -inf of the empty set."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.volumes) + self.unit.log
+
+    def absolute_volumes(self) -> FloatVector:
+        """Return the volumes in units of the features; 0 or inf beyond all floats."""
+        if self.unit.value is None or self.n_uniform is None:
+            with np.errstate(over="ignore", under="ignore"):
+                return np.exp(self.log_volumes())
+        return self.volumes / self.n_uniform * float(self.unit.value * self.n_uniform)
+
+    def hull(self) -> IntVector:
+        """Return the levels that hold the most mass less some multiple of their volume."""
+        hull = np.empty(self.masses.shape[0], np.int64)
+        size = kernels.concave_hull(self.masses, self.volumes, hull)
+        return hull[:size]
+
+
+def level_sets_of_scores(
+    y_score: npt.ArrayLike, uniform_score: npt.ArrayLike, box: Extent
+) -> LevelSets:
+    """Check scores of test and of uniform points, order them together, and count."""
+    test = real_vector(y_score, "y_score")
+    uniform = real_vector(uniform_score, "uniform_score")
+    n, m = test.shape[0], uniform.shape[0]
+    if n * m >= _LARGEST:
+        raise InvalidInputError(
+            f"y_score and uniform_score must have at most {_LARGEST} pairs of points; found {n} "
+            f"and {m} points"
+        )
+    with ReusedBuffers():
+        return _count(_together(test, uniform), n, m, box)
+
+
+def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
+    """Return both kinds of scores one after the other, in a type that holds both."""
+    for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
+        if scores.dtype.kind == "f" and np.isnan(scores.max()):
+            refuse_nan(scores, name, None)
+    together = np.concatenate([test, uniform])
+    if test.dtype != uniform.dtype:
+        for scores, own in (
+            (test, together[: test.shape[0]]),
+            (uniform, together[test.shape[0] :]),
+        ):
+            if scores.dtype.kind != "f" and np.any(own.astype(scores.dtype) != scores):
+                raise InvalidInputError(
+                    "y_score and uniform_score must be of one type, or of types that one type "
+                    f"holds; found {test.dtype} and {uniform.dtype}"
+                )
+    return together
+
+
+def _count(scores: ScoreVector, n: int, m: int, box: Extent) -> LevelSets:
+    is_uniform = np.ones(n + m, np.uint8)
+    is_uniform[:n] = 0
+    order = order_values(scores, Labels(is_uniform, m, None, None, n + m), "y_score")
+    keys, fps, tps = (np.empty(n, np.int64) for _ in range(3))
+    ends = [*(where.fp for where in order.ranges[1:]), n]
+
+    def collect(part: tuple[Range, int]) -> int:
+        where, end = part
+        own, free = slice(where.start, where.stop), slice(where.fp, end)
+        found: int = kernels.collect(
+            order.packed[own], where.centre, where.fp, where.tp, keys[free], fps[free], tps[free]
+        )
+        return found
+
+    g = 0
+    swept = thread_map(collect, list(zip(order.ranges, ends, strict=True)))
+    for where, found in zip(order.ranges, swept, strict=True):
+        if g < where.fp and found:
+            # Ties have left room behind the range before.
+            for counts in (keys, fps, tps):
+                counts[g : g + found] = counts[where.fp : where.fp + found].copy()
+        g += found
+    thresholds = np.empty(g + 1, np.float64)
+    masses, volumes = np.zeros(g + 1, np.int64), np.zeros(g + 1, np.int64)
+    thresholds[0] = -math.inf
+    thresholds[1:] = order.codec.decode(keys[:g])[::-1]
+    np.subtract(n, fps[:g][::-1], out=masses[1:])
+    np.subtract(m, tps[:g][::-1], out=volumes[1:])
+    return LevelSets(
+        frozen(thresholds), frozen(masses), frozen(volumes), box.divided_by(m), n_uniform=m
+    )
+
+
+def level_sets_of_repeats(
+    thresholds: FloatVector, masses: IntVector, log_shares: FloatMatrix, box: Extent
+) -> LevelSets:
+    """Return the level sets of volumes that independent repeats have estimated.
+
+    Parameters
+    ----------
+    thresholds, masses : numpy.ndarray of shape (n_levels + 1,)
+        As in `LevelSets`.
+    log_shares : numpy.ndarray of shape (n_repeats, n_levels + 1)
+        Natural logarithms of the shares of the box, rising.
+    box : Extent
+        Volume of the box.
+    """
+    largest = float(log_shares.max())
+    shares = np.exp(log_shares - largest)
+    return LevelSets(
+        fixed(thresholds),
+        fixed(masses),
+        fixed(shares.mean(axis=0)),
+        Extent(None, box.log + largest),
+        n_uniform=None,
+        repeats=fixed(shares),
+    )

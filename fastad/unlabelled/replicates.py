@@ -1,0 +1,113 @@
+"""Bootstrap replicates of both criteria: test points drawn anew, and uniform points."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._kernels import levels as kernels
+from fastad._threads import in_steps, thread_map
+from fastad._types import FloatMatrix, ShortVector
+from fastad._validate import fixed
+from fastad.unlabelled.levels import LevelSets
+from fastad.unlabelled.mass_volume import Window
+
+# What a thread does between two looks at whether it is to stop.
+_POINTS_A_STEP = 10_000_000
+
+
+class Rows(NamedTuple):
+    """Which level each point belongs to: the first one that holds it.
+
+    Attributes
+    ----------
+    test : numpy.ndarray of int32 of shape (n_test,)
+        Of each test point, from 1 on.
+    uniform : numpy.ndarray of int32 of shape (n_uniform,) or None
+        Of each uniform point; one more than there are levels where none holds it.
+    """
+
+    test: ShortVector
+    uniform: ShortVector | None
+
+    @classmethod
+    def in_order(cls, levels: LevelSets) -> "Rows":
+        """Return points that are numbered by their scores, as those of one detector may be."""
+        places = np.arange(1, levels.masses.shape[0] + 1, dtype=np.int32)
+        test = np.repeat(places[:-1], np.diff(levels.masses))
+        if levels.n_uniform is None:
+            return cls(fixed(test), None)
+        inside = np.diff(levels.volumes, append=levels.n_uniform)
+        return cls(fixed(test), fixed(np.repeat(places, inside)))
+
+    @property
+    def n_points(self) -> int:
+        """Number of points of both kinds."""
+        return int(self.test.shape[0] + (0 if self.uniform is None else self.uniform.shape[0]))
+
+
+class Sources(NamedTuple):
+    """What is drawn anew."""
+
+    test: bool = True
+    uniform: bool = True
+
+
+def replicate_logs(
+    levels: LevelSets,
+    rows: Rows,
+    key: np.uint64,
+    n_resamples: int,
+    window: Window,
+    height: float,
+    sources: Sources,
+    progress: Callable[[int], object] | None = None,
+) -> FloatMatrix:
+    """Return logarithms of the criteria EM and MV of replicates.
+
+    Parameters
+    ----------
+    levels, rows
+        The points at hand.
+    key : numpy.uint64
+        Of the random numbers: detectors of the same points share their replicates.
+    n_resamples : int
+        How many.
+    window : Window
+        Masses between which MV is the area.
+    height : float
+        Excess mass at which the area EM ends, in test points.
+    sources : Sources
+        What is drawn anew.
+    progress : callable, optional
+        Called with the number of replicates that a step has made.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_resamples, 2)
+        NaN where EM is undefined, -inf where MV is 0; of multiples of the units.
+    """
+    criteria = np.empty((n_resamples, 2))
+    ends = (window.first, window.last, float(window.before), float(window.behind))
+
+    def resample(part: range) -> None:
+        kernels.resample_criteria(
+            key,
+            part.start,
+            (sources.test, sources.uniform),
+            rows.test,
+            rows.uniform,
+            levels.repeats,
+            levels.masses,
+            levels.volumes,
+            height,
+            ends,
+            criteria[part.start : part.stop],
+        )
+        if progress is not None:
+            progress(len(part))
+
+    step = max(_POINTS_A_STEP // rows.n_points, 1)
+    thread_map(resample, in_steps(0, n_resamples, step))
+    with np.errstate(divide="ignore"):
+        return np.log(criteria)

@@ -1,0 +1,225 @@
+"""``emmv_subsampled``: EM and MV of detectors in many features, by draws of a few."""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, ndtri
+
+from fastad._arguments import check_generator
+from fastad._types import FloatMatrix, FloatVector, IntMatrix, Point
+from fastad.unlabelled.criteria import (
+    N_RESAMPLES,
+    Criteria,
+    CriteriaPlan,
+    Criterion,
+    Judged,
+    Spread,
+    check_criteria,
+)
+from fastad.unlabelled.excess_mass import EXCESS_MASS
+from fastad.unlabelled.extent import exp
+from fastad.unlabelled.mass_volume import MASS
+from fastad.unlabelled.subspaces import DrawCriteria, Subspaces, check_subspaces, judge_subspaces
+from fastad.unlabelled.table import UnlabelledEvaluation
+from fastad.unlabelled.training import Factory
+
+
+class SubsampledEvaluation(UnlabelledEvaluation):
+    """EM and MV of several detectors, as means over draws of features.
+
+    As `UnlabelledEvaluation`; intervals, and what is told apart, are over the draws.
+
+    Attributes
+    ----------
+    features : numpy.ndarray of int64 of shape (n_draws, n_features)
+        Features of each draw.
+    draws : mapping of str to numpy.ndarray of shape (n_draws, 2)
+        For each detector the natural logarithms of EM and MV of each draw, NaN where undefined.
+    confidence_level : float
+        Of each interval, and of all verdicts of a ranking at once.
+    """
+
+    def __init__(
+        self,
+        judged: Mapping[str, Judged],
+        confidence_level: float,
+        features: IntMatrix,
+        draws: Mapping[str, FloatMatrix],
+    ) -> None:
+        super().__init__(judged, confidence_level)
+        self.features = features
+        self.draws = dict(draws)
+
+    def __repr__(self) -> str:
+        return f"<SubsampledEvaluation of {len(self)} detectors, {len(self.features)} draws>"
+
+
+def emmv_subsampled(
+    detectors: Mapping[str, Factory],
+    X_train: npt.ArrayLike,
+    X_test: npt.ArrayLike,
+    *,
+    n_draws: int = 50,
+    n_features: int = 5,
+    n_uniform: int = 100_000,
+    mass: tuple[Point, Point] = MASS,
+    excess_mass: Point = EXCESS_MASS,
+    n_resamples: int = N_RESAMPLES,
+    confidence_level: Point = 0.95,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+) -> SubsampledEvaluation:
+    """Criteria EM and MV of detectors in many features: means over random subspaces of few.
+
+    Each draw takes some features without replacement, trains each detector on them, and judges it
+    in the box of the test rows. This judges ways to learn, not a fitted detector, and sees no
+    dependence between more features than are drawn at once.
+
+    Parameters
+    ----------
+    detectors : mapping of str to estimator or callable
+        Estimators with ``fit``, which are copied, seeded and fitted for each draw; or functions
+        of training data that return an anomaly score as `volume` takes it.
+    X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
+        Data to train on, and to judge on; finite numbers.
+    n_draws : int, default 50
+        Draws of features, the same for all detectors.
+    n_features : int, default 5
+        Features of a draw; at most those that vary in X_test.
+    n_uniform : int, default 100000
+        Uniform points of each draw.
+    mass, excess_mass
+        As for `emmv`.
+    n_resamples : int, default 1000
+        Bootstrap replicates of the draws.
+    confidence_level : float, default 0.95
+        As for `emmv`.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator.
+    n_jobs : int, optional
+        Processes of joblib over the draws; by default one, and threads inside. The same seed gives
+        the same result for any number.
+    progress : callable, optional
+        Called with the numbers of draws done and to be done.
+
+    Returns
+    -------
+    SubsampledEvaluation
+        Means with intervals over the draws, and what each draw gave.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which.
+    MissingExtraError
+        If ``n_jobs`` is given and joblib is not installed.
+
+    Notes
+    -----
+    A draw whose box has volume 0 counts for nothing and is drawn again, so that constant features
+    are never drawn. A draw in which EM is undefined is left out of its mean and counted as
+    ``n_undefined``. Volumes of different subspaces differ by their units: scale features first, or
+    means are those of the draws with the widest features.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> from sklearn.ensemble import IsolationForest
+    >>> from sklearn.neighbors import LocalOutlierFactor
+    >>> rng = np.random.default_rng(0)
+    >>> X_train, X_test = rng.normal(size=(2, 300, 8))
+    >>> found = fastad.emmv_subsampled(
+    ...     {"forest": IsolationForest(n_estimators=20), "lof": LocalOutlierFactor(novelty=True)},
+    ...     *(X_train, X_test), n_draws=4, n_features=2, n_uniform=10_000, rng=0,
+    ... )
+    >>> found.draws["lof"].shape
+    (4, 2)
+    """
+    generator = check_generator(rng)
+    plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
+    subspaces = check_subspaces(
+        detectors, X_train, X_test, n_draws, n_features, n_uniform, generator
+    )
+    return summarise(subspaces, plan, judge_subspaces(subspaces, plan, n_jobs, progress))
+
+
+def summarise(
+    subspaces: Subspaces, plan: CriteriaPlan, found: list[list[DrawCriteria]]
+) -> SubsampledEvaluation:
+    """Return means over draws, with intervals from draws that are drawn again."""
+    n_draws = len(found)
+    rng = np.random.default_rng(int(plan.key))
+    # The same for all detectors.
+    chosen = rng.integers(n_draws, size=(plan.n_resamples, n_draws))
+    judged, draws = {}, {}
+    for k, name in enumerate(subspaces.detectors):
+        logs = np.array([(row[k].log_em, row[k].log_mv) for row in found])
+        reasons = {row[k].reason for row in found if row[k].reason}
+        means = [_log_mean(logs[:, c]) for c in (0, 1)]
+        replicates = np.column_stack([_log_means(logs[:, c], chosen) for c in (0, 1)])
+        criteria = [
+            _criterion(
+                means[c], replicates[:, c], plan, subspaces, logs[:, c], "; ".join(sorted(reasons))
+            )
+            for c in (0, 1)
+        ]
+        judged[name] = Judged(Criteria(*criteria), np.array(means), replicates)
+        draws[name] = logs
+    return SubsampledEvaluation(judged, plan.level, subspaces.features, draws)
+
+
+def _criterion(
+    log_value: float,
+    replicates: FloatVector,
+    plan: CriteriaPlan,
+    subspaces: Subspaces,
+    logs: FloatVector,
+    reason: str,
+) -> Criterion:
+    reach = float(ndtri((1 + plan.level) / 2)) * Spread.of(replicates).deviation
+    low, high = log_value - reach, log_value + reach
+    return Criterion(
+        value=exp(log_value),
+        low=exp(low),
+        high=exp(high),
+        log_value=log_value,
+        log_low=low,
+        log_high=high,
+        test_error=math.nan,
+        volume_error=math.nan,
+        confidence_level=plan.level,
+        n_test=subspaces.X_test.shape[0],
+        n_uniform=subspaces.n_uniform,
+        n_resamples=plan.n_resamples,
+        n_undefined=int(np.count_nonzero(np.isnan(logs))),
+        reason=reason if math.isnan(log_value) else "",
+    )
+
+
+def _log_mean(logs: FloatVector) -> float:
+    """Return the logarithm of the mean of what is defined."""
+    defined = logs[~np.isnan(logs)]
+    if not defined.shape[0]:
+        return math.nan
+    return float(logsumexp(defined)) - math.log(defined.shape[0])
+
+
+def _log_means(logs: FloatVector, chosen: IntMatrix) -> FloatVector:
+    """Return the logarithm of the mean of each choice of draws."""
+    if np.isnan(logs).all() or np.nanmax(logs) == -math.inf:
+        return np.full(chosen.shape[0], math.nan)
+    largest = np.nanmax(logs)
+    values = np.exp(logs - largest)[chosen]
+    counts = np.count_nonzero(~np.isnan(values), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: FloatVector = np.log(np.nansum(values, axis=1) / counts) + largest
+    return means

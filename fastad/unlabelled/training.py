@@ -1,0 +1,54 @@
+"""Detectors that are trained anew: from what makes them to the score that they learn."""
+
+import copy
+import importlib.util
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastad._arguments import shown
+from fastad._types import FloatMatrix
+from fastad.compiled.dispatch import compile_scorer
+from fastad.regions.estimate import Score
+
+# An estimator to fit, or a function that learns a score from data.
+Factory: TypeAlias = Any
+
+_LARGEST_SEED = 2**32
+
+
+def check_factory(factory: Factory, name: str) -> Factory:
+    """Check that something makes detectors."""
+    if not hasattr(factory, "fit") and not callable(factory):
+        raise TypeError(
+            f"detectors[{name!r}] must have a method fit, or be a function of the data that "
+            f"returns a score; found {shown(factory)}"
+        )
+    return factory
+
+
+def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Score:
+    """Train a detector on data, and return its score.
+
+    An estimator is copied first, and what draws lots in it gets a seed of its own.
+    """
+    if not hasattr(factory, "fit"):
+        return factory(X)
+    estimator = _copy(factory)
+    if hasattr(estimator, "get_params"):
+        seeds = {
+            name: int(rng.integers(_LARGEST_SEED))
+            for name in sorted(estimator.get_params())
+            if name == "random_state" or name.endswith("__random_state")
+        }
+        estimator.set_params(**seeds)
+    return compile_scorer(estimator.fit(X))
+
+
+def _copy(factory: Factory) -> Factory:
+    """Return an estimator without what it has learnt."""
+    if hasattr(factory, "get_params") and importlib.util.find_spec("sklearn") is not None:
+        from sklearn.base import clone
+
+        return clone(factory)
+    return copy.deepcopy(factory)
