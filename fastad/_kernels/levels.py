@@ -45,6 +45,47 @@ def collect(
 
 
 @kernel
+def keep_up_to(
+    scores: FloatVector,  # (m,)
+    highest: float,
+    kept: FloatVector,  # (m,) written here: those that are at most the highest
+) -> tuple[int, int]:
+    """Return how many scores are kept, and how many are above; NaN is neither."""
+    size = 0
+    above = 0
+    for i in range(scores.shape[0]):
+        # Written for each one, and over it unless it is kept: no branch.
+        kept[size] = scores[i]
+        size += scores[i] <= highest
+        above += scores[i] > highest
+    return size, above
+
+
+@kernel
+def merge(
+    test: FloatVector,  # (n,) rising
+    uniform: FloatVector,  # (m,) rising
+    thresholds: FloatVector,  # (n + 1,) written here from place 1 on: the distinct test scores
+    masses: IntVector,  # (n + 1,) written here from place 1 on
+    volumes: IntVector,  # (n + 1,) written here from place 1 on
+) -> int:
+    """Count what lies at or below each distinct test score; return how many there are."""
+    levels = 0
+    inside = 0
+    for i in range(test.shape[0]):
+        score = test[i]
+        if i + 1 < test.shape[0] and test[i + 1] == score:
+            continue
+        while inside < uniform.shape[0] and uniform[inside] <= score:
+            inside += 1
+        levels += 1
+        thresholds[levels] = score
+        masses[levels] = i + 1
+        volumes[levels] = inside
+    return levels
+
+
+@kernel
 def concave_hull(
     masses: IntVector,  # (g + 1,) from 0 on
     volumes: CountVector,  # (g + 1,)

@@ -169,8 +169,9 @@ class Window:
         lowest, highest = exact_rate(low, "low"), exact_rate(high, "high")
         if lowest >= highest:
             raise InvalidInputError(f"low must lie below high; found {low} and {high}")
-        first, last = math.floor(lowest * n_test), math.floor(highest * n_test)
-        return cls(first, last, lowest * n_test - first, highest * n_test - last)
+        first, before = divmod(lowest * n_test, 1)
+        last, behind = divmod(highest * n_test, 1)
+        return cls(first, last, before, behind)
 
 
 def mass_volume_curve(
