@@ -139,7 +139,7 @@ class VolumeEstimate:
         others = ("method", "confidence_level", "threshold", "is_bound", "log_low", "log_high")
         last = ("n_scored", "effective_sample_size", "mixing_p_value", "reason")
         found = {name: getattr(self, name) for name in (*names, *others, *last)}
-        return {name: _plain(value) for name, value in found.items()}
+        return {name: plain_value(value) for name, value in found.items()}
 
 
 def of_share(
@@ -195,7 +195,8 @@ def share_text(logarithm: float, digits: int) -> str:
     return f"{10**rest:.{digits}g}e{int(exponent)}"
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Return what JSON can hold: None for NaN, text for infinities."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value

@@ -5,13 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from fastad._arguments import shown
+from fastad._blocks import points_at_once
 from fastad._kernels.drawn import over_points
 from fastad._kernels.volume import turn
+from fastad._threads import in_steps, thread_map
 from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.compiled.scorer import CompiledScorer, count_scores_below, refuse_nan
+from fastad.compiled.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
 
 
@@ -34,6 +37,19 @@ class BlockScore(ABC):
     kernel: Any = None
     arguments: tuple[Any, ...] = ()
     scorer: CompiledScorer | None = None
+
+    def of_rows(self, samples: npt.NDArray[Any]) -> FloatVector:
+        """Return the scores of samples of shape (n_samples, n_features)."""
+        scores = np.empty(samples.shape[0])
+
+        def write(rows: range) -> None:
+            own = scores[rows.start : rows.stop]
+            for points, part in blocks(samples[rows.start : rows.stop]):
+                self.write_checked(points, own[part])
+
+        step = points_at_once(samples.shape[1]) if self.on_threads else samples.shape[0]
+        thread_map(write, in_steps(0, samples.shape[0], step))
+        return scores
 
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:

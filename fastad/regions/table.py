@@ -13,16 +13,16 @@ from fastad._arguments import check_rate
 from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._threads import thread_limit
-from fastad._types import FloatVector, Label, Point, Points
+from fastad._types import Label, Point, Points
 from fastad._validate import check_labels
-from fastad.compiled.scorer import blocks, check_samples
+from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.labelled.operating import threshold_at_fpr
 from fastad.regions.box import Box
 from fastad.regions.estimate import Score
 from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, block_score
+from fastad.regions.scores import block_score
 from fastad.report import SCHEMA_VERSION
 
 
@@ -207,16 +207,9 @@ def volumes(
     with thread_limit(n_threads):
         for name, score in scores.items():
             scored = block_score(score, samples.shape[1])
-            own = _scores_of(scored, samples)
+            own = scored.of_rows(samples)
             thresholds = threshold_at_fpr(labels.values, own, fpr=at_each).tolist()
             again = plan._replace(rng=np.random.default_rng(seed))
             volumes_of_one = estimate_volumes(scored, thresholds, region, again)
             estimates[str(name)] = dict(zip(names, volumes_of_one, strict=True))
     return Volumes(estimates, region, [float(rate) for rate in rates])
-
-
-def _scores_of(score: BlockScore, samples: npt.NDArray[Any]) -> FloatVector:
-    found = np.empty(samples.shape[0])
-    for points, part in blocks(samples):
-        score.write(points, found[part])
-    return found

@@ -13,7 +13,7 @@ from fastad._threads import thread_limit
 from fastad._types import FloatMatrix, FloatVector, Point
 from fastad.certainty.replicates import random_key
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.regions.results import share_text
+from fastad.regions.results import plain_value, share_text
 from fastad.unlabelled.excess_mass import EXCESS_MASS, excess_mass_of, unit_of_levels
 from fastad.unlabelled.extent import exp
 from fastad.unlabelled.levels import LevelSets
@@ -154,7 +154,7 @@ class Criterion:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; None for NaN, text for infinities."""
         found = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: _plain(value) for name, value in found.items()}
+        return {name: plain_value(value) for name, value in found.items()}
 
 
 class Criteria(NamedTuple):
@@ -311,9 +311,3 @@ class Spread(NamedTuple):
         if 2 * n_undefined > logs.shape[0] or defined.shape[0] < 2:
             return cls(math.nan, math.nan, n_undefined)
         return cls(float(defined.mean()), float(defined.std(ddof=1)), n_undefined)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value

@@ -10,8 +10,7 @@ from fastad._blocks import points_at_once
 from fastad._scratch import ReusedBuffers
 from fastad._threads import in_steps, thread_limit, thread_map
 from fastad._types import FloatVector, Point
-from fastad._validate import refuse_nan
-from fastad.compiled.scorer import blocks, check_samples
+from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.cube import Cube
@@ -114,9 +113,7 @@ def level_sets(
     scored = block_score(score, region.n_features)
     with thread_limit(n_threads):
         source = Source(scored, region, generator)
-        found, _ = source.level_sets(
-            scores_of(scored, samples), method, n_samples, lowest, progress
-        )
+        found, _ = source.level_sets(scored.of_rows(samples), method, n_samples, lowest, progress)
     return found
 
 
@@ -227,13 +224,3 @@ class Source:
             np.concatenate([empty, logs[:, found] + weights], axis=1),
             extent,
         )
-
-
-def scores_of(score: BlockScore, samples: npt.NDArray[np.generic]) -> FloatVector:
-    """Return the scores of samples of shape (n_samples, n_features)."""
-    found = np.empty(samples.shape[0])
-    for points, part in blocks(samples):
-        score.write(points, found[part])
-    if np.isnan(found.max()):
-        refuse_nan(found, "score of X", None)
-    return found

@@ -17,7 +17,7 @@ from fastad.regions.estimate import Score
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Progress
 from fastad.unlabelled.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
-from fastad.unlabelled.detector import METHODS, LevelMethod, Source, check_data, scores_of
+from fastad.unlabelled.detector import METHODS, LevelMethod, Source, check_data
 from fastad.unlabelled.excess_mass import EXCESS_MASS
 from fastad.unlabelled.extent import check_extent
 from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
@@ -228,7 +228,7 @@ def _judge(
     how: tuple[str, int | None, Progress | None],
     plan: CriteriaPlan,
 ) -> Judged:
-    y_score = scores_of(source.score, samples)
+    y_score = source.score.of_rows(samples)
     method, n_samples, progress = how
     # Level sets of less mass touch neither area.
     lowest = float(min(plan.mass[0], plan.excess_mass))
