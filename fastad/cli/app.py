@@ -294,7 +294,8 @@ def evaluate_unlabelled(
         typer.Option(help="Column of labels, by default y: it is no feature, and not used."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="How volumes are found: auto, uniform or splitting.")
+        str,
+        typer.Option(help="How volumes are found: auto, uniform, sobol, importance or splitting."),
     ] = "auto",
     n_samples: Annotated[
         int | None, typer.Option(min=1, help="Points to draw for each detector.")

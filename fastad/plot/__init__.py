@@ -7,8 +7,10 @@ something is drawn.
 
 from fastad.plot._det import DetDisplay as DetDisplay
 from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
+from fastad.plot._excess_mass import ExcessMassDisplay as ExcessMassDisplay
 from fastad.plot._histogram import RpSpan as RpSpan
 from fastad.plot._histogram import ScoreDistribution as ScoreDistribution
+from fastad.plot._mass_volume import MassVolumeDisplay as MassVolumeDisplay
 from fastad.plot._precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
 from fastad.plot._region import DecisionRegion as DecisionRegion
 from fastad.plot._region import DecisionRegionDisplay as DecisionRegionDisplay
@@ -24,6 +26,8 @@ __all__ = [
     "DecisionRegion",
     "DecisionRegionDisplay",
     "DetDisplay",
+    "ExcessMassDisplay",
+    "MassVolumeDisplay",
     "PrecisionRecallDisplay",
     "RocDisplay",
     "RocMark",

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import logsumexp, stdtrit
 
 from fastad._threads import in_steps
-from fastad._types import FloatMatrix, FloatVector
+from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.cube import Cube
 from fastad.regions.linear import dot
@@ -37,6 +37,9 @@ _ROOTS = 3.0
 FEWEST_POINTS = 5
 # Regions that a part of the mixture is fitted to; others lie between two of them.
 _MOST_REGIONS = 8
+# Of very many thresholds; time grows with the regions, and the mixture of nested ones has the sets
+# between in its tails.
+_REGIONS_OF_MANY = 4
 # Part of the draws that is uniform.
 _UNIFORM_PART = 0.1
 # Shares of the budget: of scores of the data, and of each pilot.
@@ -49,6 +52,8 @@ _POOLED = 3
 # Hits that a fit reads; more do not improve it by what they cost.
 _MOST_HITS = 30_000
 _BLOCK = 2**13
+# Parts of the draws that tell the errors of many thresholds together.
+N_PARTS = 16
 
 
 class RefusedError(InvalidInputError):
@@ -69,6 +74,7 @@ class _Hits(NamedTuple):
     points: FloatMatrix
     scores: FloatVector
     logs: FloatVector  # of weights, 1 / density
+    numbers: IntVector  # among the draws of their component
 
 
 class _Sums:
@@ -165,6 +171,69 @@ def estimate_shares(
        1975; A. Vehtari et al., "Pareto smoothed importance sampling", 2024.
     .. [4] R. Y. Rubinstein and D. P. Kroese, "The Cross-Entropy Method", 2004.
     """
+    first = cube.n_scored
+    try:
+        n_drawn, blocks = _weighted_draws(cube, thresholds, data, n_samples, rng, progress)
+        sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
+        for hits in blocks:
+            for threshold, own in sums.items():
+                own.add(hits.logs[hits.scores < threshold])
+        n_scored = cube.n_scored - first
+        return [
+            _estimate(sums[threshold], threshold, n_drawn, n_scored, level)
+            for threshold in thresholds
+        ]
+    except RefusedError as error:
+        error.n_scored = cube.n_scored - first
+        raise
+
+
+def repeat_log_shares(
+    cube: Cube,
+    rising: FloatVector,
+    data: FloatMatrix,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> FloatMatrix:
+    """Return logarithms of the shares below many thresholds, by parts of the weighted draws.
+
+    Each part takes every 16th draw of each component. Some of the
+    thresholds, the first and the last among them, must pass the tests of `estimate_shares`.
+
+    Returns
+    -------
+    numpy.ndarray of shape (N_PARTS, n_thresholds)
+        Rising; -inf where no draw of a part is below.
+    """
+    some = rising[np.linspace(0, len(rising) - 1, _REGIONS_OF_MANY).round().astype(int)].tolist()
+    n_drawn, blocks = _weighted_draws(cube, some, data, n_samples, rng, progress)
+    hits = _together(list(blocks))
+    for threshold in some:
+        sums = _Sums(n_drawn)
+        sums.add(hits.logs[hits.scores < threshold])
+        _check_weights(sums, threshold, n_drawn)
+    # The first threshold that each draw is below; in units that no sum leaves.
+    places = np.searchsorted(rising, hits.scores, side="right")
+    largest = float(hits.logs.max())
+    weights = np.exp(hits.logs - largest)
+    cells = (hits.numbers % N_PARTS) * rising.shape[0] + places
+    added = np.bincount(cells, weights, N_PARTS * rising.shape[0])
+    sums_of_parts = np.cumsum(added.reshape(N_PARTS, -1), axis=1)
+    with np.errstate(divide="ignore"):
+        shares: FloatMatrix = np.log(sums_of_parts) + largest + math.log(N_PARTS / n_drawn)
+    return shares
+
+
+def _weighted_draws(
+    cube: Cube,
+    thresholds: Sequence[float],
+    data: FloatMatrix,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> tuple[int, Iterator[_Hits]]:
+    """Fit a mixture to the data below thresholds; return how many are drawn, and the draws."""
     if n_samples < FEWEST_SAMPLES:
         raise InvalidInputError(
             f"n_samples must be at least {FEWEST_SAMPLES} for method='importance'; found "
@@ -179,23 +248,11 @@ def estimate_shares(
     most = int(_DATA_PART * n_samples)
     if data.shape[1] > most:
         data = data[:, np.sort(rng.choice(data.shape[1], most, replace=False))]
-    try:
-        inside = _points_below(cube, thresholds, data)
-        report()
-        mixture = _refined(cube, inside, int(_PILOT_PART * n_samples), rng, report)
-        n_drawn = n_samples - (cube.n_scored - first)
-        sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
-        for hits in _drawn(cube, mixture, n_drawn, max(thresholds), rng, report):
-            for threshold, own in sums.items():
-                own.add(hits.logs[hits.scores < threshold])
-        n_scored = cube.n_scored - first
-        return [
-            _estimate(sums[threshold], threshold, n_drawn, n_scored, level)
-            for threshold in thresholds
-        ]
-    except RefusedError as error:
-        error.n_scored = cube.n_scored - first
-        raise
+    inside = _points_below(cube, thresholds, data)
+    report()
+    mixture = _refined(cube, inside, int(_PILOT_PART * n_samples), rng, report)
+    n_drawn = n_samples - (cube.n_scored - first)
+    return n_drawn, _drawn(cube, mixture, n_drawn, max(thresholds), rng, report)
 
 
 def _points_below(
@@ -248,6 +305,7 @@ def _together(blocks: Sequence[_Hits]) -> _Hits:
         np.concatenate([one.points for one in blocks], axis=1),
         np.concatenate([one.scores for one in blocks]),
         np.concatenate([one.logs for one in blocks]),
+        np.concatenate([one.numbers for one in blocks]),
     )
 
 
@@ -296,17 +354,22 @@ def _drawn(
     for component, n in zip(drawn.components, counts[counts > 0].tolist(), strict=True):
         for own in in_steps(0, n, _BLOCK):
             points = component.draw(len(own), rng)
-            points = points[:, np.all((points >= 0) & (points < 1), axis=0)]
-            yield _weighted(cube, drawn, log_uniform, points, threshold)
+            kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
+            yield _weighted(cube, drawn, log_uniform, points[:, kept], own.start + kept, threshold)
             report()
     for own in in_steps(0, n_uniform, _BLOCK):
         points = rng.random((cube.n_features, len(own)))
-        yield _weighted(cube, drawn, log_uniform, points, threshold)
+        yield _weighted(cube, drawn, log_uniform, points, np.asarray(own), threshold)
         report()
 
 
 def _weighted(
-    cube: Cube, mixture: Mixture, log_uniform: float, points: FloatMatrix, threshold: float
+    cube: Cube,
+    mixture: Mixture,
+    log_uniform: float,
+    points: FloatMatrix,
+    numbers: IntVector,
+    threshold: float,
 ) -> _Hits:
     scores = cube.scores(points) if points.shape[1] else np.empty(0)
     below = np.flatnonzero(scores < threshold)
@@ -314,27 +377,14 @@ def _weighted(
     logs = np.empty(0)
     if below.shape[0]:
         logs = -np.logaddexp(logsumexp(mixture.log_densities(points), axis=0), log_uniform)
-    return _Hits(points, scores[below], logs)
+    return _Hits(points, scores[below], logs, numbers[below])
 
 
 def _estimate(
     sums: _Sums, threshold: float, n_drawn: int, n_scored: int, level: float
 ) -> VolumeEstimate:
+    _check_weights(sums, threshold, n_drawn)
     n_effective = sums.effective
-    if n_effective < FEWEST_EFFECTIVE:
-        raise RefusedError(
-            f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "
-            f"in the region; found {n_effective:.3g}, from {sums.n_inside} of {n_drawn} draws "
-            f"with scores below {threshold}: raise n_samples, give more data, or use "
-            "method='splitting'"
-        )
-    if (index := sums.tail_index) > HEAVIEST_TAIL:
-        raise RefusedError(
-            f"method='importance' needs weights with a tail of index {HEAVIEST_TAIL} at most; "
-            f"found {index:.3g}, below {threshold}: parts of the region are hardly drawn, "
-            "for example because the data lie on a plane in it: raise n_samples, give other data, "
-            "or use method='splitting'"
-        )
     log_value = sums.log_sum - math.log(n_drawn)
     error = math.sqrt(max(1 / n_effective - 1 / n_drawn, 0.0))
     half = float(stdtrit(n_effective - 1, (1 + level) / 2)) * error
@@ -352,3 +402,21 @@ def _estimate(
         n_scored=n_scored,
         effective_sample_size=n_effective,
     )
+
+
+def _check_weights(sums: _Sums, threshold: float, n_drawn: int) -> None:
+    """Refuse weights that do not tell their own error."""
+    if (n_effective := sums.effective) < FEWEST_EFFECTIVE:
+        raise RefusedError(
+            f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "
+            f"in the region; found {n_effective:.3g}, from {sums.n_inside} of {n_drawn} draws "
+            f"with scores below {threshold}: raise n_samples, give more data, or use "
+            "method='splitting'"
+        )
+    if (index := sums.tail_index) > HEAVIEST_TAIL:
+        raise RefusedError(
+            f"method='importance' needs weights with a tail of index {HEAVIEST_TAIL} at most; "
+            f"found {index:.3g}, below {threshold}: parts of the region are hardly drawn, "
+            "for example because the data lie on a plane in it: raise n_samples, give other data, "
+            "or use method='splitting'"
+        )

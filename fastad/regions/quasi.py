@@ -10,7 +10,7 @@ from scipy.stats import qmc
 from fastad._blocks import points_at_once
 from fastad._kernels.volume import place
 from fastad._threads import current_threads, thread_map
-from fastad._types import IntVector
+from fastad._types import FloatVector, IntMatrix, IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, of_share
@@ -33,7 +33,26 @@ def estimate_shares(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate shares from replicates of a power of two points each.
+    """Estimate shares from replicates of a power of two points each."""
+    order = np.argsort(thresholds)
+    rising = np.asarray(thresholds, np.float64)[order]
+    counts, size = replicate_counts(box, score, rising, n_samples, rng, progress)
+    found = [
+        _estimate(counts[:, k], size, threshold, level)
+        for k, threshold in enumerate(rising.tolist())
+    ]
+    return [found[place] for place in np.argsort(order)]
+
+
+def replicate_counts(
+    box: Box,
+    score: BlockScore,
+    rising: FloatVector,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> tuple[IntMatrix, int]:
+    """Count the points of each replicate below rising thresholds; also how many it has.
 
     Scrambled as by Owen (1997), each replicate is unbiased; its variance is never much larger
     than that of as many independent draws, and for smooth regions of few features much smaller.
@@ -48,8 +67,6 @@ def estimate_shares(
         )
     size = points_at_once(box.n_features)
     exponent = int(math.log2(n_samples // N_REPLICATES))
-    order = np.argsort(thresholds)
-    rising = np.asarray(thresholds, np.float64)[order]
     engines = [
         qmc.Sobol(box.n_features, scramble=True, seed=child) for child in rng.spawn(N_REPLICATES)
     ]
@@ -69,12 +86,7 @@ def estimate_shares(
         counted += thread_map(count, engines[start : start + at_once])
         if progress is not None:
             progress(len(counted) * 2**exponent, N_REPLICATES * 2**exponent)
-    counts = np.array(counted)
-    found = [
-        _estimate(counts[:, k], 2**exponent, threshold, level)
-        for k, threshold in enumerate(rising.tolist())
-    ]
-    return [found[place] for place in np.argsort(order)]
+    return np.array(counted), 2**exponent
 
 
 def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> VolumeEstimate:

@@ -1,6 +1,6 @@
 """``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,23 +9,24 @@ from fastad._arguments import check_choice, check_count, check_generator, exact_
 from fastad._blocks import points_at_once
 from fastad._scratch import ReusedBuffers
 from fastad._threads import in_steps, thread_limit, thread_map
-from fastad._types import FloatVector, Point
+from fastad._types import FloatMatrix, FloatVector, Point
 from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.cube import Cube
+from fastad.regions.cube import Cube, into_cube
 from fastad.regions.estimate import Score
+from fastad.regions.importance import RefusedError, repeat_log_shares
 from fastad.regions.methods import check_box
 from fastad.regions.repeats import log_shares, split, warn_of_mixing
 from fastad.regions.scores import BlockScore, block_score
 from fastad.regions.uniform import Draws, Progress, count_draws
-from fastad.unlabelled.extent import Extent, check_extent
+from fastad.unlabelled.extent import check_extent
 from fastad.unlabelled.levels import LevelSets, level_sets_of_repeats, level_sets_of_scores
 
-LevelMethod: TypeAlias = Literal["auto", "uniform", "splitting"]
-METHODS = ("auto", "uniform", "splitting")
+LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
+METHODS = ("auto", "uniform", "sobol", "importance", "splitting")
 # Score calls where nothing is said of them.
-BUDGETS = {"uniform": 100_000, "splitting": 10**6}
+_BUDGETS = {"uniform": 100_000, "sobol": 2**17, "importance": 3 * 10**5, "splitting": 10**6}
 # "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
 _FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
 
@@ -52,16 +53,18 @@ def level_sets(
         Data that the detector was not fitted to; finite numbers.
     box : Box, optional
         Where points are drawn; by default the box of X.
-    method : {"auto", "uniform", "splitting"}, default "auto"
-        Uniform draws, whose scores are counted, or multilevel splitting, which finds volumes that
-        no uniform draw hits. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set
-        that holds 0.9 of the data.
+    method : {"auto", "uniform", "sobol", "importance", "splitting"}, default "auto"
+        Uniform draws, whose scores are counted, or the other methods of `volume`: Sobol points,
+        weighted draws where X is, and multilevel splitting, which find volumes that few uniform
+        draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that holds
+        0.9 of the data; else weighted draws, unless these are refused, and then splitting.
     n_samples : int, optional
-        Points that are scored besides X: by default 10⁵, and 10⁶ for splitting, which keeps to it
-        nearly.
+        Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, 3·10⁵ weighted draws,
+        and 10⁶ for splitting, which keeps to it nearly.
     lowest_mass : float, default 0
-        Mass in [0, 1) down to which splitting finds volumes. The volume of any smaller set is
-        taken to be that of the smallest one found, which is at least as large.
+        Mass in [0, 1) down to which the methods other than uniform draws find volumes. The volume
+        of any smaller set is taken to be that of the smallest one found, which is at least as
+        large.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable, optional
@@ -104,16 +107,14 @@ def level_sets(
     >>> bool(abs(half / (2 * np.pi * np.log(2)) - 1) < 0.1)
     True
     """
-    check_choice(method, METHODS, "method")
-    samples, region = check_data(X, box)
-    if n_samples is not None:
-        check_count(n_samples, "n_samples")
     lowest = float(exact_rate(lowest_mass, "lowest_mass"))
+    how = How.of(method, n_samples, lowest, progress)
+    samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
     with thread_limit(n_threads):
         source = Source(scored, region, generator)
-        found, _ = source.level_sets(scored.of_rows(samples), method, n_samples, lowest, progress)
+        found, _ = source.level_sets(scored.of_rows(samples), samples, how)
     return found
 
 
@@ -128,6 +129,44 @@ def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box
             f"box must have {samples.shape[1]} features as X; found {region.n_features}"
         )
     return samples, region
+
+
+class How(NamedTuple):
+    """How volumes are found, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    n_samples : int or None
+        Points that are scored; None for as many as is usual.
+    lowest_mass : float
+        Mass down to which volumes are found.
+    progress : callable or None
+        Called with the numbers of points scored and to be scored.
+    """
+
+    method: str
+    n_samples: int | None
+    lowest_mass: float
+    progress: Progress | None
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        n_samples: int | None,
+        lowest_mass: float = 0.0,
+        progress: Progress | None = None,
+    ) -> "How":
+        """Check how volumes are to be found."""
+        check_choice(method, METHODS, "method")
+        n = None if n_samples is None else check_count(n_samples, "n_samples")
+        return cls(method, n, lowest_mass, progress)
+
+    def budget(self, method: str) -> int:
+        """Return the number of points that are scored."""
+        return self.n_samples or _BUDGETS[method]
 
 
 class Source:
@@ -147,22 +186,16 @@ class Source:
         self._draws = Draws(box, rng.integers(2**64, dtype=np.uint64))
 
     def level_sets(
-        self,
-        y_score: FloatVector,
-        method: str,
-        n_samples: int | None,
-        lowest_mass: float,
-        progress: Progress | None,
+        self, y_score: FloatVector, X: npt.NDArray[Any], how: How
     ) -> tuple[LevelSets, FloatVector | None]:
         """Return the level sets, and the scores of the uniform points if they were counted."""
-        extent = check_extent(self.box)
+        method = how.method
         if method == "auto":
-            method = "uniform" if self._is_hit(y_score) else "splitting"
-        n = n_samples or BUDGETS[method]
+            method = "uniform" if self._is_hit(y_score) else "auto"
         if method == "uniform":
-            drawn = self._scores(n, progress)
-            return level_sets_of_scores(y_score, drawn, extent), drawn
-        return self._split(y_score, n, lowest_mass, extent, progress), None
+            drawn = self._scores(how.budget(method), how.progress)
+            return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
+        return self._repeated(y_score, X, how), None
 
     def _is_hit(self, y_score: FloatVector) -> bool:
         """Tell whether uniform draws often fall into the level set of most of the data."""
@@ -193,34 +226,53 @@ class Source:
                 progress(some[-1].stop, n_samples)
         return scores
 
-    def _split(
-        self,
-        y_score: FloatVector,
-        n_samples: int,
-        lowest_mass: float,
-        extent: Extent,
-        progress: Progress | None,
-    ) -> LevelSets:
-        """Return level sets whose volumes particles find that come down to the lowest of them."""
+    def _repeated(self, y_score: FloatVector, X: npt.NDArray[Any], how: How) -> LevelSets:
+        """Return level sets whose volumes independent repeats estimate."""
         distinct, counts = np.unique(y_score, return_counts=True)
         masses = np.cumsum(counts)
-        kept = masses >= lowest_mass * y_score.shape[0]
-        # Level sets are closed, and splitting finds the volumes of open ones.
+        kept = masses >= how.lowest_mass * y_score.shape[0]
+        # Level sets are closed, and these methods find the volumes of open ones.
         above = np.nextafter(distinct[kept], np.inf)
-        run = split(Cube(self.box, self.score), float(above[0]), n_samples, self._rng, progress)
-        warn_of_mixing(run, float(above[0]))
-        logs = log_shares(run, above)
+        logs = self._log_shares(above, X, how)
         found = np.isfinite(logs).all(axis=0)
         if not found.any():
             raise InvalidInputError(
-                f"n_samples must let all repeats reach the highest test score; found {n_samples}"
+                f"n_samples must let all repeats reach the highest test score; found "
+                f"{how.n_samples}"
             )
-        sizes = np.array([one.n_particles for one in run.repeats], np.float64)
-        weights = np.log(sizes / sizes.mean())[:, None]
         empty = np.full((logs.shape[0], 1), -np.inf)
         return level_sets_of_repeats(
             np.concatenate([[-np.inf], distinct[kept][found]]),
             np.concatenate([[0], masses[kept][found]]),
-            np.concatenate([empty, logs[:, found] + weights], axis=1),
-            extent,
+            np.concatenate([empty, logs[:, found]], axis=1),
+            check_extent(self.box),
         )
+
+    def _log_shares(self, above: FloatVector, X: npt.NDArray[Any], how: How) -> FloatMatrix:
+        """Return logarithms of the shares below rising thresholds, by repeats."""
+        cube = Cube(self.box, self.score)
+        if how.method == "sobol":
+            # Here, because SciPy's sequences take a while to import.
+            from fastad.regions.quasi import replicate_counts
+
+            counts, size = replicate_counts(
+                *(self.box, self.score, above),
+                *(how.budget("sobol"), self._rng, how.progress),
+            )
+            with np.errstate(divide="ignore"):
+                shares: FloatMatrix = np.log(counts / size)
+            return shares
+        if how.method != "splitting":
+            points = into_cube(self.box, X.astype(np.float64), self._rng)
+            try:
+                return repeat_log_shares(
+                    cube, above, points, how.budget("importance"), self._rng, how.progress
+                )
+            except RefusedError:
+                if how.method == "importance":
+                    raise
+        n_samples = how.budget("splitting")
+        run = split(cube, float(above[0]), n_samples, self._rng, how.progress)
+        warn_of_mixing(run, float(above[0]))
+        sizes = np.array([one.n_particles for one in run.repeats], np.float64)
+        return log_shares(run, above) + np.log(sizes / sizes.mean())[:, None]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_count, check_generator
+from fastad._arguments import check_generator
 from fastad._frames import table_columns
 from fastad._threads import thread_limit
 from fastad._types import Point, ScoreVector, ShortVector
@@ -17,7 +17,7 @@ from fastad.regions.estimate import Score
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Progress
 from fastad.unlabelled.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
-from fastad.unlabelled.detector import METHODS, LevelMethod, Source, check_data
+from fastad.unlabelled.detector import How, LevelMethod, Source, check_data
 from fastad.unlabelled.excess_mass import EXCESS_MASS
 from fastad.unlabelled.extent import check_extent
 from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
@@ -204,9 +204,8 @@ def evaluate_unlabelled(
         )
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
-    check_choice(method, METHODS, "method")
-    if n_samples is not None:
-        check_count(n_samples, "n_samples")
+    # Level sets of less mass touch neither area.
+    how = How.of(method, n_samples, float(min(plan.mass[0], plan.excess_mass)), progress)
     samples, region = check_data(X, box)
     scored = {str(name): block_score(own, region.n_features) for name, own in scores.items()}
     seed = int(generator.integers(2**63))
@@ -216,7 +215,7 @@ def evaluate_unlabelled(
             judged[name] = _judge(
                 Source(own, region, np.random.default_rng(seed)),
                 samples,
-                (method, n_samples, progress),
+                how,
                 plan,
             )
     return UnlabelledEvaluation(judged, plan.level)
@@ -225,14 +224,11 @@ def evaluate_unlabelled(
 def _judge(
     source: Source,
     samples: npt.NDArray[np.generic],
-    how: tuple[str, int | None, Progress | None],
+    how: How,
     plan: CriteriaPlan,
 ) -> Judged:
     y_score = source.score.of_rows(samples)
-    method, n_samples, progress = how
-    # Level sets of less mass touch neither area.
-    lowest = float(min(plan.mass[0], plan.excess_mass))
-    levels, drawn = source.level_sets(y_score, method, n_samples, lowest, progress)
+    levels, drawn = source.level_sets(y_score, samples, how)
     return judge(levels, rows_of(levels, y_score, drawn), plan)
 
 

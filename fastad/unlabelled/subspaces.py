@@ -15,7 +15,7 @@ from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasure
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
 from fastad.unlabelled.criteria import CriteriaPlan
-from fastad.unlabelled.detector import Source
+from fastad.unlabelled.detector import How, Source
 from fastad.unlabelled.training import Factory, check_factory, train
 
 
@@ -158,7 +158,7 @@ def _judge_draw(
         rng = np.random.default_rng(seed)
         score = block_score(train(factory, contiguous, rng), box.n_features)
         source = Source(score, box, np.random.default_rng(seed))
-        levels, _ = source.level_sets(score.of_rows(rows), "uniform", n_uniform, 0.0, None)
+        levels, _ = source.level_sets(score.of_rows(rows), rows, How.of("uniform", n_uniform))
         log_mv = levels.mass_volume_curve().log_area(*plan.mass)
         try:
             log_em, reason = levels.excess_mass_curve().log_area(plan.excess_mass), ""

@@ -1,0 +1,383 @@
+"""Mass-volume curves, which need no labels."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fastad._arguments import check_inside, exact_rate, shown
+from fastad._types import FloatVector, Point
+from fastad.errors import InvalidInputError
+from fastad.plot import _band, _data, _drawing, _levels
+from fastad.regions.box import Box
+from fastad.unlabelled.bands import MassVolumeBand, mass_volume_band
+from fastad.unlabelled.criteria import Criteria
+from fastad.unlabelled.levels import LevelSets
+from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+    from typing_extensions import Self
+
+_LABEL = "Volume (in units of the features)"
+# On a linear axis bands, which end at the volume of the box, may be so much higher than the lines.
+_ABOVE = 1.5
+_ROOM = 0.01
+
+
+class _View(NamedTuple):
+    """Which masses are drawn, and how their volumes."""
+
+    low: float
+    high: float
+    drawn: _levels.Drawn
+
+
+class MassVolumeDisplay(_drawing.Display):
+    """Mass-volume curves of one detector or several on one pair of axes; lower is better.
+
+    Parameters
+    ----------
+    curves : MassVolumeCurve or mapping of str to MassVolumeCurve
+        The curve of one detector, or curves by the names of detectors.
+    values : Criteria or mapping of str to Criteria, optional
+        Criteria with intervals that the legend shows, such as the result of
+        `fastad.evaluate_unlabelled`; by default the criterion MV of each curve.
+    bands : MassVolumeBand or mapping of str to MassVolumeBand, optional
+        The band of one detector, or bands by the names of detectors.
+
+    Attributes
+    ----------
+    curves : dict of str to MassVolumeCurve
+        Curves by detector.
+    bands : dict of str to MassVolumeBand
+        Bands by detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+    bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
+        The band of each detector that has one; once drawn.
+
+    See Also
+    --------
+    fastad.mass_volume_curve : The curve.
+    fastad.mass_volume_band : The band.
+    ExcessMassDisplay : The other curve without labels.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import MassVolumeDisplay
+    >>> from matplotlib.figure import Figure
+    >>> curve = fastad.mass_volume_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
+    >>> display = MassVolumeDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display.line_.get_ydata()
+    array([0., 0., 0., 2., 6.])
+    """
+
+    bands_: "dict[str, FillBetweenPolyCollection]"
+
+    def __init__(
+        self,
+        curves: MassVolumeCurve | Mapping[str, MassVolumeCurve],
+        *,
+        values: Criteria | Mapping[str, Criteria] | None = None,
+        bands: MassVolumeBand | Mapping[str, MassVolumeBand] | None = None,
+    ) -> None:
+        self.curves = _data.by_name(curves, MassVolumeCurve, "curves")
+        self.values = _levels.values_by_name(values)
+        self.bands = _levels.bands_by_name(bands, MassVolumeBand, self.curves)
+
+    @classmethod
+    def from_scores(
+        cls,
+        y_score: Any,
+        uniform_score: Any,
+        volume: Point | Box | None = None,
+        *,
+        log_volume: Point | None = None,
+        mass: tuple[Point, Point] = (0, 1),
+        band: _band.BandKind | None = None,
+        confidence_level: Point = 0.95,
+        ax: "Axes | None" = None,
+        yscale: _levels.AxisScale = "auto",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute the curves of one detector or several from scores, and draw them.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_test,), mapping, or table
+            Anomaly scores of data that the detector was not fitted to, or such by the names of
+            detectors; higher is more anomalous.
+        uniform_score : array-like of shape (n_uniform,), mapping, or table
+            Anomaly scores of points drawn uniformly in a box, of the same detectors.
+        volume : float or Box, optional
+            The box, or its volume in units of the features, above 0.
+        log_volume : float, optional
+            The natural logarithm of its volume, in place of ``volume``.
+        mass, ax, yscale, legend, line_kw
+            As `plot` takes them.
+        band, confidence_level
+            As `from_level_sets` takes them.
+
+        Returns
+        -------
+        MassVolumeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from fastad.plot import MassVolumeDisplay
+        >>> from matplotlib.figure import Figure
+        >>> scores = {"knn": [0.1, 0.2, 0.4, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
+        >>> uniform = {"knn": [0.3, 0.5, 0.9], "forest": [0.3, 0.6, 0.7]}
+        >>> display = MassVolumeDisplay.from_scores(scores, uniform, 6.0, ax=Figure().subplots())
+        >>> [line.get_label() for line in display.lines_.values()]
+        ['knn (MV 0.396)', 'forest (MV 0.198)']
+        """
+        return cls.from_level_sets(
+            _levels.level_sets_by_name(y_score, uniform_score, volume, log_volume),
+            mass=mass,
+            band=band,
+            confidence_level=confidence_level,
+            ax=ax,
+            yscale=yscale,
+            legend=legend,
+            line_kw=line_kw,
+        )
+
+    @classmethod
+    def from_level_sets(
+        cls,
+        levels: LevelSets | Mapping[str, LevelSets],
+        *,
+        mass: tuple[Point, Point] = (0, 1),
+        band: _band.BandKind | None = None,
+        confidence_level: Point = 0.95,
+        ax: "Axes | None" = None,
+        yscale: _levels.AxisScale = "auto",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute the curves of one detector or several from level sets, and draw them.
+
+        Parameters
+        ----------
+        levels : LevelSets or mapping of str to LevelSets
+            What `fastad.level_sets` returns, or such by the names of detectors.
+        mass, ax, yscale, legend, line_kw
+            As `plot` takes them.
+        band : {"pointwise", "simultaneous"}, optional
+            Confidence band to draw, as `fastad.mass_volume_band` computes it; by default none.
+        confidence_level : float, default 0.95
+            Confidence of the band, in (0, 1).
+
+        Returns
+        -------
+        MassVolumeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or a band is asked for of volumes that were not
+            counted or that floats do not hold.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        simultaneous = None if band is None else _band.is_simultaneous(band)
+        level = check_inside(confidence_level, "confidence_level")
+        named = _data.by_name(levels, LevelSets, "levels")
+        display = cls({name: mass_volume_of(one) for name, one in named.items()})
+        # Before bands are made of volumes that no float holds.
+        display._view(mass, yscale, has_bands=band is not None)
+        if simultaneous is not None:
+            display.bands = {
+                name: mass_volume_band(curve, simultaneous=simultaneous, confidence_level=level)
+                for name, curve in display.curves.items()
+            }
+        return display.plot(ax, mass=mass, yscale=yscale, legend=legend, line_kw=line_kw)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        mass: tuple[Point, Point] = (0, 1),
+        yscale: _levels.AxisScale = "auto",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the curves, which are steps.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        mass : (float, float), default (0, 1)
+            Masses between which curves are drawn; (0.9, 0.999) are those that MV looks at. The
+            criterion in the legend does not depend on it.
+        yscale : {"auto", "linear", "log"}, default "auto"
+            Axis of the volume. ``"auto"`` takes the logarithmic one where the largest volume in
+            sight is over 100 times the least one of a curve in the middle of the masses, and on
+            axes with other such curves the scale they have. A logarithmic axis does not show a
+            volume of 0. Where volumes lie beyond all floats, their logarithms are drawn, and the
+            axis says so.
+        legend : bool, default True
+            Whether to draw the legend.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        MassVolumeDisplay
+            This display.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or volumes beyond all floats are to be drawn on a
+            linear axis, with bands, or beside volumes that floats hold.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        view = self._view(mass, yscale, has_bands=bool(self.bands))
+        texts = self._texts()
+        n_rows = _drawing.count_rows(list(texts.values())) + bool(self.bands)
+        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
+        before = _levels.earlier_scale(axes, "y", _LABEL, view.drawn)
+        if before is not None and yscale == "auto":
+            view = view._replace(drawn=before)
+        earlier = None if before is None else (axes.get_xlim(), axes.get_ylim())
+        self.lines_ = _drawing.draw_detectors(
+            axes,
+            {
+                name: (curve.mass, _heights(curve, view.drawn))
+                for name, curve in self.curves.items()
+            },
+            texts,
+            _with_steps(line_kw),
+        )
+        self.bands_ = {
+            name: _draw_band(axes, band, self.lines_[name]) for name, band in self.bands.items()
+        }
+        # Room for the lines at both ends; masses outside of those asked for stay out of sight.
+        limits = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
+        _levels.set_axis(axes, "x", "Mass", "linear", limits, earlier and earlier[0])
+        limits = self._limits(view)
+        _levels.set_axis(axes, "y", _LABEL, view.drawn, limits, earlier and earlier[1])
+        axes.grid(alpha=0.3)
+        if legend:
+            _drawing.draw_legend(axes, "upper left" if view.drawn == "linear" else "lower right")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _view(
+        self, mass: tuple[Point, Point], yscale: _levels.AxisScale, *, has_bands: bool
+    ) -> _View:
+        """Check the options, and choose the scale."""
+        _levels.check_scale(yscale, "yscale")
+        if not isinstance(mass, tuple | list) or len(mass) != 2:
+            raise TypeError(f"mass must be a pair of masses; found {shown(mass)}")
+        low, high = (float(exact_rate(one, "mass")) for one in mass)
+        if low >= high:
+            raise InvalidInputError(f"mass must be a pair of rising masses; found {shown(mass)}")
+        curves = self.curves.values()
+        seen = np.concatenate([curve.log_volume[_seen(curve, low, high)] for curve in curves])
+        known = seen[seen > -np.inf]
+        middle = min(_in_the_middle(curve, low, high) for curve in curves)
+        far_apart = known.size > 0 and known.max() - middle > np.log(_levels.FAR_APART)
+        ends = (known.min(), known.max()) if known.size else (self._log_unit(),)
+        held = _levels.floats_hold(*ends)
+        drawn = _levels.choose_scale(
+            yscale, "yscale", far_apart=bool(far_apart), held=held, has_bands=has_bands
+        )
+        return _View(low, high, drawn)
+
+    def _limits(self, view: _View) -> tuple[float, float]:
+        """Return the limits of the volume."""
+        curves = self.curves.values()
+        lines = np.concatenate(
+            [_heights(one, view.drawn)[_seen(one, view.low, view.high)] for one in curves]
+        )
+        bounds = [
+            bound[(band.mass >= view.low) & (band.mass <= view.high)]
+            for band in self.bands.values()
+            for bound in (band.low, band.high)
+        ]
+        if view.drawn == "linear":
+            highest = _ABOVE * lines.max() or np.inf
+            bounds = [np.minimum(bound, highest) for bound in bounds]
+        heights = np.concatenate([lines, *bounds])
+        heights = heights[heights > 0] if view.drawn == "log" else heights[np.isfinite(heights)]
+        if not heights.any():
+            unit = self._log_unit()
+            unseen = unit / _levels.LOG_10 if view.drawn == "log10" else np.exp(unit)
+            heights = np.append(heights, unseen)
+        return _levels.with_margin(heights.min(), heights.max(), view.drawn)
+
+    def _log_unit(self) -> float:
+        """Return the natural logarithm of the volume of which less is not seen."""
+        return min(curve.levels.unit.log for curve in self.curves.values())
+
+    def _texts(self) -> dict[str, str]:
+        texts = {}
+        for name, curve in self.curves.items():
+            if self.values is None:
+                texts[name] = f"{name} (MV {_levels.number_text(curve.log_area())})"
+            else:
+                texts[name] = f"{name} (MV {self.values[name].mv})" if name in self.values else name
+        return texts
+
+
+def _seen(curve: MassVolumeCurve, low: float, high: float) -> slice:
+    """Return the points that say what the volume is between two masses."""
+    first = int(np.searchsorted(curve.mass, low, side="right"))
+    return slice(first, int(np.searchsorted(curve.mass, high, side="left")) + 1)
+
+
+def _in_the_middle(curve: MassVolumeCurve, low: float, high: float) -> float:
+    """Return the natural logarithm of the volume halfway between two masses."""
+    place = int(np.searchsorted(curve.mass, (low + high) / 2, side="left"))
+    return float(curve.log_volume[place])
+
+
+def _heights(curve: MassVolumeCurve, drawn: _levels.Drawn) -> FloatVector:
+    """Return what is drawn of the volumes."""
+    return curve.log_volume / _levels.LOG_10 if drawn == "log10" else curve.volume
+
+
+def _with_steps(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = dict(line_kw or {})
+    if {"drawstyle", "ds"} & given.keys():
+        return given
+    # Left-continuous: each volume holds from the mass before it on.
+    return {"drawstyle": "steps-pre", **given}
+
+
+def _draw_band(axes: "Axes", band: MassVolumeBand, line: Any) -> "FillBetweenPolyCollection":
+    """Fill a band in steps: both bounds rise, so that they hold at all masses between two."""
+    order = np.argsort(band.mass, kind="stable")
+    kind = "simultaneous" if band.simultaneous else "pointwise"
+    mass, low, high = (bound[order].repeat(2) for bound in (band.mass, band.low, band.high))
+    return _levels.fill_between(
+        axes,
+        mass[1:-1],
+        low[:-2],
+        high[2:],
+        line,
+        f"{100 * band.confidence_level:g}% {kind} band",
+    )
