@@ -5,6 +5,7 @@ empty set. Its mass is a number of test points. Its volume is a number of unifor
 which everything here is exact, or a float in any unit. Both rise with the level.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -204,20 +205,30 @@ def drawn_counts(
 @kernel
 def drawn_volumes(
     key: np.uint64,
-    repeats: FloatMatrix,  # (r, g + 1) volume of each level by each repeat
-    volumes: FloatVector,  # (g + 1,) written here
+    repeats: FloatMatrix,  # (r, g + 1) logarithm of the volume of each level by each repeat
+    times: FloatVector,  # (r,) room
+    volumes: FloatVector,  # (g + 1,) written here: rising, 0 of the empty set
 ) -> None:
-    """Draw one repeat less than there are, with replacement, and take the mean of their volumes.
+    """Draw one repeat less than there are, with replacement, and take what their means say.
 
-    Means of so few vary as much as the mean of all does (Rao and Wu 1988).
+    Means of so few vary as much as the mean of all does (Rao and Wu 1988). Volumes are the mean
+    logarithm and half the variance, as for all repeats.
     """
-    volumes[:] = 0.0
+    times[:] = 0.0
     n = np.uint64(repeats.shape[0])
     n_drawn = repeats.shape[0] - 1
     for i in range(n_drawn):
-        chosen = ((bits(key, i) >> np.uint64(32)) * n) >> np.uint64(32)
-        for j in range(volumes.shape[0]):
-            volumes[j] += repeats[chosen, j] / n_drawn
+        times[((bits(key, i) >> np.uint64(32)) * n) >> np.uint64(32)] += 1.0
+    volumes[0] = 0.0
+    for j in range(1, volumes.shape[0]):
+        mean = 0.0
+        for i in range(repeats.shape[0]):
+            mean += times[i] * repeats[i, j] / n_drawn
+        squares = 0.0
+        for i in range(repeats.shape[0]):
+            squares += times[i] * (repeats[i, j] - mean) ** 2
+        variance = squares / max(n_drawn - 1, 1)
+        volumes[j] = max(math.exp(mean + variance / 2), volumes[j - 1])
 
 
 @kernel
@@ -227,7 +238,7 @@ def resample_criteria(
     sources: tuple[bool, bool],  # whether test points are drawn anew, and volumes
     levels: ShortVector,  # (n,) the first level that holds each test point
     uniform_levels: ShortVector | None,  # (m,) the first level that holds each uniform point
-    repeats: FloatMatrix | None,  # (r, g + 1) in place of uniform points
+    repeats: FloatMatrix | None,  # (r, g + 1) logarithms of volumes, in place of uniform points
     masses: IntVector,  # (g + 1,) of the points at hand
     volumes: CountVector,  # (g + 1,) of the points at hand
     height: float,  # as for `excess_area`
@@ -245,6 +256,7 @@ def resample_criteria(
     of_volume[: g + 1] = volumes
     n_uniform = 0 if uniform_levels is None else uniform_levels.shape[0]
     times_uniform = np.empty(n_uniform, np.uint8)
+    times_repeats = np.empty(0 if repeats is None else repeats.shape[0])
     for replicate in range(criteria.shape[0]):
         stream = bits(key, first + replicate)
         if sources[0]:
@@ -253,7 +265,7 @@ def resample_criteria(
             if uniform_levels is not None:
                 drawn_counts(bits(stream, 1), uniform_levels, times_uniform, block, of_volume)
             elif repeats is not None:
-                drawn_volumes(bits(stream, 1), repeats, of_volume[: g + 1])
+                drawn_volumes(bits(stream, 1), repeats, times_repeats, of_volume[: g + 1])
         mass, volume = of_mass[: g + 1], of_volume[: g + 1]
         size = concave_hull(mass, volume, hull)
         criteria[replicate, 0] = excess_area(mass, volume, hull[:size], height)

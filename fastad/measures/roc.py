@@ -39,8 +39,6 @@ from fastad.results import DetCurve, RocCurve
 
 # Above this, twice an area does not fit into int64.
 _LARGEST_AREA = 2**63
-# Whole numbers up to this are exact as float64.
-_LARGEST_EXACT = 2**53
 # Real weights: how far rounding may take an area at chance level below it.
 _ROUNDING = Fraction(1, 10**13)
 
@@ -202,18 +200,7 @@ def shares_of(counts: CountVector, total: Count) -> FloatVector:
 
 def thresholds_from_infinity(counts: OrderedCounts) -> ScoreVector:
     """Return +inf and all distinct scores, in a type that holds both exactly."""
-    codec = counts.codec
-    dtype: type | np.dtype[np.generic] = codec.dtype
-    if codec.dtype.kind != "f":
-        highest, lowest = (int(codec.decode_one(int(counts.keys[i]))) for i in (0, -1))
-        dtype = np.float64 if max(highest, -lowest) <= _LARGEST_EXACT else object
-    thresholds = np.empty(counts.keys.shape[0] + 1, dtype)
-    thresholds[0] = np.inf
-    if codec.dtype.kind == "f":
-        codec.decode_floats(counts.keys, thresholds[1:])
-    else:
-        thresholds[1:] = codec.decode(counts.keys)
-    return thresholds
+    return counts.codec.decode_after(np.inf, counts.keys)
 
 
 def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -10,6 +10,8 @@ from fastad._threads import slices, thread_map
 from fastad._types import IntVector, KeyVector, ScoreVector
 from fastad._validate import Labels, fixed, refuse_nan
 
+# Whole numbers up to this are exact as float64.
+_LARGEST_EXACT = 2**53
 _SIGN = np.uint64(1 << 63)
 
 
@@ -101,6 +103,24 @@ class KeyCodec(NamedTuple):
             unsigned: ScoreVector = values.view(np.uint64) ^ _SIGN
             return unsigned
         return values.astype(self.dtype)
+
+    def decode_after(self, first: float, falling: IntVector) -> ScoreVector:
+        """Return an infinity and the scores of keys that rise or fall, in a type that holds both.
+
+        That of float scores; float64 for integers, or Python's in an object array where a float64
+        would not be exact.
+        """
+        dtype: type | np.dtype[np.generic] = self.dtype
+        if self.dtype.kind != "f":
+            ends = [abs(int(self.decode_one(int(falling[i])))) for i in (0, -1)]
+            dtype = np.float64 if max(ends) <= _LARGEST_EXACT else object
+        scores = np.empty(falling.shape[0] + 1, dtype)
+        scores[0] = first
+        if self.dtype.kind == "f":
+            self.decode_floats(falling, scores[1:])
+        else:
+            scores[1:] = self.decode(falling)
+        return scores
 
     def decode_floats(self, falling: IntVector, scores: ScoreVector) -> None:
         """Write the scores of some keys, in the type of float that the scores had."""

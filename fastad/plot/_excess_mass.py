@@ -315,7 +315,7 @@ class ExcessMassDisplay(_drawing.Display):
         known = [end for end in ends if end > -math.inf]
         if not known:
             # No set with test points meets a uniform point: the curves stay at 1 at all levels.
-            ends = known = starts = [-one.levels.unit.log for one in curves]
+            ends = known = starts = [-one.levels.log_unit for one in curves]
         high = max(known) + _BEYOND
         low = min(*(one for one in starts if one > -math.inf), high - _NARROWEST)
         drawn = _levels.choose_scale(

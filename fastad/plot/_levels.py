@@ -14,6 +14,7 @@ from fastad.answers import shown_name
 from fastad.errors import InvalidInputError
 from fastad.plot import _data
 from fastad.regions.box import Box
+from fastad.regions.results import share_text
 from fastad.unlabelled.criteria import Criteria
 from fastad.unlabelled.extent import check_extent
 from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
@@ -89,12 +90,7 @@ def values_by_name(values: Any) -> dict[str, Criteria] | None:
 
 def number_text(logarithm: float) -> str:
     """Return a number that is not negative in three digits, from its natural logarithm."""
-    if math.isnan(logarithm):
-        return "undefined"
-    if logarithm == -math.inf or _SMALLEST < logarithm < _LARGEST:
-        return f"{math.exp(logarithm):.3g}"
-    exponent, rest = divmod(logarithm / LOG_10, 1)
-    return f"{10**rest:.3g}e{int(exponent):+d}"
+    return "undefined" if math.isnan(logarithm) else share_text(logarithm, 3)
 
 
 def floats_hold(*logarithms: float) -> bool:

@@ -331,7 +331,7 @@ class MassVolumeDisplay(_drawing.Display):
 
     def _log_unit(self) -> float:
         """Return the natural logarithm of the volume of which less is not seen."""
-        return min(curve.levels.unit.log for curve in self.curves.values())
+        return min(curve.levels.log_unit for curve in self.curves.values())
 
     def _texts(self) -> dict[str, str]:
         texts = {}

@@ -198,15 +198,17 @@ def repeat_log_shares(
 ) -> FloatMatrix:
     """Return logarithms of the shares below many thresholds, by parts of the weighted draws.
 
-    Each part takes every 16th draw of each component. Some of the
-    thresholds, the first and the last among them, must pass the tests of `estimate_shares`.
+    Each part takes every 16th draw of each component. Some of the thresholds, the last one among
+    them, must pass the tests of `estimate_shares`.
 
     Returns
     -------
     numpy.ndarray of shape (N_PARTS, n_thresholds)
         Rising; -inf where no draw of a part is below.
     """
-    some = rising[np.linspace(0, len(rising) - 1, _REGIONS_OF_MANY).round().astype(int)].tolist()
+    # Below the first ones are too few data, where each score of these is a threshold.
+    places = np.linspace(min(FEWEST_POINTS, len(rising) - 1), len(rising) - 1, _REGIONS_OF_MANY)
+    some = rising[places.round().astype(int)].tolist()
     n_drawn, blocks = _weighted_draws(cube, some, data, n_samples, rng, progress)
     hits = _together(list(blocks))
     for threshold in some:
@@ -214,10 +216,10 @@ def repeat_log_shares(
         sums.add(hits.logs[hits.scores < threshold])
         _check_weights(sums, threshold, n_drawn)
     # The first threshold that each draw is below; in units that no sum leaves.
-    places = np.searchsorted(rising, hits.scores, side="right")
+    first = np.searchsorted(rising, hits.scores, side="right")
     largest = float(hits.logs.max())
     weights = np.exp(hits.logs - largest)
-    cells = (hits.numbers % N_PARTS) * rising.shape[0] + places
+    cells = (hits.numbers % N_PARTS) * rising.shape[0] + first
     added = np.bincount(cells, weights, N_PARTS * rising.shape[0])
     sums_of_parts = np.cumsum(added.reshape(N_PARTS, -1), axis=1)
     with np.errstate(divide="ignore"):

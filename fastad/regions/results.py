@@ -8,8 +8,8 @@ from typing import Any
 from fastad._arguments import check_count
 from fastad.errors import InvalidInputError
 
-# Shares of smaller logarithms are written by these; floats end a little below.
-_SMALLEST = -700.0
+# Beyond such logarithms numbers are written by these; floats end a little farther.
+_LARGEST = 700.0
 # Methods whose value is the number of draws inside, divided by that of all.
 _COUNTED = ("uniform", "sobol")
 
@@ -188,11 +188,14 @@ def _log_of_rest(logarithm: float) -> float:
 
 
 def share_text(logarithm: float, digits: int) -> str:
-    """Return a share to some digits, also where no float is as small."""
-    if logarithm == -math.inf or logarithm > _SMALLEST:
+    """Return what a logarithm stands for to some digits, also where no float is as small or large.
+
+    As text of a float: 1.2e-868.
+    """
+    if not math.isfinite(logarithm) or abs(logarithm) < _LARGEST:
         return f"{math.exp(logarithm):.{digits}g}"
     exponent, rest = divmod(logarithm / math.log(10), 1)
-    return f"{10**rest:.{digits}g}e{int(exponent)}"
+    return f"{10**rest:.{digits}g}e{int(exponent):+d}"
 
 
 def plain_value(value: Any) -> Any:

@@ -11,7 +11,7 @@ from fastad._types import FloatVector, IntVector, Point, Points
 from fastad.certainty.simultaneous import EachRank, RateBounds, all_ranks, last_rank
 from fastad.errors import InvalidInputError
 from fastad.results import Curve
-from fastad.unlabelled.excess_mass import ExcessMassCurve
+from fastad.unlabelled.excess_mass import ExcessMassCurve, check_levels
 from fastad.unlabelled.levels import LevelSets
 from fastad.unlabelled.mass_volume import MassVolumeCurve
 
@@ -32,7 +32,9 @@ class MassVolumeBand(Curve):
     volume : numpy.ndarray of shape (n_points,)
         The curve at hand there, in units of the features.
     low, high : numpy.ndarray of shape (n_points,)
-        Bounds on the curve of all data and with the true volumes.
+        Bounds on the curve of all data and with the true volumes; 0 or inf beyond all floats.
+    log_low, log_high : numpy.ndarray of shape (n_points,)
+        Natural logarithms of these.
     confidence_level : float
         How probable it is, at least, that the bounds hold.
     simultaneous : bool
@@ -43,6 +45,8 @@ class MassVolumeBand(Curve):
     volume: FloatVector
     low: FloatVector
     high: FloatVector
+    log_low: FloatVector
+    log_high: FloatVector
     confidence_level: float
     simultaneous: bool
 
@@ -54,7 +58,9 @@ class ExcessMassBand(Curve):
     Attributes
     ----------
     level : numpy.ndarray of shape (n_points,)
-        Levels, in one over units of the features.
+        Levels, in one over units of the features; 0 or inf beyond all floats.
+    log_level : numpy.ndarray of shape (n_points,)
+        Natural logarithms of these.
     excess_mass : numpy.ndarray of shape (n_points,)
         The curve at hand there.
     low, high : numpy.ndarray of shape (n_points,)
@@ -64,6 +70,7 @@ class ExcessMassBand(Curve):
     """
 
     level: FloatVector
+    log_level: FloatVector
     excess_mass: FloatVector
     low: FloatVector
     high: FloatVector
@@ -134,8 +141,11 @@ def mass_volume_band(
         masses = found if isinstance(found, list) else [found]
     test, uniform = _bounds(curve.levels, level, simultaneous=whole)
     at = np.array([float(one) for one in masses])
-    low, high = _volumes(curve.levels, test, uniform, at)
-    return MassVolumeBand.of(at, curve(at), low, high, float(level), whole)
+    shares = _shares(curve.levels, test, uniform, at)
+    box = curve.levels.box
+    bounds = [box.times_each(share) for share in shares]
+    logs = [box.log_times_each(share) for share in shares]
+    return MassVolumeBand.of(at, curve(at), *bounds, *logs, float(level), whole)
 
 
 def excess_mass_band(
@@ -164,6 +174,8 @@ def excess_mass_band(
     ------
     InvalidInputError
         If an argument is not as described, or volumes were not counted.
+    UndefinedMeasureError
+        If no levels are given, and more than 0.9 of the test points meet no uniform point.
 
     Examples
     --------
@@ -177,26 +189,34 @@ def excess_mass_band(
     True
     """
     confidence = check_inside(confidence_level, "confidence_level")
-    test, uniform = _bounds(curve.levels, confidence, simultaneous=True)
+    levels = curve.levels
+    test, uniform = _bounds(levels, confidence, simultaneous=True)
+    box = levels.box
+    unit = box.inverse()
+    # Levels times the volume of the box: what a mass loses that fills it.
     if level is None:
-        at = np.linspace(0, _FARTHEST * curve.level_at(0.9), _LEVELS)
+        losses = np.linspace(0, _FARTHEST * curve.scaled_level(Fraction(9, 10)), _LEVELS)
+        losses *= (levels.n_uniform or 1) / levels.n_test
     else:
-        at = np.atleast_1d(np.asarray(level, np.float64))
-    excess = curve(at)
+        losses = box.times_each(np.atleast_1d(check_levels(level, "level", lowest=0)))
+    log_level = unit.log_times_each(losses)
+    excess = curve(log_level=log_level)
     # The bounds are steps, of which the corners decide.
-    n_test = curve.levels.n_test
-    ranks = np.arange(n_test + 2)
+    ranks = np.arange(levels.n_test + 2)
     masses = np.concatenate([test.lower(ranks), test.upper(ranks), [0.0, 1.0]])
-    low, high = (np.empty(at.shape) for _ in range(2))
-    least, most = _volumes(curve.levels, test, uniform, masses)
-    # Just above a corner the lower bound on the volume holds for a little more mass.
-    above = _volumes(curve.levels, test, uniform, np.nextafter(masses, 0.0))[0]
-    least = np.minimum(least, above)
-    for i, one in enumerate(at):
-        with np.errstate(invalid="ignore"):
-            low[i] = max(float(np.nanmax(masses - one * most)), 0.0)
-            high[i] = min(max(float(np.nanmax(masses - one * least)), 0.0), 1.0)
-    return ExcessMassBand.of(at, excess, low, high, float(confidence))
+    least, most = _shares(levels, test, uniform, masses)
+    # Just below a corner the lower bound on the volume may be less.
+    least = np.minimum(least, _shares(levels, test, uniform, np.nextafter(masses, 0.0))[0])
+    low, high = (np.empty(losses.shape) for _ in range(2))
+    for i, loss in enumerate(losses):
+        low[i] = max((masses - loss * most).max(), 0.0)
+        high[i] = min(max((masses - loss * least).max(), 0.0), 1.0)
+    # The curve at hand is rounded in another way.
+    np.minimum(low, excess, out=low)
+    np.maximum(high, excess, out=high)
+    return ExcessMassBand.of(
+        unit.times_each(losses), log_level, excess, low, high, float(confidence)
+    )
 
 
 def _bounds(
@@ -215,10 +235,10 @@ def _bounds(
     return all_ranks(levels.n_test, doubt), all_ranks(levels.n_uniform, doubt)
 
 
-def _volumes(
+def _shares(
     levels: LevelSets, test: RateBounds, uniform: RateBounds, masses: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return bounds on the volume at masses.
+    """Return bounds on the share of the box at masses.
 
     The k-th lowest test score is surely reached where the mass below it is surely less than the
     one asked for, and surely enough where the mass up to it is surely at least that.
@@ -227,15 +247,12 @@ def _volumes(
     surely_less = last_rank(lambda ranks: test.upper(ranks) < masses, n, size)
     surely_enough = last_rank(lambda ranks: test.lower(ranks) < masses, n, size) + 1
     least = uniform.lower(_inside(levels, np.maximum(surely_less, 0)))
-    most = uniform.upper(_inside(levels, surely_enough) + 1)
-    unit = levels.unit
-    whole = unit.times(Fraction(levels.n_uniform or 1))
-    return least * whole, most * whole
+    return least, uniform.upper(_inside(levels, surely_enough) + 1)
 
 
 def _inside(levels: LevelSets, ranks: IntVector) -> IntVector:
     """Return the uniform points at or below the test score of each rank; all beyond the last."""
     places = np.searchsorted(levels.masses, ranks, side="left")
     beyond = ranks > levels.n_test
-    found = levels.volumes[np.minimum(places, levels.masses.shape[0] - 1)]
+    found = np.asarray(levels.inside)[np.minimum(places, levels.masses.shape[0] - 1)]
     return np.where(beyond, levels.n_uniform or 0, found)

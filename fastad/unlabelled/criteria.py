@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from fastad._arguments import check_count, check_inside, exact_rate, shown
 from fastad._threads import thread_limit
@@ -14,9 +15,9 @@ from fastad._types import FloatMatrix, FloatVector, Point
 from fastad.certainty.replicates import random_key
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.regions.results import plain_value, share_text
-from fastad.unlabelled.excess_mass import EXCESS_MASS, excess_mass_of, unit_of_levels
+from fastad.unlabelled.excess_mass import EXCESS_MASS, excess_mass_of
 from fastad.unlabelled.extent import exp
-from fastad.unlabelled.levels import LevelSets
+from fastad.unlabelled.levels import LevelSets, Volumes
 from fastad.unlabelled.mass_volume import MASS, Window, mass_volume_of
 from fastad.unlabelled.replicates import Rows, Sources, replicate_logs
 
@@ -180,7 +181,7 @@ class Judged(NamedTuple):
     criteria : Criteria
         Both, with intervals.
     logs : numpy.ndarray of shape (2,)
-        Their logarithms without bias.
+        Logarithms that are compared with those of other detectors.
     replicates : numpy.ndarray of shape (n_resamples, 2)
         Logarithms of the replicates of both.
     """
@@ -213,26 +214,18 @@ def judge(
     progress: Callable[[int], object] | None = None,
 ) -> Judged:
     """Return both criteria of a detector with their intervals."""
-    window = Window.of(*plan.mass, levels.n_test)
-    height = float(plan.excess_mass * levels.n_test)
-    shifts = [unit.log - math.log(levels.n_test) for unit in (unit_of_levels(levels), levels.unit)]
-
-    def replicates(n_resamples: int, sources: Sources) -> FloatMatrix:
-        found = replicate_logs(
-            levels, rows, plan.key, n_resamples, window, height, sources, progress
-        )
-        return found + shifts
-
-    both = replicates(plan.n_resamples, Sources())
-    by_test = replicates(_N_PARTS, Sources(uniform=False))
-    by_volume = replicates(_N_PARTS, Sources(test=False))
-    found, centres = [], []
+    draw = partial(_replicates, levels, rows, plan, progress)
+    both = draw(plan.n_resamples, Sources())
+    by_test = draw(_N_PARTS, Sources(uniform=False))
+    by_volume = draw(_N_PARTS, Sources(test=False))
+    found = []
     for k, area in enumerate(_areas(levels, plan)):
         spread = Spread.of(both[:, k])
-        centre, ends = _interval(area.log_value, spread, area.bias_shown, plan.level)
+        volume_error = Spread.of(by_volume[:, k]).deviation
+        freedom = _freedom(levels, spread.deviation, volume_error)
+        ends = _interval(area.log_value, spread, area.bias_shown, freedom, plan.level)
         if area.log_value == -math.inf:
             ends = -math.inf, _log_of_none(levels, plan)
-        centres.append(centre)
         found.append(
             Criterion(
                 value=area.value,
@@ -242,7 +235,7 @@ def judge(
                 log_low=ends[0],
                 log_high=ends[1],
                 test_error=Spread.of(by_test[:, k]).deviation,
-                volume_error=Spread.of(by_volume[:, k]).deviation,
+                volume_error=volume_error,
                 confidence_level=plan.level,
                 n_test=levels.n_test,
                 n_uniform=levels.n_uniform,
@@ -251,7 +244,34 @@ def judge(
                 reason=area.reason,
             )
         )
-    return Judged(Criteria(*found), np.array(centres), both)
+    logs = np.array([one.log_value for one in found])
+    return Judged(Criteria(*found), logs, both)
+
+
+def _replicates(
+    levels: LevelSets,
+    rows: Rows,
+    plan: CriteriaPlan,
+    progress: Callable[[int], object] | None,
+    n_resamples: int,
+    sources: Sources,
+) -> FloatMatrix:
+    """Return logarithms of both criteria of replicates."""
+    n = levels.n_test
+    window = Window.of(*plan.mass, n)
+    height = plan.excess_mass * n
+
+    def by_unit(volumes: Volumes) -> FloatMatrix:
+        how = plan.key, n_resamples, window, float(height), sources, progress
+        units = np.array([-volumes.unit.log - 2 * math.log(n), volumes.unit.log - math.log(n)])
+        found: FloatMatrix = replicate_logs(levels, volumes, rows, *how) + units
+        return found
+
+    near_height = by_unit(levels.volumes(EXCESS_MASS * n))
+    if levels.inside is not None:
+        return near_height
+    # Estimates are in another unit where the volumes of the other criterion are.
+    return np.column_stack([near_height[:, 0], by_unit(levels.volumes(window.end))[:, 1]])
 
 
 class _Area(NamedTuple):
@@ -275,12 +295,22 @@ def _areas(levels: LevelSets, plan: CriteriaPlan) -> tuple[_Area, _Area]:
 
 
 def _interval(
-    log_value: float, spread: "Spread", bias_shown: float, level: float
-) -> tuple[float, tuple[float, float]]:
-    """Return the logarithm without bias, and the normal interval around it."""
+    log_value: float, spread: "Spread", bias_shown: float, freedom: float, level: float
+) -> tuple[float, float]:
+    """Return the ends of the interval around the logarithm without bias.
+
+    Student's: the volumes' part of the variance is known from few repeats (Welch, Satterthwaite).
+    """
     centre = log_value - (spread.mean - log_value) / bias_shown
-    reach = float(ndtri((1 + level) / 2)) * spread.deviation
-    return centre, (centre - reach, centre + reach)
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * spread.deviation
+    return centre - reach, centre + reach
+
+
+def _freedom(levels: LevelSets, error: float, volume_error: float) -> float:
+    """Return the degrees of freedom of an error of which a part comes from repeats."""
+    if levels.log_shares is None or not volume_error > 0:
+        return math.inf
+    return (len(levels.log_shares) - 1) * max(error / volume_error, 1.0) ** 4
 
 
 def _log_of_none(levels: LevelSets, plan: CriteriaPlan) -> float:
@@ -293,7 +323,7 @@ def _log_of_none(levels: LevelSets, plan: CriteriaPlan) -> float:
     low, high = plan.mass
     doubt = (1 - plan.level) / 2
     share = -math.expm1(math.log(doubt) / levels.n_uniform)
-    return levels.unit.log_times(share * levels.n_uniform * float(high - low))
+    return levels.box.log_times(share * float(high - low))
 
 
 class Spread(NamedTuple):

@@ -28,6 +28,7 @@ METHODS = ("auto", "uniform", "sobol", "importance", "splitting")
 # Score calls where nothing is said of them.
 _BUDGETS = {"uniform": 100_000, "sobol": 2**17, "importance": 3 * 10**5, "splitting": 10**6}
 # "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
+_FEWEST_REPEATS = 2
 _FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
 
 
@@ -107,8 +108,10 @@ def level_sets(
     >>> bool(abs(half / (2 * np.pi * np.log(2)) - 1) < 0.1)
     True
     """
-    lowest = float(exact_rate(lowest_mass, "lowest_mass"))
-    how = How.of(method, n_samples, lowest, progress)
+    lowest = exact_rate(lowest_mass, "lowest_mass")
+    if lowest == 1:
+        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1")
+    how = How.of(method, n_samples, float(lowest), progress)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
@@ -180,10 +183,12 @@ class Source:
         Where they are drawn.
     """
 
-    def __init__(self, score: BlockScore, box: Box, rng: np.random.Generator) -> None:
+    def __init__(
+        self, score: BlockScore, box: Box, rng: np.random.Generator | np.random.SeedSequence
+    ) -> None:
         self.score, self.box = score, box
-        self._rng = rng
-        self._draws = Draws(box, rng.integers(2**64, dtype=np.uint64))
+        self._rng = np.random.default_rng(rng)
+        self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
 
     def level_sets(
         self, y_score: FloatVector, X: npt.NDArray[Any], how: How
@@ -205,7 +210,12 @@ class Source:
 
     def _scores(self, n_samples: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
-        scores = np.empty(n_samples)
+        try:
+            scores = np.empty(n_samples)
+        except (MemoryError, ValueError):
+            raise InvalidInputError(
+                f"n_samples must fit into memory, 8 bytes each; found {n_samples}"
+            ) from None
         size = points_at_once(self.box.n_features)
 
         def write(own: range) -> None:
@@ -233,7 +243,13 @@ class Source:
         kept = masses >= how.lowest_mass * y_score.shape[0]
         # Level sets are closed, and these methods find the volumes of open ones.
         above = np.nextafter(distinct[kept], np.inf)
-        logs = self._log_shares(above, X, how)
+        # Below infinity lies the whole box, but for what scores infinity itself.
+        finite = above[np.isfinite(above)]
+        logs = np.zeros((_FEWEST_REPEATS, 0))
+        if finite.shape[0]:
+            logs = self._log_shares(finite, X, how)
+        if finite.shape[0] < above.shape[0]:
+            logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
         found = np.isfinite(logs).all(axis=0)
         if not found.any():
             raise InvalidInputError(
@@ -274,5 +290,4 @@ class Source:
         n_samples = how.budget("splitting")
         run = split(cube, float(above[0]), n_samples, self._rng, how.progress)
         warn_of_mixing(run, float(above[0]))
-        sizes = np.array([one.n_particles for one in run.repeats], np.float64)
-        return log_shares(run, above) + np.log(sizes / sizes.mean())[:, None]
+        return log_shares(run, above)

@@ -24,6 +24,7 @@ from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
 from fastad.unlabelled.mass_volume import MASS
 from fastad.unlabelled.replicates import Rows
 from fastad.unlabelled.table import UnlabelledEvaluation
+from fastad.unlabelled.training import named_once
 
 
 def emmv(
@@ -207,7 +208,8 @@ def evaluate_unlabelled(
     # Level sets of less mass touch neither area.
     how = How.of(method, n_samples, float(min(plan.mass[0], plan.excess_mass)), progress)
     samples, region = check_data(X, box)
-    scored = {str(name): block_score(own, region.n_features) for name, own in scores.items()}
+    named = named_once(scores, "scores")
+    scored = {name: block_score(own, region.n_features) for name, own in named.items()}
     seed = int(generator.integers(2**63))
     judged = {}
     with thread_limit(n_threads):

@@ -1,7 +1,9 @@
 """``excess_mass_curve``: how much more mass a detector's level sets hold than volume."""
 
+import math
 from dataclasses import dataclass
-from typing import overload
+from numbers import Rational
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -9,12 +11,12 @@ import numpy.typing as npt
 from fastad._arguments import check_inside
 from fastad._frames import as_array
 from fastad._kernels import levels as kernels
-from fastad._types import FloatVector, IntVector, Point, Points, ScoreVector
+from fastad._types import CountVector, FloatVector, IntVector, Point, Points, ScoreVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.regions.box import Box
 from fastad.results import Curve
 from fastad.unlabelled.extent import Extent, check_extent
-from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets, Volumes, level_sets_of_scores
 
 EXCESS_MASS = 0.9
 
@@ -39,6 +41,8 @@ class ExcessMassCurve(Curve):
         The numbers of points, which the curve is made of.
     hull : numpy.ndarray of int64 of shape (n_points,)
         Which level sets these are.
+    volumes : Volumes
+        Volumes of all level sets.
     """
 
     level: FloatVector
@@ -46,6 +50,7 @@ class ExcessMassCurve(Curve):
     thresholds: ScoreVector
     levels: LevelSets
     hull: IntVector
+    volumes: Volumes
 
     def __repr__(self) -> str:
         return f"<ExcessMassCurve of {self.level.shape[0]} points>"
@@ -53,8 +58,7 @@ class ExcessMassCurve(Curve):
     @property
     def log_level(self) -> FloatVector:
         """Natural logarithms of the levels, of shape (n_points,); the first one is -inf."""
-        with np.errstate(divide="ignore"):
-            return np.log(_slopes(self.levels, self.hull)) + self._unit().log
+        return self._unit().log_times_each(self._slopes())
 
     @overload
     def __call__(self, level: Point) -> float: ...
@@ -81,28 +85,20 @@ class ExcessMassCurve(Curve):
         float, or numpy.ndarray for a sequence
             In [0, 1].
         """
-        given, name = (level, "level") if log_level is None else (log_level, "log_level")
-        if given is None or (level is not None and log_level is not None):
+        if (level is None) == (log_level is None):
             raise InvalidInputError(
-                f"either level or log_level must be given; found "
-                f"{'neither' if given is None else 'both'}"
+                "either level or log_level must be given; found "
+                f"{'neither' if level is None else 'both'}"
             )
-        wanted = as_array(given, name)
-        if wanted.dtype.kind not in "iuf" or wanted.ndim > 1 or np.isnan(wanted).any():
-            raise InvalidInputError(
-                f"{name} must be a number or a sequence of them; found {wanted.dtype} of shape "
-                f"{wanted.shape}"
-            )
-        if log_level is None and (wanted < 0).any():
-            raise InvalidInputError(f"level must not be negative; found {wanted.min()}")
-        with np.errstate(divide="ignore", over="ignore"):
-            logarithm = wanted if level is None else np.log(wanted)
-            scale = self._unit()
-            if scale.value is not None and level is not None:
-                slopes = wanted / float(scale.value)
-            else:
-                slopes = np.exp(logarithm - scale.log)
-        found = np.interp(slopes, _slopes(self.levels, self.hull), self.excess_mass)
+        unit = self._unit()
+        if level is not None:
+            wanted = check_levels(level, "level", lowest=0)
+            slopes = unit.inverse().times_each(wanted)
+        else:
+            wanted = check_levels(log_level, "log_level")
+            with np.errstate(over="ignore", under="ignore"):
+                slopes = np.exp(wanted - unit.log)
+        found = np.interp(slopes, self._slopes(), self.excess_mass)
         return float(found) if wanted.ndim == 0 else found
 
     def level_at(self, excess_mass: Point = EXCESS_MASS) -> float:
@@ -122,15 +118,18 @@ class ExcessMassCurve(Curve):
         UndefinedMeasureError
             If more than that mass meets no uniform point, so that the curve never falls so far.
         """
+        return self._unit().times(self.scaled_level(excess_mass))
+
+    def scaled_level(self, excess_mass: Point = EXCESS_MASS) -> float:
+        """Return that level in test points a unit of volume."""
         wanted = float(check_inside(excess_mass, "excess_mass"))
         self._need(excess_mass)
-        slopes = _slopes(self.levels, self.hull)
+        slopes = self._slopes()
         # Where rounding has made two heights one, the first one counts.
         place = int(np.argmax(self.excess_mass <= wanted))
         left, right = self.excess_mass[place - 1], self.excess_mass[place]
         part = (left - wanted) / (left - right)
-        slope = slopes[place - 1] + part * (slopes[place] - slopes[place - 1])
-        return self._unit().times(float(slope))
+        return float(slopes[place - 1] + part * (slopes[place] - slopes[place - 1]))
 
     def area(self, excess_mass: Point = EXCESS_MASS) -> float:
         """Return the area under the curve, by default the criterion EM.
@@ -177,7 +176,7 @@ class ExcessMassCurve(Curve):
     def scaled_area(self, excess_mass: Point) -> float:
         """Return the area in multiples of the unit of levels."""
         wanted = self._need(excess_mass)
-        sums = kernels.excess_area(self.levels.masses, self.levels.volumes, self.hull[::-1], wanted)
+        sums = kernels.excess_area(self.levels.masses, self.volumes.each, self.hull[::-1], wanted)
         return float(sums) / self.levels.n_test
 
     def _need(self, excess_mass: Point) -> float:
@@ -186,22 +185,33 @@ class ExcessMassCurve(Curve):
         for_nothing = int(self.levels.masses[self.hull[-1]])
         if for_nothing > wanted:
             raise UndefinedMeasureError(
-                f"the area of excess mass down to {excess_mass} is undefined where more of the "
-                f"test points score below all uniform points; found {for_nothing} of "
+                f"the area of excess mass down to {float(excess_mass):g} is undefined where more "
+                f"of the test points score below all uniform points; found {for_nothing} of "
                 f"{self.levels.n_test}"
             )
         return float(wanted)
 
     def _unit(self) -> Extent:
         """Return the level for which a slope of 1 stands: a test point a unit of volume."""
-        return unit_of_levels(self.levels)
+        return self.volumes.unit.inverse().divided_by(self.levels.n_test)
+
+    def _slopes(self) -> FloatVector:
+        return _slopes(self.levels.masses, self.volumes.each, self.hull)
 
 
-def unit_of_levels(levels: LevelSets) -> Extent:
-    """Return the level at which a test point weighs as much as the unit of volume."""
-    volume = levels.unit
-    inverse = None if volume.value is None else 1 / volume.value
-    return Extent(inverse, -volume.log).divided_by(levels.n_test)
+def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArray[np.float64]:
+    """Check a level or a sequence of them."""
+    levels = as_array(level, name)
+    if levels.dtype == object and all(isinstance(one, Rational) for one in levels.flat):
+        levels = levels.astype(np.float64)
+    if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
+        raise InvalidInputError(
+            f"{name} must be a number or a sequence of them; found {levels.dtype} of shape "
+            f"{levels.shape}"
+        )
+    if (levels < lowest).any():
+        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}")
+    return levels.astype(np.float64)
 
 
 def excess_mass_curve(
@@ -264,29 +274,25 @@ def excess_mass_curve(
 
 def excess_mass_of(levels: LevelSets) -> ExcessMassCurve:
     """Return the excess-mass curve of level sets."""
-    rising = levels.hull()
+    # Near the level where the curve has lost a tenth nothing is lost to the range of floats.
+    found = levels.volumes(EXCESS_MASS * levels.n_test)
+    rising = found.hull(levels.masses)
     hull = rising[::-1]
-    slopes = _slopes(levels, hull)
-    masses, volumes = levels.masses[rising], levels.volumes[rising]
+    masses, volumes = levels.masses[rising], found.each[rising]
     heights = np.empty(rising.shape[0])
     heights[0] = levels.n_test
     # At the corner of two lines, from whole numbers, of which only the quotient is rounded.
     steps, widths = np.diff(masses), np.diff(volumes)
     heights[1:] = ((masses[1:] * widths - steps * volumes[1:]) / widths)[::-1]
-    with np.errstate(over="ignore", under="ignore"):
-        unit = unit_of_levels(levels)
-        if unit.value is None:
-            level = np.exp(
-                np.log(slopes, where=slopes > 0, out=np.full(slopes.shape, -np.inf)) + unit.log
-            )
-        else:
-            level = slopes * float(unit.value)
-    return ExcessMassCurve.of(level, heights / levels.n_test, levels.thresholds[hull], levels, hull)
+    unit = found.unit.inverse().divided_by(levels.n_test)
+    level = unit.times_each(_slopes(levels.masses, found.each, hull))
+    excess = heights / levels.n_test
+    return ExcessMassCurve.of(level, excess, levels.thresholds[hull], levels, hull, found)
 
 
-def _slopes(levels: LevelSets, hull: IntVector) -> FloatVector:
+def _slopes(masses: IntVector, volumes: CountVector, hull: IntVector) -> FloatVector:
     """Return the slopes of the chords between the levels of a falling hull, after a 0."""
-    masses, volumes = levels.masses[hull], levels.volumes[hull]
     slopes = np.zeros(hull.shape[0])
-    slopes[1:] = np.diff(masses) / np.diff(volumes)
+    with np.errstate(over="ignore"):
+        slopes[1:] = np.diff(masses[hull]) / np.diff(volumes[hull])
     return slopes

@@ -5,8 +5,10 @@ import sys
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from fastad._arguments import check_positive, exact_number
-from fastad._types import Point
+from fastad._types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 
@@ -42,11 +44,32 @@ class Extent(NamedTuple):
         """Return the natural logarithm of the product."""
         return self.log + log(number)
 
+    def times_each(self, numbers: FloatVector) -> FloatVector:
+        """Return the products with many floats that are not negative."""
+        factor = None if self.value is None else _in_range(self.value)
+        with np.errstate(over="ignore", under="ignore"):
+            if factor is not None:
+                return numbers * float(factor)
+            return np.exp(self.log_times_each(numbers))
+
+    def log_times_each(self, numbers: FloatVector) -> FloatVector:
+        """Return the natural logarithms of these."""
+        with np.errstate(divide="ignore"):
+            return np.log(numbers) + self.log
+
     def divided_by(self, number: int) -> "Extent":
         """Return a part of it."""
-        return Extent(
-            None if self.value is None else self.value / number, self.log - math.log(number)
-        )
+        value = None if self.value is None else self.value / number
+        return Extent(value, self.log - math.log(number))
+
+    def multiplied_by(self, number: int) -> "Extent":
+        """Return it so many times."""
+        value = None if self.value is None else self.value * number
+        return Extent(value, self.log + math.log(number))
+
+    def with_log(self, more: float) -> "Extent":
+        """Return it times e to a power, of which the logarithm alone is known."""
+        return Extent(None, self.log + more)
 
     def inverse(self) -> "Extent":
         """Return one over it."""
@@ -65,7 +88,9 @@ def check_extent(
     if log_volume is not None:
         return Extent(None, float(exact_number(log_volume, f"log_{name}")))
     if isinstance(volume, Box):
-        return Extent(_in_range(volume.volume), volume.log_volume)
+        found = volume.volume
+        fits = _SMALLEST <= found <= _LARGEST
+        return Extent(exact_number(found, name) if fits else None, volume.log_volume)
     exact = check_positive(volume, name)  # type: ignore[arg-type]  # not None, as seen above
     return Extent(_in_range(exact), log(exact))
 

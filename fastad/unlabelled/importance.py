@@ -1,24 +1,27 @@
 """``feature_importance``: whether a detector does better with a feature than without."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtrit
 
 from fastad._arguments import check_generator
 from fastad._frames import Frameable
 from fastad._types import FloatVector, IntMatrix, Point
+from fastad._validate import frozen
 from fastad.errors import InvalidInputError
 from fastad.unlabelled.criteria import check_criteria
 from fastad.unlabelled.excess_mass import EXCESS_MASS
+from fastad.unlabelled.extent import exp
 from fastad.unlabelled.mass_volume import MASS
 from fastad.unlabelled.ranking import CRITERIA, SIGNS
-from fastad.unlabelled.subspaces import check_subspaces, judge_subspaces
-from fastad.unlabelled.training import Factory
+from fastad.unlabelled.subspaces import check_jobs, check_subspaces, judge_subspaces
+from fastad.unlabelled.training import Factory, check_factory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,28 +140,31 @@ def feature_importance(
     >>> int(found.em.argmax())
     0
     """
-    generator = check_generator(rng)
+    check_factory(detector, "detector")
+    generator, jobs = check_generator(rng), check_jobs(n_jobs)
     plan = check_criteria(mass, excess_mass, 1, confidence_level, generator)
     subspaces = check_subspaces(
         {"detector": detector}, X_train, X_test, n_draws, n_features, n_uniform, generator
     )
     d, k = subspaces.X_test.shape[1], subspaces.features.shape[1]
-    if k >= d:
-        raise InvalidInputError(
-            f"n_features must be less than the {d} features, so that one can be left out; found {k}"
-        )
-    found = judge_subspaces(subspaces, plan, n_jobs, progress)
-    values = np.exp([(row[0].log_em, row[0].log_mv) for row in found])
-    drawn = _drawn(subspaces.features, d)
     n_varying = int(np.count_nonzero(np.ptp(subspaces.X_test, axis=0)))
+    if k >= n_varying:
+        raise InvalidInputError(
+            f"n_features must be less than the {n_varying} features that vary in X_test, so that "
+            f"one can be left out; found {k}"
+        )
+    found = judge_subspaces(subspaces, plan, jobs, progress)
+    logs = np.array([(row[0].log_em, row[0].log_mv) for row in found])
+    drawn = _drawn(subspaces.features, d)
     columns: dict[str, FloatVector] = {}
     for c, name in enumerate(CRITERIA):
         compared = [
-            _difference(SIGNS[name] * values[:, c], own, k / n_varying, plan.level)
-            for own in drawn.T
+            _difference(SIGNS[name], logs[:, c], own, k / n_varying, plan.level) for own in drawn.T
         ]
         columns[name], columns[f"{name}_low"], columns[f"{name}_high"] = np.array(compared).T
-    return FeatureImportance(**columns, n_drawn=drawn.sum(axis=0), confidence_level=plan.level)
+    frozen_columns = {name: frozen(column) for name, column in columns.items()}
+    n_drawn = frozen(drawn.sum(axis=0))
+    return FeatureImportance(**frozen_columns, n_drawn=n_drawn, confidence_level=plan.level)
 
 
 def _drawn(features: IntMatrix, n_features: int) -> npt.NDArray[np.bool_]:
@@ -169,13 +175,36 @@ def _drawn(features: IntMatrix, n_features: int) -> npt.NDArray[np.bool_]:
 
 
 def _difference(
-    values: FloatVector, has: npt.NDArray[np.bool_], share: float, level: float
+    sign: float, logs: FloatVector, has: npt.NDArray[np.bool_], share: float, level: float
 ) -> tuple[float, float, float]:
-    """Return the difference of two means times a share, and its interval by Welch's t."""
+    """Return the difference of two means times a share, and its interval by Welch's t.
+
+    Not a number where there are too few draws, and beyond all floats.
+    """
+    defined = ~np.isnan(logs)
+    if min(np.count_nonzero(own & defined) for own in (has, ~has)) < 2:
+        return math.nan, math.nan, math.nan
+    # In a unit in which nothing leaves the range of floats.
+    largest = float(logs[defined].max())
+    values = np.exp(logs - largest)
+    means, variances, sizes = zip(
+        *((own.mean(), own.var(ddof=1) / len(own), len(own)) for own in _parts(values, has)),
+        strict=True,
+    )
+    difference, variance = sign * (means[0] - means[1]), sum(variances)
+    reach = 0.0
+    if variance > 0:
+        freedom = variance**2 / sum(
+            own**2 / (n - 1) for own, n in zip(variances, sizes, strict=True)
+        )
+        reach = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
+    unit = share * exp(largest)
+    if not 0 < unit < math.inf:
+        return math.nan, math.nan, math.nan
+    return unit * difference, unit * (difference - reach), unit * (difference + reach)
+
+
+def _parts(values: FloatVector, has: npt.NDArray[np.bool_]) -> tuple[FloatVector, FloatVector]:
+    """Return the defined values of the draws that have a feature, and of those that have not."""
     defined = ~np.isnan(values)
-    with_it, without = values[has & defined], values[~has & defined]
-    if min(with_it.shape[0], without.shape[0]) < 2:
-        return np.nan, np.nan, np.nan
-    test = stats.ttest_ind(with_it, without, equal_var=False)
-    low, high = test.confidence_interval(level)
-    return share * (with_it.mean() - without.mean()), share * low, share * high
+    return values[has & defined], values[~has & defined]

@@ -6,7 +6,8 @@ of both is the one that measures with labels read, and a mass-volume curve is a 
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ _FEW = 200_000
 _ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
 # Products of both numbers of points must fit into 64 bits.
 _LARGEST = 2**63
+# Products of numbers up to this with numbers of points are floats.
+_LARGEST_LOG = 600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,23 +48,22 @@ class LevelSets:
         The distinct scores of the test points, rising, after -inf.
     masses : numpy.ndarray of int64 of shape (n_levels + 1,)
         Test points in each set, from 0 to their number.
-    volumes : numpy.ndarray of shape (n_levels + 1,)
-        Volume of each set in multiples of ``unit``: uniform points (int64), or estimates
-        (float64).
-    unit : Extent
-        The volume for which 1 stands.
+    inside : numpy.ndarray of int64 of shape (n_levels + 1,) or None
+        Uniform points in each set; None where volumes were estimated in another way.
+    log_shares : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
+        In their place natural logarithms of the shares of the box by independent repeats.
+    box : Extent
+        Volume of the box.
     n_uniform : int or None
-        Uniform points in all; None where volumes are estimated in another way.
-    repeats : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
-        Volumes by independent repeats of an estimate, of which ``volumes`` is the mean.
+        Uniform points in all.
     """
 
     thresholds: ScoreVector
     masses: IntVector
-    volumes: CountVector
-    unit: Extent
+    inside: IntVector | None
+    log_shares: FloatMatrix | None
+    box: Extent
     n_uniform: int | None
-    repeats: FloatMatrix | None = None
 
     def __repr__(self) -> str:
         return f"<LevelSets of {self.masses.shape[0] - 1} levels, {self.n_test} test points>"
@@ -102,22 +104,80 @@ class LevelSets:
 
         return criteria_of(self, **options)
 
+    @property
+    def log_unit(self) -> float:
+        """Natural logarithm of the volume that a uniform point stands for, or of the box."""
+        return self.box.log - math.log(self.n_uniform or 1)
+
+    def volumes(self, mass: Fraction | float) -> "Volumes":
+        """Return the volumes in a unit in which that of a mass is no extreme number.
+
+        Parameters
+        ----------
+        mass : Fraction or float
+            In test points; counted volumes are the same for any.
+        """
+        if self.inside is not None and self.n_uniform is not None:
+            return Volumes(self.inside, self.box.divided_by(self.n_uniform), None)
+        assert self.log_shares is not None  # one of both is given
+        logs = self._mean_log_shares()
+        place = int(np.searchsorted(self.masses, float(mass), side="left"))
+        middle = float(logs[max(place, 1)])
+        # What is much larger is cut off: a set that holds so much more matters only as a bound.
+        each = np.exp(np.minimum(logs - middle, _LARGEST_LOG))
+        repeats = np.minimum(self.log_shares - middle, _LARGEST_LOG)
+        return Volumes(fixed(each), self.box.with_log(middle), fixed(repeats))
+
     def log_volumes(self) -> FloatVector:
         """Return the natural logarithms of the volumes, -inf of the empty set."""
+        if self.inside is None:
+            return self._mean_log_shares() + self.box.log
         with np.errstate(divide="ignore"):
-            return np.log(self.volumes) + self.unit.log
+            return np.log(self._counted_shares()) + self.box.log
 
     def absolute_volumes(self) -> FloatVector:
         """Return the volumes in units of the features; 0 or inf beyond all floats."""
-        if self.unit.value is None or self.n_uniform is None:
+        if self.inside is None:
             with np.errstate(over="ignore", under="ignore"):
                 return np.exp(self.log_volumes())
-        return self.volumes / self.n_uniform * float(self.unit.value * self.n_uniform)
+        # By the share, so that the whole box has its volume to the last digit.
+        return self.box.times_each(self._counted_shares())
 
-    def hull(self) -> IntVector:
+    def _counted_shares(self) -> FloatVector:
+        return np.asarray(self.inside) / self.n_uniform
+
+    def _mean_log_shares(self) -> FloatVector:
+        """Return the logarithms of the mean shares, rising.
+
+        Logarithms of the repeats are nearly normal, as `fastad.volume` takes them: their mean and
+        half their variance. A mean of few such shares would lack the large ones, and be too small.
+        """
+        logs = self.log_shares[:, 1:] if self.log_shares is not None else np.empty((1, 0))
+        means = logs.mean(axis=0) + logs.var(axis=0, ddof=1) / 2
+        return np.concatenate([[-math.inf], np.maximum.accumulate(means)])
+
+
+class Volumes(NamedTuple):
+    """Volumes of level sets in multiples of a unit.
+
+    Attributes
+    ----------
+    each : numpy.ndarray of shape (n_levels + 1,)
+        Uniform points (int64), or estimates (float64), rising from 0.
+    unit : Extent
+        The volume for which 1 stands.
+    repeats : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
+        Natural logarithms of estimates by each repeat.
+    """
+
+    each: CountVector
+    unit: Extent
+    repeats: FloatMatrix | None
+
+    def hull(self, masses: IntVector) -> IntVector:
         """Return the levels that hold the most mass less some multiple of their volume."""
-        hull = np.empty(self.masses.shape[0], np.int64)
-        size = kernels.concave_hull(self.masses, self.volumes, hull)
+        hull = np.empty(masses.shape[0], np.int64)
+        size = kernels.concave_hull(masses, self.each, hull)
         return hull[:size]
 
 
@@ -134,7 +194,10 @@ def level_sets_of_scores(
             f"and {m} points"
         )
     if test.dtype == uniform.dtype == np.float64:
-        uniform = _up_to(float(test.max()), uniform)
+        highest = float(test.max())
+        if math.isnan(highest):
+            refuse_nan(test, "y_score", None)
+        uniform = _up_to(highest, uniform)
         if n + uniform.shape[0] < _FEW:
             return _merge(test, uniform, m, box)
     with ReusedBuffers():
@@ -175,10 +238,8 @@ def _merge(test: FloatVector, uniform: FloatVector, n_uniform: int, box: Extent)
     masses, volumes = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     thresholds[0], masses[0], volumes[0] = -math.inf, 0, 0
     g = 1 + kernels.merge(fixed(rising[0]), fixed(rising[1]), thresholds, masses, volumes)
-    unit = box.divided_by(n_uniform)
-    return LevelSets(
-        frozen(thresholds[:g]), frozen(masses[:g]), frozen(volumes[:g]), unit, n_uniform
-    )
+    found = frozen(thresholds[:g]), frozen(masses[:g]), frozen(volumes[:g])
+    return LevelSets(*found, None, box, n_uniform)
 
 
 def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
@@ -190,12 +251,21 @@ def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
     if test.dtype != uniform.dtype:
         n = test.shape[0]
         for scores, own in ((test, together[:n]), (uniform, together[n:])):
-            if scores.dtype.kind != "f" and np.any(own.astype(scores.dtype) != scores):
+            if scores.dtype.kind != "f" and not _same(own, scores):
                 raise InvalidInputError(
                     "y_score and uniform_score must be of one type, or of types that one type "
                     f"holds; found {test.dtype} and {uniform.dtype}"
                 )
     return together
+
+
+def _same(widened: ScoreVector, scores: ScoreVector) -> bool:
+    """Tell whether whole numbers have stayed what they were in another type."""
+    if widened.dtype.kind != "f":
+        return True
+    # Beyond the type nothing can be cast back.
+    fits = widened < 2.0 ** (8 * scores.itemsize - (scores.dtype.kind == "i"))
+    return bool(fits.all() and (widened.astype(scores.dtype) == scores).all())
 
 
 def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSets:
@@ -217,20 +287,18 @@ def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSet
 
     g = 0
     swept = thread_map(collect, list(zip(order.ranges, ends, strict=True)))
-    for where, found in zip(order.ranges, swept, strict=True):
-        if g < where.fp and found:
+    for where, size in zip(order.ranges, swept, strict=True):
+        if g < where.fp and size:
             # Ties have left room behind the range before.
             for counts in (keys, fps, tps):
-                counts[g : g + found] = counts[where.fp : where.fp + found].copy()
-        g += found
-    thresholds = np.empty(g + 1, np.float64)
+                counts[g : g + size] = counts[where.fp : where.fp + size].copy()
+        g += size
+    thresholds = order.codec.decode_after(-math.inf, fixed(keys[:g][::-1]))
     masses, volumes = np.zeros(g + 1, np.int64), np.zeros(g + 1, np.int64)
-    thresholds[0] = -math.inf
-    thresholds[1:] = order.codec.decode(keys[:g])[::-1]
     np.subtract(n, fps[:g][::-1], out=masses[1:])
     np.subtract(m, tps[:g][::-1], out=volumes[1:])
-    unit = box.divided_by(n_uniform)
-    return LevelSets(frozen(thresholds), frozen(masses), frozen(volumes), unit, n_uniform)
+    found = frozen(thresholds), frozen(masses), frozen(volumes)
+    return LevelSets(*found, None, box, n_uniform)
 
 
 def level_sets_of_repeats(
@@ -247,13 +315,4 @@ def level_sets_of_repeats(
     box : Extent
         Volume of the box.
     """
-    largest = float(log_shares.max())
-    shares = np.exp(log_shares - largest)
-    return LevelSets(
-        fixed(thresholds),
-        fixed(masses),
-        fixed(shares.mean(axis=0)),
-        Extent(None, box.log + largest),
-        n_uniform=None,
-        repeats=fixed(shares),
-    )
+    return LevelSets(fixed(thresholds), fixed(masses), None, fixed(log_shares), box, None)

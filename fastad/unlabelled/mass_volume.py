@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from fastad._arguments import check_rate, exact_rate
 from fastad._kernels import levels as kernels
-from fastad._types import FloatVector, Point, Points, ScoreVector
+from fastad._types import FloatVector, Point, Points, ScoreVector, Threshold
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.results import Curve
-from fastad.unlabelled.extent import check_extent
+from fastad.unlabelled.extent import Extent, check_extent
 from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
 
 MASS = (0.9, 0.999)
@@ -74,7 +74,7 @@ class MassVolumeCurve(Curve):
             return self.volume[[self._place(one) for one in wanted]]
         return float(self.volume[self._place(wanted)])
 
-    def threshold_at(self, mass: Point) -> float:
+    def threshold_at(self, mass: Point) -> Threshold:
         """Return the lowest threshold whose level set holds at least a mass.
 
         Parameters
@@ -84,10 +84,11 @@ class MassVolumeCurve(Curve):
 
         Returns
         -------
-        float
+        float, or int for whole numbers that no float is
             A point lies in the set where its score is at most that.
         """
-        return float(self.thresholds[self._place(exact_rate(mass, "mass"))])
+        found = self.thresholds[self._place(exact_rate(mass, "mass"))]
+        return found if isinstance(found, int) else float(found)
 
     def area(self, low: Point = MASS[0], high: Point = MASS[1]) -> float:
         """Return the area under the curve, by default the criterion MV.
@@ -113,7 +114,8 @@ class MassVolumeCurve(Curve):
         .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection
            algorithms?", 2016, section 2.
         """
-        return self.levels.unit.times(self.scaled_area(low, high))
+        area, unit = self._area(low, high)
+        return unit.times(area)
 
     def log_area(self, low: Point = MASS[0], high: Point = MASS[1]) -> float:
         """Return the natural logarithm of the area, -inf of 0.
@@ -127,23 +129,26 @@ class MassVolumeCurve(Curve):
         -------
         float
         """
-        return self.levels.unit.log_times(self.scaled_area(low, high))
+        area, unit = self._area(low, high)
+        return unit.log_times(area)
 
     def _place(self, mass: Fraction) -> int:
         """Return the first point with at least a mass."""
         return bisect_left(self.levels.masses, math.ceil(mass * self.levels.n_test))
 
-    def scaled_area(self, low: Point, high: Point) -> Fraction | float:
-        """Return the area in multiples of the unit of volume."""
-        window = Window.of(low, high, self.levels.n_test)
+    def _area(self, low: Point, high: Point) -> tuple[Fraction | float, Extent]:
+        """Return the area in multiples of a unit, and the unit."""
+        n = self.levels.n_test
+        window = Window.of(low, high, n)
+        volumes = self.levels.volumes(window.end)
         total, at_first, at_last = kernels.volume_sum(
-            self.levels.masses, self.levels.volumes, window.first, window.last
+            self.levels.masses, volumes.each, window.first, window.last
         )
-        if self.levels.n_uniform is not None:
+        if volumes.repeats is None:
             exact = int(total) - window.before * int(at_first) + window.behind * int(at_last)
-            return exact / self.levels.n_test
+            return exact / n, volumes.unit
         rest = float(window.behind) * at_last - float(window.before) * at_first
-        return float(total + rest) / self.levels.n_test
+        return float(total + rest) / n, volumes.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,11 @@ class Window:
     last: int
     before: Fraction
     behind: Fraction
+
+    @property
+    def end(self) -> Fraction:
+        """The larger mass, in points."""
+        return self.last + self.behind
 
     @classmethod
     def of(cls, low: Point, high: Point, n_test: int) -> "Window":

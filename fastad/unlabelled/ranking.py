@@ -1,15 +1,19 @@
 """Which detectors the criteria tell apart: ranks, and how sure they are."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, stdtrit
 
 from fastad._types import FloatMatrix, FloatVector
 
 CriterionName: TypeAlias = Literal["em", "mv"]
 CRITERIA: tuple[CriterionName, ...] = ("em", "mv")
+# Fewer draws do not tell their own errors: of 2 draws 18 % told apart what is equal in law.
+_LEAST_FREEDOM = 4
 # By which factor the logarithm of a criterion rises where it gets better.
 SIGNS = {"em": 1.0, "mv": -1.0}
 
@@ -34,11 +38,16 @@ class Place(NamedTuple):
     worst: int
 
 
-def better(logs: FloatVector, replicates: FloatMatrix, level: float) -> npt.NDArray[np.bool_]:
+def better(
+    logs: FloatVector, replicates: FloatMatrix, level: float, freedom: float = math.inf
+) -> npt.NDArray[np.bool_]:
     """Tell which detectors are shown to have larger logarithms than which others.
 
-    Differences of all pairs at once: each is compared with its standard deviation, and the largest
-    of them all with that of the replicates (single-step max-T, Westfall and Young 1993).
+    Differences of all pairs at once: each is compared with its error, and the largest of them all
+    with that of the replicates (single-step max-T, Westfall and Young 1993). The error is the root
+    of the mean square by which replicates differ from the value, their bias included. Values are
+    compared as they are: to take the bias of EM off, which two alike detectors share, would add
+    its noise; of 120 samples 18 to 28 then told apart what is equal in law.
 
     Parameters
     ----------
@@ -48,6 +57,8 @@ def better(logs: FloatVector, replicates: FloatMatrix, level: float) -> npt.NDAr
         Logarithms of replicates, in which all detectors share the points that are drawn.
     level : float
         Confidence level of all verdicts at once.
+    freedom : float, default inf
+        Degrees of freedom of the errors, where few draws tell them.
 
     Returns
     -------
@@ -56,20 +67,30 @@ def better(logs: FloatVector, replicates: FloatMatrix, level: float) -> npt.NDAr
     """
     k = logs.shape[0]
     above = np.zeros((k, k), np.bool_)
+    if freedom < _LEAST_FREEDOM:
+        return above
     pairs = [(i, j) for i in range(k) for j in range(i) if np.isfinite(logs[i] - logs[j])]
     differences = [replicates[:, i] - replicates[:, j] for i, j in pairs]
     usable = []
     scores = []
     for pair, found in zip(pairs, differences, strict=True):
         defined = found[np.isfinite(found)]
-        if 2 * defined.shape[0] > found.shape[0] and (deviation := defined.std(ddof=1)) > 0:
-            usable.append((*pair, deviation))
+        if 2 * defined.shape[0] <= found.shape[0] or defined.shape[0] < 2:
+            continue
+        # Those of few draws vary less than the draws themselves.
+        lack = math.sqrt((freedom + 1) / freedom) if freedom < math.inf else 1.0
+        if (deviation := lack * defined.std(ddof=1)) > 0:
+            bias = defined.mean() - (logs[pair[0]] - logs[pair[1]])
+            usable.append((*pair, math.hypot(deviation, bias)))
             score = abs(found - defined.mean()) / deviation
             scores.append(np.where(np.isfinite(score), score, 0.0))
     if usable:
         farthest = np.quantile(np.max(scores, axis=0), level)
-        for i, j, deviation in usable:
-            if abs(logs[i] - logs[j]) > farthest * deviation:
+        if freedom < math.inf:
+            # As far out in Student's law as that is in the normal one.
+            farthest = -stdtrit(freedom, ndtr(-farthest))
+        for i, j, error in usable:
+            if abs(logs[i] - logs[j]) > farthest * error:
                 above[(i, j) if logs[i] > logs[j] else (j, i)] = True
     return above
 

@@ -9,7 +9,7 @@ from fastad._kernels import levels as kernels
 from fastad._threads import in_steps, thread_map
 from fastad._types import FloatMatrix, ShortVector
 from fastad._validate import fixed
-from fastad.unlabelled.levels import LevelSets
+from fastad.unlabelled.levels import LevelSets, Volumes
 from fastad.unlabelled.mass_volume import Window
 
 # What a thread does between two looks at whether it is to stop.
@@ -35,10 +35,10 @@ class Rows(NamedTuple):
         """Return points that are numbered by their scores, as those of one detector may be."""
         places = np.arange(1, levels.masses.shape[0] + 1, dtype=np.int32)
         test = np.repeat(places[:-1], np.diff(levels.masses))
-        if levels.n_uniform is None:
+        if levels.inside is None:
             return cls(fixed(test), None)
-        inside = np.diff(levels.volumes, append=levels.n_uniform)
-        return cls(fixed(test), fixed(np.repeat(places, inside)))
+        bounds = np.append(levels.inside, levels.n_uniform or 0)
+        return cls(fixed(test), fixed(np.repeat(places, np.diff(bounds))))
 
     @property
     def n_points(self) -> int:
@@ -55,6 +55,7 @@ class Sources(NamedTuple):
 
 def replicate_logs(
     levels: LevelSets,
+    volumes: Volumes,
     rows: Rows,
     key: np.uint64,
     n_resamples: int,
@@ -67,8 +68,8 @@ def replicate_logs(
 
     Parameters
     ----------
-    levels, rows
-        The points at hand.
+    levels, volumes, rows
+        The points at hand, and the volumes in some unit.
     key : numpy.uint64
         Of the random numbers: detectors of the same points share their replicates.
     n_resamples : int
@@ -85,7 +86,7 @@ def replicate_logs(
     Returns
     -------
     numpy.ndarray of shape (n_resamples, 2)
-        NaN where EM is undefined, -inf where MV is 0; of multiples of the units.
+        NaN where EM is undefined, -inf where MV is 0; of multiples of the unit.
     """
     criteria = np.empty((n_resamples, 2))
     ends = (window.first, window.last, float(window.before), float(window.behind))
@@ -97,9 +98,9 @@ def replicate_logs(
             (sources.test, sources.uniform),
             rows.test,
             rows.uniform,
-            levels.repeats,
+            volumes.repeats,
             levels.masses,
-            levels.volumes,
+            volumes.each,
             height,
             ends,
             criteria[part.start : part.stop],

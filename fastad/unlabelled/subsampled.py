@@ -1,14 +1,17 @@
 """``emmv_subsampled``: EM and MV of detectors in many features, by draws of a few."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, ndtri
+from scipy.special import logsumexp, stdtrit
 
 from fastad._arguments import check_generator
 from fastad._types import FloatMatrix, FloatVector, IntMatrix, Point
+from fastad._validate import frozen
+from fastad.regions.results import plain_value
 from fastad.unlabelled.criteria import (
     N_RESAMPLES,
     Criteria,
@@ -21,7 +24,13 @@ from fastad.unlabelled.criteria import (
 from fastad.unlabelled.excess_mass import EXCESS_MASS
 from fastad.unlabelled.extent import exp
 from fastad.unlabelled.mass_volume import MASS
-from fastad.unlabelled.subspaces import DrawCriteria, Subspaces, check_subspaces, judge_subspaces
+from fastad.unlabelled.subspaces import (
+    DrawCriteria,
+    Subspaces,
+    check_jobs,
+    check_subspaces,
+    judge_subspaces,
+)
 from fastad.unlabelled.table import UnlabelledEvaluation
 from fastad.unlabelled.training import Factory
 
@@ -48,9 +57,23 @@ class SubsampledEvaluation(UnlabelledEvaluation):
         features: IntMatrix,
         draws: Mapping[str, FloatMatrix],
     ) -> None:
-        super().__init__(judged, confidence_level)
+        n_draws = len(features)
+        super().__init__(judged, confidence_level, max(n_draws - 1, 1))
         self.features = features
         self.draws = dict(draws)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: those of `UnlabelledEvaluation`, and the draws."""
+        draws = {
+            name: [[plain_value(one) for one in row] for row in logs.tolist()]
+            for name, logs in self.draws.items()
+        }
+        return {
+            **super().to_dict(),
+            "n_draws": len(self.features),
+            "features": self.features.tolist(),
+            "log_criteria_of_draws": draws,
+        }
 
     def __repr__(self) -> str:
         return f"<SubsampledEvaluation of {len(self)} detectors, {len(self.features)} draws>"
@@ -120,9 +143,15 @@ def emmv_subsampled(
     Notes
     -----
     A draw whose box has volume 0 counts for nothing and is drawn again, so that constant features
-    are never drawn. A draw in which EM is undefined is left out of its mean and counted as
-    ``n_undefined``. Volumes of different subspaces differ by their units: scale features first, or
-    means are those of the draws with the widest features.
+    are never drawn. Where few uniform points fall into the level sets that matter, weighted draws
+    or splitting find the volumes, as in `level_sets`. A draw in which EM is undefined all the same
+    is left out of its mean and counted as ``n_undefined``; detectors are compared on the draws
+    that they have in common.
+
+    Intervals and verdicts are about other draws of features, with the same rows: of few rows others
+    could say otherwise. Fewer than 5 draws tell nothing apart. Volumes of different subspaces
+    differ by their units: scale features first, or means are those of the draws with the widest
+    features.
 
     References
     ----------
@@ -144,49 +173,61 @@ def emmv_subsampled(
     >>> found.draws["lof"].shape
     (4, 2)
     """
-    generator = check_generator(rng)
+    generator, jobs = check_generator(rng), check_jobs(n_jobs)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     subspaces = check_subspaces(
         detectors, X_train, X_test, n_draws, n_features, n_uniform, generator
     )
-    return summarise(subspaces, plan, judge_subspaces(subspaces, plan, n_jobs, progress))
+    return summarise(subspaces, plan, judge_subspaces(subspaces, plan, jobs, progress))
 
 
 def summarise(
     subspaces: Subspaces, plan: CriteriaPlan, found: list[list[DrawCriteria]]
 ) -> SubsampledEvaluation:
-    """Return means over draws, with intervals from draws that are drawn again."""
-    n_draws = len(found)
-    rng = np.random.default_rng(int(plan.key))
-    # The same for all detectors.
-    chosen = rng.integers(n_draws, size=(plan.n_resamples, n_draws))
-    judged, draws = {}, {}
-    for k, name in enumerate(subspaces.detectors):
-        logs = np.array([(row[k].log_em, row[k].log_mv) for row in found])
-        reasons = {row[k].reason for row in found if row[k].reason}
-        means = [_log_mean(logs[:, c]) for c in (0, 1)]
-        replicates = np.column_stack([_log_means(logs[:, c], chosen) for c in (0, 1)])
-        criteria = [
-            _criterion(
-                means[c], replicates[:, c], plan, subspaces, logs[:, c], "; ".join(sorted(reasons))
-            )
-            for c in (0, 1)
-        ]
-        judged[name] = Judged(Criteria(*criteria), np.array(means), replicates)
-        draws[name] = logs
+    """Return means over draws, with intervals from draws that are drawn again.
+
+    Detectors are compared on the draws in which the criterion is defined for all of them, but for
+    those of which it is mostly undefined.
+    """
+    names = list(subspaces.detectors)
+    logs = np.array([[(one.log_em, one.log_mv) for one in row] for row in found])
+    n_draws = logs.shape[0]
+    chosen = np.random.default_rng(int(plan.key)).integers(
+        n_draws, size=(plan.n_resamples, n_draws)
+    )
+    mostly = 2 * np.count_nonzero(~np.isnan(logs), axis=0) > n_draws
+    common = np.array([~np.isnan(logs[:, mostly[:, c], c]).any(axis=1) for c in (0, 1)]).T
+    judged = {}
+    for k, name in enumerate(names):
+        criteria, centres, replicates = [], [], []
+        for c in (0, 1):
+            own = logs[:, k, c]
+            reasons = [row[k].reason for row in found if row[k].reason]
+            criteria.append(_criterion(own, chosen, plan, subspaces, reasons if c == 0 else []))
+            # Undefined for all but a few draws it is not compared.
+            shared = np.where(common[:, c] & mostly[k, c], own, np.nan)
+            centres.append(_log_mean(shared))
+            replicates.append(_log_means(shared, chosen))
+        judged[name] = Judged(Criteria(*criteria), np.array(centres), np.column_stack(replicates))
+    draws = {name: frozen(np.ascontiguousarray(logs[:, k])) for k, name in enumerate(names)}
     return SubsampledEvaluation(judged, plan.level, subspaces.features, draws)
 
 
 def _criterion(
-    log_value: float,
-    replicates: FloatVector,
+    logs: FloatVector,
+    chosen: IntMatrix,
     plan: CriteriaPlan,
     subspaces: Subspaces,
-    logs: FloatVector,
-    reason: str,
+    reasons: Sequence[str],
 ) -> Criterion:
-    reach = float(ndtri((1 + plan.level) / 2)) * Spread.of(replicates).deviation
-    low, high = log_value - reach, log_value + reach
+    log_value, n_undefined = _log_mean(logs), int(np.count_nonzero(np.isnan(logs)))
+    n_defined = logs.shape[0] - n_undefined
+    low = high = math.nan
+    if n_defined > max(n_undefined, 1):
+        # Student's interval, of draws whose variance is known from themselves alone.
+        error = Spread.of(_log_means(logs, chosen)).deviation * _lack(n_defined)
+        reach = float(stdtrit(n_defined - 1, (1 + plan.level) / 2)) * error
+        low, high = log_value - reach, log_value + reach
     return Criterion(
         value=exp(log_value),
         low=exp(low),
@@ -200,9 +241,14 @@ def _criterion(
         n_test=subspaces.X_test.shape[0],
         n_uniform=subspaces.n_uniform,
         n_resamples=plan.n_resamples,
-        n_undefined=int(np.count_nonzero(np.isnan(logs))),
-        reason=reason if math.isnan(log_value) else "",
+        n_undefined=n_undefined,
+        reason="" if n_defined or not reasons else f"in all draws, in the first one: {reasons[0]}",
     )
+
+
+def _lack(n_draws: int) -> float:
+    """Return by which factor errors of a bootstrap are too small."""
+    return math.sqrt(n_draws / (n_draws - 1))
 
 
 def _log_mean(logs: FloatVector) -> float:

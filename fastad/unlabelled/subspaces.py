@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,14 +11,18 @@ import numpy.typing as npt
 
 from fastad._arguments import check_count
 from fastad._threads import thread_limit
-from fastad._types import FloatMatrix, IntMatrix
+from fastad._types import FloatMatrix, IntMatrix, IntVector
+from fastad._validate import frozen
 from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
 from fastad.unlabelled.criteria import CriteriaPlan
 from fastad.unlabelled.detector import How, Source
-from fastad.unlabelled.training import Factory, check_factory, train
+from fastad.unlabelled.training import Factory, check_factory, named_once, train
+
+# With fewer uniform points in the level set of the least mass that matters, other draws do better.
+_FEW, _FEWEST_CALLS = 30, 50_000
 
 
 class Subspaces(NamedTuple):
@@ -59,7 +65,9 @@ def check_subspaces(
             f"detectors must name at least one detector; found {type(detectors).__name__}"
             + (" without any" if isinstance(detectors, Mapping) else "")
         )
-    factories = {str(name): check_factory(own, str(name)) for name, own in detectors.items()}
+    factories = named_once(detectors, "detectors")
+    for name, own in factories.items():
+        check_factory(own, f"detectors[{name!r}]")
     train_rows = check_samples(X_train, None, "X_train").astype(np.float64)
     test_rows = check_samples(X_test, train_rows.shape[1], "X_test").astype(np.float64)
     for rows, name in ((train_rows, "X_train"), (test_rows, "X_test")):
@@ -74,10 +82,21 @@ def check_subspaces(
             f"n_features must be at most the number of features that vary in X_test, "
             f"{varying.shape[0]}; found {wanted}"
         )
-    features = np.array([np.sort(rng.choice(varying, wanted, replace=False)) for _ in range(draws)])
+    features = np.stack([np.sort(rng.choice(varying, wanted, replace=False)) for _ in range(draws)])
     seeds = rng.integers(2**63, size=draws)
     n_points = check_count(n_uniform, "n_uniform")
-    return Subspaces(factories, train_rows, test_rows, features, seeds, n_points)
+    return Subspaces(factories, train_rows, test_rows, frozen(features), seeds, n_points)
+
+
+def check_jobs(n_jobs: int | None) -> int | None:
+    """Check a number of processes: None, or as joblib takes it."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be a whole number or None; found {type(n_jobs).__name__}")
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs must not be 0; give None for one process, -1 for all")
+    return int(n_jobs)
 
 
 class DrawCriteria(NamedTuple):
@@ -103,10 +122,10 @@ def judge_subspaces(
     progress: Callable[[int, int | None], object] | None,
 ) -> list[list[DrawCriteria]]:
     """Return the criteria of each draw and detector."""
-    names = list(subspaces.detectors)
     tasks = [
         (
-            [subspaces.detectors[name] for name in names],
+            subspaces.detectors,
+            own,
             subspaces.X_train[:, own],
             subspaces.X_test[:, own],
             int(seed),
@@ -143,7 +162,8 @@ def _judge_alone(*task: Any) -> list[DrawCriteria]:
 
 
 def _judge_draw(
-    factories: Sequence[Factory],
+    factories: Mapping[str, Factory],
+    features: IntVector,
     X_train: FloatMatrix,
     X_test: FloatMatrix,
     seed: int,
@@ -153,16 +173,40 @@ def _judge_draw(
     """Train each detector in a subspace, and judge it; all share the uniform points."""
     box = Box.from_data(X_test, discrete_threshold=None)
     rows, contiguous = np.ascontiguousarray(X_test), np.ascontiguousarray(X_train)
+    for_training, for_points = np.random.SeedSequence(seed).spawn(2)
     found = []
-    for factory in factories:
-        rng = np.random.default_rng(seed)
-        score = block_score(train(factory, contiguous, rng), box.n_features)
-        source = Source(score, box, np.random.default_rng(seed))
-        levels, _ = source.level_sets(score.of_rows(rows), rows, How.of("uniform", n_uniform))
-        log_mv = levels.mass_volume_curve().log_area(*plan.mass)
+    for name, factory in factories.items():
         try:
-            log_em, reason = levels.excess_mass_curve().log_area(plan.excess_mass), ""
-        except UndefinedMeasureError as error:
-            log_em, reason = math.nan, str(error)
-        found.append(DrawCriteria(log_em, log_mv, reason))
+            learnt = train(factory, contiguous, np.random.default_rng(for_training))
+            source = Source(block_score(learnt, box.n_features), box, for_points)
+            found.append(_judge_one(source, rows, n_uniform, plan))
+        except MissingExtraError:
+            raise
+        except Exception as error:
+            kind = TypeError if isinstance(error, TypeError) else InvalidInputError
+            raise kind(
+                f"detectors[{name!r}] must learn from features {features.tolist()} and score "
+                f"them; found {type(error).__name__}: {error}"
+            ) from error
     return found
+
+
+def _judge_one(
+    source: Source, rows: FloatMatrix, n_uniform: int, plan: CriteriaPlan
+) -> DrawCriteria:
+    """Judge a detector by uniform points, and where these hit too seldom by other draws."""
+    y_score = source.score.of_rows(rows)
+    lowest = float(min(plan.mass[0], plan.excess_mass))
+    levels, _ = source.level_sets(y_score, rows, How.of("uniform", n_uniform))
+    inside = np.interp(lowest * levels.n_test, levels.masses, np.asarray(levels.inside))
+    # Points that all score alike have no sets around them in which others could come down.
+    if inside < _FEW and levels.masses[1] < lowest * levels.n_test:
+        # EM may be undefined because the detector is so good: volumes are too small to be hit.
+        with suppress(InvalidInputError):
+            how = How("auto", max(n_uniform, _FEWEST_CALLS), lowest, None)
+            levels, _ = source.level_sets(y_score, rows, how)
+    log_mv = levels.mass_volume_curve().log_area(*plan.mass)
+    try:
+        return DrawCriteria(levels.excess_mass_curve().log_area(plan.excess_mass), log_mv)
+    except UndefinedMeasureError as error:
+        return DrawCriteria(math.nan, log_mv, str(error))

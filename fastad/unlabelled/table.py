@@ -1,6 +1,7 @@
 """``UnlabelledEvaluation``: EM and MV of several detectors, and what they tell apart."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -28,8 +29,11 @@ class UnlabelledEvaluation(Mapping[str, Criteria], Frameable):
         Of each interval, and of all verdicts of a ranking at once.
     """
 
-    def __init__(self, judged: Mapping[str, Judged], confidence_level: float) -> None:
+    def __init__(
+        self, judged: Mapping[str, Judged], confidence_level: float, freedom: float = math.inf
+    ) -> None:
         self._judged = dict(judged)
+        self._freedom = freedom
         self.confidence_level = confidence_level
 
     def __getitem__(self, detector: str) -> Criteria:
@@ -67,8 +71,8 @@ class UnlabelledEvaluation(Mapping[str, Criteria], Frameable):
     def separated(self, criterion: CriterionName = "em") -> list[tuple[str, str]]:
         """Return the pairs of detectors of which the first is shown to be better.
 
-        All pairs at once are right with the confidence level: differences of the logarithms,
-        without bias, are compared with those of replicates that share their points.
+        All pairs at once are right with the confidence level: differences of the logarithms are
+        compared with those of replicates that share their points.
 
         Parameters
         ----------
@@ -168,7 +172,10 @@ class UnlabelledEvaluation(Mapping[str, Criteria], Frameable):
         for place, name in enumerate(CRITERIA):
             logs = np.array([one.logs[place] for one in self._judged.values()])
             replicates = np.array([one.replicates[:, place] for one in self._judged.values()]).T
-            found[name] = better(SIGNS[name] * logs, replicates, self.confidence_level)
+            sign = SIGNS[name]
+            found[name] = better(
+                sign * logs, sign * replicates, self.confidence_level, self._freedom
+            )
         return found
 
     def _of(self, detector: str, criterion: CriterionName) -> Criterion:

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from fastad._arguments import shown
 from fastad._types import FloatMatrix
 from fastad.compiled.dispatch import compile_scorer
+from fastad.errors import InvalidInputError
 from fastad.regions.estimate import Score
 
 # An estimator to fit, or a function that learns a score from data.
@@ -21,10 +23,18 @@ def check_factory(factory: Factory, name: str) -> Factory:
     """Check that something makes detectors."""
     if not hasattr(factory, "fit") and not callable(factory):
         raise TypeError(
-            f"detectors[{name!r}] must have a method fit, or be a function of the data that "
-            f"returns a score; found {shown(factory)}"
+            f"{name} must have a method fit, or be a function of the data that returns a score; "
+            f"found {shown(factory)}"
         )
     return factory
+
+
+def named_once(values: Mapping[Any, Any], name: str) -> dict[str, Any]:
+    """Return values by names as text, none of them twice."""
+    named = {str(key): value for key, value in values.items()}
+    if len(named) < len(values):
+        raise InvalidInputError(f"{name} must have names that differ as text; found equal ones")
+    return named
 
 
 def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Score:

@@ -1,0 +1,123 @@
+"""Measure goix's benchmark: nine of its twelve data sets, in both settings.
+
+Rows of the table are kept as they come: a run that was stopped goes on.
+
+    python -m bench.goix FOLDER    measures, where FOLDER has the folders adbench and goix
+    python -m bench.goix           says what the table says
+
+At most 10 000 rows train and 20 000 test, the first ones of each shuffled half, because the
+one-class SVM needs a time of the square of its training rows.
+"""
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fastad.comparison.agreement import LabelAgreement, PairAgreement
+from fastad.study.goix import goix_cell
+from fastad.study.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
+from fastad.study.goix_results import GoixBenchmark, GoixRow
+from fastad.unlabelled.ranking import CRITERIA
+
+TABLE = Path(__file__).parent.parent / "docs" / "goix.csv"
+SEED = 0
+# The fast ones first.
+NAMES = (
+    *("pima", "adult", "http", "ionosphere", "arrhythmia"),
+    *("spambase", "pendigits", "shuttle", "forestcover"),
+)
+
+
+def run(
+    folder: Path,
+    table: Path = TABLE,
+    names: Sequence[str] = NAMES,
+    protocol: GoixProtocol | None = None,
+    detectors: Any = None,
+) -> None:
+    """Measure the cells that are lacking, and write the table."""
+    notes = table.with_suffix(".partial")
+    known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+    done: dict[tuple[str, Setting], list[GoixRow]] = {}
+    for row in map(GoixRow.from_dict, known):
+        done.setdefault((row.dataset, row.setting), []).append(row)
+    cells = [(name, setting) for name in names for setting in SETTINGS]
+    with notes.open("a", encoding="utf-8") as file:
+        for name, setting in cells:
+            if (name, setting) in done:
+                continue
+            begin = time.perf_counter()
+            X, y = load_goix(folder, [name])[name]
+            found = goix_cell(
+                *(X, y),
+                dataset=name,
+                setting=setting,
+                detectors=detectors,
+                protocol=protocol or GoixProtocol(),
+                rng=SEED,
+            )
+            done[name, setting] = list(found)
+            file.write("".join(json.dumps(row.to_dict()) + "\n" for row in found))
+            file.flush()
+            print(
+                GoixBenchmark(found), f"{time.perf_counter() - begin:.1f} s", sep="\n", flush=True
+            )
+    ordered = [(name, setting) for setting in SETTINGS for name in FILES if name in names]
+    write(GoixBenchmark(row for cell in ordered for row in done[cell]), table)
+    notes.unlink()
+
+
+def write(benchmark: GoixBenchmark, table: Path = TABLE) -> None:
+    """Write the table, whole or not at all."""
+    aside = table.with_suffix(".new")
+    with aside.open("w", newline="", encoding="utf-8") as file:
+        columns = benchmark.to_columns()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    aside.replace(table)
+
+
+def read(table: Path = TABLE) -> GoixBenchmark:
+    """Return what the table holds."""
+    with table.open(encoding="utf-8") as file:
+        return GoixBenchmark(map(GoixRow.from_dict, csv.DictReader(file)))
+
+
+def lines(benchmark: GoixBenchmark) -> str:
+    """Return how far EM and MV agree with labels, as a table of a page."""
+    head = ["setting", "criterion", "pairs", "as ROC", "as PR", "as both", "labels"]
+    found = [_line(head), _line(["---"] * len(head))]
+    for setting in (*SETTINGS, None):
+        for criterion in CRITERIA:
+            for pairs in ("all", "separated", "open"):
+                own = benchmark.agreement(criterion, setting=setting, pairs=pairs)
+                cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
+                labels = _cell(own.labels) if pairs == "all" else ""
+                found.append(_line([setting or "both", criterion.upper(), pairs, *cells, labels]))
+    return "\n".join(found)
+
+
+def _cell(found: PairAgreement | LabelAgreement | None) -> str:
+    if found is None:
+        return "none"
+    counts = (
+        (found.n_alike, found.n_pairs)
+        if isinstance(found, PairAgreement)
+        else (found.n_recovered, found.n_labels)
+    )
+    return f"{counts[0]:.4g} of {counts[1]} ({found.share:.0%})"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        run(Path(sys.argv[1]))
+    print(lines(read()))

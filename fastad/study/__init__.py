@@ -1,0 +1,1 @@
+"""The experiments of papers, as functions."""
