@@ -64,6 +64,24 @@ shares = [
 ]
 assert shares[0] == shares[1] and abs(shares[0] - {share}) < 0.02, shares
 """
+UNLABELLED = """
+import json
+import numpy as np, fastad
+rng = np.random.default_rng(1)
+for dtype in (np.float64, np.float32, np.int64, np.int32):
+    y_score, uniform_score = (100 * rng.normal(size=50)).astype(dtype), np.arange(70, dtype=dtype)
+    for own in (y_score, np.repeat(y_score, 2)):
+        fastad.mass_volume_curve(own, uniform_score, 1.0).area()
+        fastad.excess_mass_curve(own, uniform_score, 1.0)
+    fastad.emmv({"it": y_score}, {"it": uniform_score}, 1.0, n_resamples=3, rng=0)
+fastad.mass_volume_curve(rng.normal(size=200), 9 * rng.normal(size=250_000), 1.0).area()
+X = rng.normal(size=(80, 3))
+scores = {"it": lambda rows: (rows**2).sum(axis=1)}
+for method in ("auto", "uniform", "splitting"):
+    how = {"method": method, "n_samples": 20_000, "n_resamples": 3, "rng": 0}
+    fastad.evaluate_unlabelled(scores, X, **how)
+fastad.level_sets(scores["it"], X, method="uniform", n_samples=9000, rng=0).criteria(n_resamples=2)
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -124,7 +142,9 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "code", [EVERYTHING, CERTAINTY, VOLUMES], ids=["measures", "certainty", "volumes"]
+    "code",
+    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED],
+    ids=["measures", "certainty", "volumes", "unlabelled"],
 )
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}

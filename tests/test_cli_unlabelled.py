@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -197,7 +198,7 @@ def test_a_saved_detector_is_judged_on_all_rows(table: Path, model: Path) -> Non
     forest = IsolationForest(random_state=1, n_estimators=20)
     found = read(table, "--model", model, "--trust")
     assert criteria(found) == criteria(expected({str(model): fitted(forest, X[:200])}))
-    assert found["n_test"] == 240
+    assert (found["n_train"], found["n_test"]) == (0, 240)
 
 
 def test_saved_and_trained_ones_share_the_half_that_is_judged(table: Path, model: Path) -> None:
@@ -387,6 +388,23 @@ def test_a_saved_model_is_not_told_to_use_subspaces(tmp_path: Path) -> None:
     assert "--n-features" not in result.stderr
 
 
+@pytest.mark.parametrize("method", ["sobol", "splitting"])
+def test_subspaces_are_not_offered_where_the_method_does_not_fit(
+    tmp_path: Path, method: str
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 9))
+    table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
+    how = ("--method", method, "--n-samples", 60_000, "--n-resamples", 60)
+    result = call(table, "--detector", "knn", *how)
+    assert result.exit_code == 0
+    assert "--n-features" not in result.stderr
+
+
+def test_constant_features_do_not_count_as_many(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", **{f"constant{k}": 3.0 for k in range(7)})
+    assert call(path, "--detector", "knn", *FEW).stderr == ""
+
+
 def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
     result = call(table, "--detector", "knn", "--n-samples", 1000, "--n-resamples", 1)
     assert result.exit_code == 0, result.exception
@@ -414,6 +432,15 @@ def test_few_rows_give_a_result_or_a_message(
         assert result.stderr == (
             f"Error: {path}: a half to train on and one to judge on need two rows; found 1\n"
         )
+
+
+def test_a_detector_that_cannot_be_trained_in_a_subspace_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", X[:6])
+    result = call(path, "--detector", "knn", *DRAWS, *FEW)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {path}: ")
+    assert "knn" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_warnings_of_libraries_are_messages(tmp_path: Path) -> None:
@@ -456,6 +483,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
         (["--detector", "knn", "--n-samples", "0"], "--n-samples"),
         (["--detector", "knn", "--n-features", "0"], "--n-features"),
         (["--detector", "knn", "--n-features", "4"], "--n-features"),
+        (["--detector", "knn", "--n-draws", "3"], "--n-draws: there is no --n-features"),
         (["--detector", "knn", "--n-features", "2", "--n-draws", "0"], "--n-draws"),
         (["--detector", "knn", "--n-resamples", "0"], "--n-resamples"),
         (["--detector", "knn", "--seed", "-1"], "--seed"),
@@ -547,10 +575,30 @@ from fastad.cli import main; main()
 # --- docs
 
 
+PAGE = (Path(__file__).parents[1] / "docs" / "cli.md").read_text("utf-8")
+EXAMPLES = [
+    line.removeprefix("$ fastad evaluate-unlabelled ")
+    for line in PAGE.splitlines()
+    if line.startswith("$ fastad evaluate-unlabelled ")
+]
+
+
 def test_the_page_of_the_command_line_describes_it() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text("utf-8")
-    assert "fastad evaluate-unlabelled" in page
-    assert "--n-features" in page
+    assert "fastad evaluate-unlabelled" in PAGE
+    assert "--n-features" in PAGE
+    assert len(EXAMPLES) == 4
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_of_the_page_run(
+    table: Path, model: Path, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(table.with_name("train.csv"), X[:90])
+    assert model.parent == table.parent
+    monkeypatch.chdir(table.parent)
+    result = call(*shlex.split(example))
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    assert result.stderr == ""
 
 
 # --- ends
@@ -598,17 +646,17 @@ def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
 
 
 @pytest.mark.parametrize(
-    "long",
+    ("long", "what"),
     [
-        ("--method", "uniform", "--n-samples", 300_000_000),
-        ("--n-features", 2, "--n-draws", 10**6),
-        ("--n-samples", 2000, "--n-resamples", 10**7),
+        (("--method", "uniform", "--n-samples", 300_000_000), b"points"),
+        (("--n-features", 2, "--n-draws", 10**6), b"draws"),
+        (("--n-samples", 2000, "--n-resamples", 10**7), b"points"),
     ],
     ids=["points", "draws", "replicates"],
 )
-def test_ctrl_c_ends_a_long_run(table: Path, long: tuple[object, ...]) -> None:
+def test_ctrl_c_ends_a_long_run(table: Path, long: tuple[object, ...], what: bytes) -> None:
     with on_terminal(table, "--detector", "iforest", *long) as (process, terminal):
-        assert b"points" in shown_on(terminal, until=b"points")
+        assert what in shown_on(terminal, until=what)
         time.sleep(2)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)

@@ -304,7 +304,9 @@ def evaluate_unlabelled(
         int | None,
         typer.Option(min=1, help="Judge in random subspaces of so many features, as many draws."),
     ] = None,
-    n_draws: Annotated[int, typer.Option(min=1, help="Subspaces of --n-features.")] = 50,
+    n_draws: Annotated[
+        int | None, typer.Option(min=1, help="Subspaces of --n-features. By default 50.")
+    ] = None,
     mass: Annotated[
         tuple[float, float], typer.Option(help="Masses between which MV is the area.")
     ] = (0.9, 0.999),

@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,11 +78,37 @@ class Detectors:
     standardize: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Columns of features in the order in which detectors or another file have them.
+
+    Attributes
+    ----------
+    names : sequence of str
+        The columns; none where nobody has kept their names.
+    whose : str
+        File that has them so.
+    nameless : str
+        File of a detector that is to get the same columns, and has kept no names.
+    """
+
+    names: Sequence[str] = ()
+    whose: str = ""
+    nameless: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Samples:
-    """Points of a file: a row for each, and 1 where it is an anomaly."""
+class Features:
+    """Points of a file: a row for each, and the names of the columns; none of a matrix."""
 
     X: FloatMatrix
+    names: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples(Features):
+    """Points of a file, and 1 where one is an anomaly."""
+
     anomalous: Column
 
 
@@ -154,16 +180,63 @@ def compile_named(name: str, fitted: Any) -> CompiledScorer:
         raise DataError(f"{name}: {error}") from None
 
 
-def read_samples(path: Path, columns: Columns, loaded: Mapping[str, Any]) -> Samples:
+def known_order(columns: Columns, loaded: Mapping[str, Any]) -> Order:
+    """Return the columns that loaded detectors were fitted on, as far as these say so."""
+    named, nameless = {}, ""
+    for model, fitted in loaded.items():
+        names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
+        if names:
+            named[model] = names
+        else:
+            nameless = nameless or model
+    if columns.features is not None:
+        for model, names in named.items():
+            _check_places(columns.features, model, names)
+        return Order()
+    first = next(iter(named), "")
+    for model, names in named.items():
+        if names != named[first]:
+            raise DataError(
+                "detectors must be fitted on the same columns in the same order; found "
+                f"{_listed(named[first])} of {first}, and {_listed(names)} of {model}"
+            )
+    return Order(named.get(first, ()), first, nameless)
+
+
+def _check_places(features: Sequence[str], model: str, names: Sequence[str]) -> None:
+    """Check that no column stands where a detector knows another. New names may be given."""
+    if any(one != other and one in names for one, other in zip(features, names, strict=False)):
+        raise typer.BadParameter(
+            f"{model} was fitted on {_listed(names)}; found {_listed(features)}",
+            param_hint="--feature",
+        )
+
+
+def order_to_train(path: Path, data: Features, order: Order) -> Order:
+    """Return the columns that a file to train on must have: those of the data."""
+    return Order(data.names, str(path)) if data.names else order
+
+
+def read_features(path: Path, columns: Columns, order: Order, *, need_label: bool) -> Features:
+    """Read features only: labels may hold anything."""
+    source = open_source(path)
+    if need_label and columns.label is not None:
+        need_once(path, source, [columns.label])
+    label = columns.label or "y"
+    labels = [label] if label in source.names and label not in (columns.features or ()) else []
+    names = _features_in(path, source, columns, labels, order)
+    if columns.label in names:
+        raise DataError(f"{path}: column {label!r} is the label, and cannot be a feature")
+    return Features(*_stack(path, source.numbers(names)))
+
+
+def read_samples(path: Path, columns: Columns, order: Order) -> Samples:
     """Read features and labels; without labels all rows are normal."""
     source = open_source(path)
     label = _label_in(source, columns)
     labels = [] if label is None else [label]
     need_once(path, source, labels)
-    features = columns.features or _known(source, loaded) or _others(source, labels)
-    need_once(path, source, features)
-    if not features:
-        raise DataError(f"{path}: there is no column of features")
+    features = _features_in(path, source, columns, labels, order)
     pos_label: Label | None = None
     if columns.pos_label is None:
         numbers = source.numbers([*labels, *features])
@@ -172,9 +245,9 @@ def read_samples(path: Path, columns: Columns, loaded: Mapping[str, Any]) -> Sam
         numbers = source.numbers(features)
         y_true = source.values(labels[0])
         pos_label = typed(columns.pos_label, y_true, f"{path}: the labels {labels[0]!r}")
-    X = _stack(path, {name: numbers[name] for name in features})
+    X, names = _stack(path, {name: numbers[name] for name in features})
     if y_true is None:
-        return Samples(X, np.zeros(X.shape[0], np.uint8))
+        return Samples(X, names, np.zeros(X.shape[0], np.uint8))
     try:
         anomalous = check_labels(y_true, pos_label=pos_label).values
     except InvalidInputError as error:
@@ -186,7 +259,7 @@ def read_samples(path: Path, columns: Columns, loaded: Mapping[str, Any]) -> Sam
         raise DataError(f"{path}: column {label!r} has no label {columns.pos_label!r}")
     if anomalous.all():
         raise DataError(f"{path}: there are no normal rows")
-    return Samples(X, anomalous)
+    return Samples(X, names, anomalous)
 
 
 def _label_in(source: Source, columns: Columns) -> str | None:
@@ -196,13 +269,42 @@ def _label_in(source: Source, columns: Columns) -> str | None:
     return "y" if "y" in source.names and "y" not in (columns.features or ()) else None
 
 
-def _known(source: Source, loaded: Mapping[str, Any]) -> list[str]:
-    """Return the columns that the first detector was fitted on, if it has kept their names."""
-    for fitted in loaded.values():
-        names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
-        if names and set(names) <= set(source.names):
-            return names
-    return []
+def _features_in(
+    path: Path, source: Source, columns: Columns, labels: Sequence[str], order: Order
+) -> Sequence[str]:
+    """Return the columns of the features: those named, those of the order, or all others."""
+    features = columns.features or _ordered(path, source, labels, order) or _others(source, labels)
+    need_once(path, source, features)
+    if not features:
+        raise DataError(f"{path}: there is no column of features")
+    return features
+
+
+def _ordered(
+    path: Path, source: Source, labels: Sequence[str], order: Order
+) -> Sequence[str] | None:
+    """Return the columns of an order; None where there are no names to go by."""
+    missing = [name for name in order.names if name not in source.names]
+    if missing:
+        # Columns of a matrix have no names.
+        if isinstance(source, ArrayArchive) and "X" in source.names:
+            return None
+        raise DataError(
+            f"{path}: there are {len(_others(source, labels))} features, in {order.whose} "
+            f"{len(order.names)}; missing are {_listed(missing)}"
+        )
+    if order.nameless:
+        here = [name for name in _others(source, labels) if name in order.names]
+        if here != list(order.names):
+            raise DataError(
+                f"{path}: {order.whose} was fitted on {_listed(order.names)}; {order.nameless} "
+                "does not say in which order it knows them; say it with --feature"
+            )
+    return order.names or None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)
 
 
 def _others(source: Source, labels: Sequence[str]) -> list[str]:
@@ -212,14 +314,18 @@ def _others(source: Source, labels: Sequence[str]) -> list[str]:
     if "X" in source.names:
         return ["X"]
     if labels:
-        return source.candidates(labels)
+        # Whoever does not need the labels may have a file in which they cannot be read.
+        with suppress(DataError):
+            found = source.candidates(labels)
+            if found:
+                return found
     # As long as the first array, which stands for the labels here.
-    first = source.names[:1]
-    return [*first, *source.candidates(first)] if first else []
+    first = [name for name in source.names if name not in labels][:1]
+    return [*first, *source.candidates([*first, *labels])] if first else []
 
 
-def _stack(path: Path, columns: Mapping[str, Column]) -> FloatMatrix:
-    """Put columns, and matrices of several, side by side."""
+def _stack(path: Path, columns: Mapping[str, Column]) -> tuple[FloatMatrix, Sequence[str]]:
+    """Put columns, and matrices of several, side by side; return their names if there are such."""
     parts = []
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" or column.ndim not in (1, 2) or column.size == 0:
@@ -237,10 +343,11 @@ def _stack(path: Path, columns: Mapping[str, Column]) -> FloatMatrix:
         parts.append(part)
     if len({part.shape[0] for part in parts}) > 1:
         raise DataError(f"{path}: the columns of the features must be equally long")
-    return np.concatenate(parts, axis=1)
+    named = all(column.ndim == 1 for column in columns.values())
+    return np.concatenate(parts, axis=1), list(columns) if named else []
 
 
-def check_width(one: Path, train: Samples, other: Path, data: Samples) -> None:
+def check_width(one: Path, train: Features, other: Path, data: Features) -> None:
     """Check that two files have equally many features."""
     if train.X.shape[1] != data.X.shape[1]:
         raise DataError(
@@ -248,7 +355,7 @@ def check_width(one: Path, train: Samples, other: Path, data: Samples) -> None:
         )
 
 
-def check_known(path: Path, data: Samples, scorers: Mapping[str, CompiledScorer]) -> None:
+def check_known(path: Path, data: Features, scorers: Mapping[str, CompiledScorer]) -> None:
     """Check that detectors were fitted on as many features as there are."""
     for name, scorer in scorers.items():
         if scorer.n_features != data.X.shape[1]:
@@ -268,12 +375,12 @@ def bad_option(error: Exception, options: Collection[str], path: Path) -> Except
 
 
 @contextmanager
-def shown_progress() -> Iterator[Callable[[int, int | None], object]]:
-    """Show how many points are drawn, where somebody sees it."""
+def shown_progress(what: str = "points") -> Iterator[Callable[[int, int | None], object]]:
+    """Show how many points, or what else, are done, where somebody sees it."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("points", total=None)
-        yield lambda drawn, wanted: bar.update(task, completed=drawn, total=wanted)
+        task = bar.add_task(what, total=None)
+        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """``fastad evaluate-unlabelled``: which detectors are better, without labels."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,19 @@ from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.detectors import (
     Columns,
     Detectors,
+    Features,
+    Order,
     bad_option,
     check_known,
     check_usage,
     check_width,
     compile_named,
     fit,
+    known_order,
     load,
-    read_samples,
+    order_to_train,
+    read_features,
+    remarks,
     shown_progress,
     unfitted,
 )
@@ -39,6 +45,8 @@ _OPTIONS = (
 )
 # Of more features no uniform draw of 10⁵ sees the volumes that matter.
 _MANY_FEATURES = 8
+# How volumes may be found in subspaces.
+_METHODS_OF_DRAWS = ("auto", "uniform")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +55,13 @@ class Draws:
 
     Attributes
     ----------
-    n_draws : int
-        How many.
+    n_draws : int or None
+        How many; None for as many as the function takes.
     n_features : int or None
         Features of each; None for no subspaces.
     """
 
-    n_draws: int
+    n_draws: int | None
     n_features: int | None
 
 
@@ -71,27 +79,21 @@ def run(
     _check_draws(detectors, draws, options)
     available_threads()
     loaded = {str(model): load(model) for model in detectors.models}
-    data = read_samples(path, columns, loaded)
-    train, test = data.X, data.X
-    if detectors.train is not None:
-        other = read_samples(detectors.train, columns, {})
-        check_width(detectors.train, other, path, data)
-        train = other.X
-    elif detectors.names:
-        train, test = _halves(path, data.X, int(options["rng"]))
+    order = known_order(columns, loaded)
+    data = read_features(path, columns, order, need_label=True)
+    train, test = _parts(path, columns, detectors, data, order, int(options["rng"]))
     try:
-        with shown_progress() as progress:
-            how = {**options, "progress": progress}
-            if draws.n_features is None:
-                scorers = {name: compile_named(name, fitted) for name, fitted in loaded.items()}
-                for name in detectors.names:
-                    scorers[name] = fit(
-                        name, train, int(options["rng"]), standardize=detectors.standardize
-                    )
-                check_known(path, data, scorers)
-                found = evaluate_unlabelled(scorers, test, **how)
-            else:
-                found = _subsampled(detectors, train, test, draws, how)
+        if draws.n_features is None:
+            scorers = {name: compile_named(name, fitted) for name, fitted in loaded.items()}
+            for name in detectors.names:
+                scorers[name] = fit(
+                    name, train, int(options["rng"]), standardize=detectors.standardize
+                )
+            check_known(path, data, scorers)
+            with remarks(), shown_progress() as progress:
+                found = evaluate_unlabelled(scorers, test, **options, progress=progress)
+        else:
+            found = _subsampled(detectors, train, test, draws, options)
     except InvalidInputError as error:
         raise bad_option(error, _OPTIONS, path) from None
     if as_json:
@@ -99,9 +101,12 @@ def run(
         show(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))
         return
     _print(found)
-    if data.X.shape[1] > _MANY_FEATURES and draws.n_features is None:
+    # Constant features are drawn in no subspace, and make no volume hard to see.
+    n_varying = int(np.count_nonzero(test.min(axis=0) < test.max(axis=0)))
+    may_be_drawn = not detectors.models and options["method"] in _METHODS_OF_DRAWS
+    if may_be_drawn and draws.n_features is None and n_varying > _MANY_FEATURES:
         say(
-            f"Of {data.X.shape[1]} features volumes are hard to see: --n-features 5 judges "
+            f"Of {n_varying} features volumes are hard to see: --n-features 5 judges "
             "detectors in random subspaces"
         )
 
@@ -112,10 +117,26 @@ def _check_draws(detectors: Detectors, draws: Draws, options: Mapping[str, Any])
             "detectors are trained anew in each subspace, which a saved one cannot be",
             param_hint="--n-features",
         )
-    if draws.n_features is not None and options["method"] not in ("auto", "uniform"):
+    if draws.n_features is None and draws.n_draws is not None:
+        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-draws")
+    if draws.n_features is not None and options["method"] not in _METHODS_OF_DRAWS:
         raise typer.BadParameter(
             f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
         )
+
+
+def _parts(
+    path: Path, columns: Columns, detectors: Detectors, data: Features, order: Order, seed: int
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the rows to train on, none for saved detectors, and those to judge on."""
+    if not detectors.names:
+        return data.X[:0], data.X
+    if detectors.train is None:
+        return _halves(path, data.X, seed)
+    wanted = order_to_train(path, data, order)
+    train = read_features(detectors.train, columns, wanted, need_label=False)
+    check_width(detectors.train, train, path, data)
+    return train.X, data.X
 
 
 def _halves(path: Path, X: FloatMatrix, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
@@ -136,14 +157,21 @@ def _subsampled(
 ) -> UnlabelledEvaluation:
     """Judge detectors in random subspaces."""
     how = {name: value for name, value in options.items() if name not in ("method", "n_samples")}
-    if options["n_samples"] is not None:
-        how["n_uniform"] = options["n_samples"]
+    given = {
+        "n_uniform": options["n_samples"],
+        "n_draws": draws.n_draws,
+        "n_features": draws.n_features,
+    }
+    how |= {name: value for name, value in given.items() if value is not None}
     makers = {
         name: unfitted(name, 0, standardize=detectors.standardize) for name in detectors.names
     }
-    return emmv_subsampled(
-        makers, train, test, n_draws=draws.n_draws, n_features=draws.n_features or 1, **how
-    )
+    try:
+        with remarks(), shown_progress("draws") as progress:
+            return emmv_subsampled(makers, train, test, **how, progress=progress)
+    except InvalidInputError as error:
+        # The option has one name, with subspaces and without.
+        raise InvalidInputError(re.sub("^n_uniform ", "n_samples ", str(error))) from None
 
 
 def _print(found: UnlabelledEvaluation) -> None:

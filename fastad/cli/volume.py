@@ -20,8 +20,11 @@ from fastad.cli.detectors import (
     check_width,
     compile_named,
     fit,
+    known_order,
     load,
+    order_to_train,
     read_samples,
+    remarks,
     shown_progress,
 )
 from fastad.compiled.scorer import CompiledScorer
@@ -47,12 +50,14 @@ def run(
     check_usage(detectors)
     available_threads()
     loaded = {str(model): load(model) for model in detectors.models}
-    data = read_samples(path, columns, loaded)
+    order = known_order(columns, loaded)
+    data = read_samples(path, columns, order)
     rows = data.X
     scorers = {name: compile_named(name, fitted) for name, fitted in loaded.items()}
     if detectors.names:
-        train = data if detectors.train is None else read_samples(detectors.train, columns, {})
+        train = data
         if detectors.train is not None:
+            train = read_samples(detectors.train, columns, order_to_train(path, data, order))
             check_width(detectors.train, train, path, data)
             rows = np.concatenate([train.X, data.X])
         for name in detectors.names:
@@ -76,7 +81,7 @@ def _measure(
     check_known(path, data, scorers)
     try:
         box = Box.from_data(rows, margin=margin)
-        with shown_progress() as progress:
+        with remarks(), shown_progress() as progress:
             return volumes(scorers, data.X, data.anomalous, box=box, progress=progress, **options)
     except (InvalidInputError, UndefinedMeasureError) as error:
         raise bad_option(error, _OPTIONS, path) from None

@@ -68,9 +68,17 @@ def _call_everything() -> None:
             scores[:3] = extremes
         fastad.roc_auc(y_true, scores)
         _resample_all(y_true, scores)
+        _judge_all(scores)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
             _measure_all(y_true, scores, weights)
     _estimate_all()
+
+
+def _judge_all(scores: npt.NDArray[Any]) -> None:
+    """Judge scores of one type without labels."""
+    curve = fastad.mass_volume_curve(scores, scores[1:], 1.0)
+    curve.area()
+    fastad.emmv({"it": scores}, {"it": scores[1:]}, 1.0, n_resamples=2, rng=0)
 
 
 def _estimate_all() -> None:
@@ -84,6 +92,12 @@ def _estimate_all() -> None:
             fastad.volume(score, threshold, box, **how)
 
     estimate(lambda rows: np.hypot(*rows.T), 1.0, "uniform", "sobol", "importance", "splitting")
+    # Level sets of counted volumes, most of which no set holds, and of estimated ones.
+    wide = fastad.Box([-9.0, -9.0], [9.0, 9.0])
+    how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_samples": 20_000}
+    for by in ("uniform", "splitting"):
+        scores = {"it": lambda rows: np.hypot(*rows.T)}
+        fastad.evaluate_unlabelled(scores, X, method=by, **how)
     for fitted in (fastad.KNNDetector(3).fit(X), *_detectors(X)):
         scorer = fastad.compile_scorer(fitted)
         threshold = float(np.median(scorer.score_samples(X)))

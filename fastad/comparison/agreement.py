@@ -128,7 +128,7 @@ def pairwise_agreement(
 
     Examples
     --------
-    Areas under the ROC and mass-volume criteria of three detectors on two data sets of [1]_:
+    Areas under the ROC and mass-volume criteria of three detectors on two data sets of the paper:
 
     >>> import fastad
     >>> roc = [[0.661, 0.642, 0.618], [0.727, 0.760, 0.705]]
@@ -234,7 +234,7 @@ def rank_label_agreement(
 
     Examples
     --------
-    Excess-mass criterion against the areas under both curves, on one data set of [1]_:
+    Excess-mass criterion against the areas under both curves, on one data set of the paper:
 
     >>> import fastad
     >>> roc, pr = [0.824, 0.729, 0.754], [0.371, 0.230, 0.173]

@@ -134,6 +134,16 @@ def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box
     return samples, region
 
 
+def room_for(n_samples: int, name: str) -> FloatVector:
+    """Return room for the scores of so many points, if there is any."""
+    try:
+        return np.empty(n_samples)
+    except (MemoryError, ValueError):
+        raise InvalidInputError(
+            f"{name} must fit into memory, 8 bytes each; found {n_samples}"
+        ) from None
+
+
 class How(NamedTuple):
     """How volumes are found, checked.
 
@@ -210,12 +220,7 @@ class Source:
 
     def _scores(self, n_samples: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
-        try:
-            scores = np.empty(n_samples)
-        except (MemoryError, ValueError):
-            raise InvalidInputError(
-                f"n_samples must fit into memory, 8 bytes each; found {n_samples}"
-            ) from None
+        scores = room_for(n_samples, "n_samples")
         size = points_at_once(self.box.n_features)
 
         def write(own: range) -> None:

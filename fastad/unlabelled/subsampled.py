@@ -143,8 +143,8 @@ def emmv_subsampled(
     Notes
     -----
     A draw whose box has volume 0 counts for nothing and is drawn again, so that constant features
-    are never drawn. Where few uniform points fall into the level sets that matter, weighted draws
-    or splitting find the volumes, as in `level_sets`. A draw in which EM is undefined all the same
+    are never drawn. Where fewer than 30 uniform points fall into the level sets that matter,
+    splitting finds the volumes, as in `level_sets`. A draw in which EM is undefined all the same
     is left out of its mean and counted as ``n_undefined``; detectors are compared on the draws
     that they have in common.
 
