@@ -29,9 +29,15 @@ def curve_of(scored: Scored, volume: Any = 1) -> MassVolumeCurve:
     return fastad.mass_volume_curve(scored.test, scored.uniform, volume)
 
 
+def counted(levels: fastad.LevelSets) -> Array:
+    """Uniform points in each set."""
+    assert levels.inside is not None
+    return levels.inside
+
+
 def curve_bits(curve: MassVolumeCurve) -> list[bytes]:
     levels = curve.levels
-    arrays = (curve.mass, curve.volume, curve.thresholds, levels.masses, levels.inside)
+    arrays = (curve.mass, curve.volume, curve.thresholds, levels.masses, counted(levels))
     # Arrays of objects hold places in memory.
     return [repr(array.tolist()).encode() for array in arrays]
 
@@ -69,10 +75,10 @@ def test_the_arrays_hold_one_point_for_each_distinct_test_score(scored: Scored) 
     assert curve.volume.tolist() == [float(one.volume) for one in expected]
     levels = curve.levels
     assert levels.masses.tolist() == [one.mass * len(scored.test) for one in expected]
-    assert levels.inside.tolist() == [one.volume * len(scored.uniform) for one in expected]
+    assert counted(levels).tolist() == [one.volume * len(scored.uniform) for one in expected]
     assert levels.n_test == len(scored.test)
     assert levels.n_uniform == len(scored.uniform)
-    for array in (curve.mass, curve.volume, curve.thresholds, levels.masses, levels.inside):
+    for array in (curve.mass, curve.volume, curve.thresholds, levels.masses, counted(levels)):
         assert not array.flags.writeable
 
 
@@ -215,7 +221,7 @@ def test_only_the_order_of_the_scores_counts(scored: Scored, transform: Any) -> 
     moved = curve_of(Scored(transform(scored.test), transform(scored.uniform)))
     expected = curve_of(scored)
     assert moved.levels.masses.tobytes() == expected.levels.masses.tobytes()
-    assert moved.levels.inside.tobytes() == expected.levels.inside.tobytes()
+    assert counted(moved.levels).tobytes() == counted(expected.levels).tobytes()
     assert moved.area(0, 1) == expected.area(0, 1)
 
 
@@ -324,7 +330,7 @@ def test_all_types_and_sizes_on_threads(kind: str, n: int, m: int) -> None:
     with thread_limit(2):
         two = curve_of(scored)
     np.testing.assert_array_equal(one.levels.masses, masses)
-    np.testing.assert_array_equal(one.levels.inside, volumes)
+    np.testing.assert_array_equal(counted(one.levels), volumes)
     np.testing.assert_array_equal(one.thresholds[1:], np.unique(scored.test))
     assert curve_bits(one) == curve_bits(two)
 
@@ -407,14 +413,14 @@ def test_it_is_the_roc_curve_turned(scored: Scored) -> None:
     y = np.repeat([0, 1], [len(scored.test), len(scored.uniform)])
     roc = fastad.roc_curve(y, together)
     curve = curve_of(scored, 1)
-    points = set(zip(curve.levels.masses.tolist(), curve.levels.inside.tolist(), strict=True))
+    points = set(zip(curve.levels.masses.tolist(), counted(curve.levels).tolist(), strict=True))
     n, m = len(scored.test), len(scored.uniform)
     turned = {
         (round((1 - fpr) * n), round((1 - tpr) * m))
         for fpr, tpr in zip(roc.fpr.tolist(), roc.tpr.tolist(), strict=True)
     }
     # The least volume of each mass, and the set below a test score: the ROC curve has both.
-    assert points - {(0, 0)} <= turned | {(n, curve.levels.inside[-1])}
+    assert points - {(0, 0)} <= turned | {(n, counted(curve.levels)[-1])}
     for fpr, tpr in zip(roc.fpr.tolist(), roc.tpr.tolist(), strict=True):
         assert curve.volume[np.searchsorted(curve.mass, 1 - fpr - 1e-12)] <= 1 - tpr + 1e-12
     same = fastad.mass_volume_from_roc(y, together, 1)
@@ -501,7 +507,7 @@ def test_of_a_mixture_no_score_beats_the_density(seed: int, d: int) -> None:
         assert best.area() < curve.area()
         assert best.area(0, 1) < curve.area(0, 1)
         excess = fastad.excess_mass_curve(rival(X), rival(U), volume)
-        if excess.levels.inside[excess.hull[-1]] == 0 and excess.excess_mass[-1] <= 0.9:
+        if counted(excess.levels)[excess.hull[-1]] == 0 and excess.excess_mass[-1] <= 0.9:
             assert best_em.area() > excess.area()
 
 

@@ -14,7 +14,7 @@ from fastad.regions.box import Box
 from fastad.regions.cube import Cube
 from fastad.regions.estimate import Score
 from fastad.regions.methods import check_box, check_plan
-from fastad.regions.repeats import Run, estimate, estimates, split, warn_of_mixing
+from fastad.regions.repeats import Run, doubts_of_mixing, estimate, estimates, split, warn_of_mixing
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
 
@@ -175,5 +175,5 @@ def volume_curve(
     cube = Cube(box, block_score(score, box.n_features))
     with thread_limit(n_threads):
         found = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)
-    warn_of_mixing(found, lowest)
+    warn_of_mixing(doubts_of_mixing(found, lowest))
     return VolumeCurve(found, lowest, box, plan.level, cube.n_scored)

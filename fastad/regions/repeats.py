@@ -145,7 +145,7 @@ def estimate_shares(
 ) -> list[VolumeEstimate]:
     """Estimate the share below each threshold, by one set of particles."""
     found = split(cube, min(thresholds), n_samples, rng, progress)
-    warn_of_mixing(found, min(thresholds))
+    warn_of_mixing(doubts_of_mixing(found, min(thresholds)))
     return estimates(found, thresholds, level, cube.n_scored)
 
 
@@ -304,8 +304,8 @@ def _bound(
     )
 
 
-def warn_of_mixing(found: Run, threshold: float) -> None:
-    """Warn where particles have moved too little, or repeats differ by more than chance."""
+def doubts_of_mixing(found: Run, threshold: float) -> list[str]:
+    """Say where particles have moved too little, or repeats differ by more than chance."""
     doubts = []
     if found.mixing_p_value < _SUSPICIOUS:
         doubts.append(
@@ -325,6 +325,11 @@ def warn_of_mixing(found: Run, threshold: float) -> None:
                 f"repeats differ {math.sqrt(ratio / freedom):.1f} times as much as those of "
                 "independent particles"
             )
+    return doubts
+
+
+def warn_of_mixing(doubts: Sequence[str]) -> None:
+    """Warn of doubts, if there are any."""
     if doubts:
         warnings.warn(
             f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "

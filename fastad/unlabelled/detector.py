@@ -17,7 +17,7 @@ from fastad.regions.cube import Cube, into_cube
 from fastad.regions.estimate import Score
 from fastad.regions.importance import RefusedError, repeat_log_shares
 from fastad.regions.methods import check_box
-from fastad.regions.repeats import log_shares, split, warn_of_mixing
+from fastad.regions.repeats import doubts_of_mixing, log_shares, split, warn_of_mixing
 from fastad.regions.scores import BlockScore, block_score
 from fastad.regions.uniform import Draws, Progress, count_draws
 from fastad.unlabelled.extent import check_extent
@@ -118,6 +118,7 @@ def level_sets(
     with thread_limit(n_threads):
         source = Source(scored, region, generator)
         found, _ = source.level_sets(scored.of_rows(samples), samples, how)
+    warn_of_mixing(source.doubts)
     return found
 
 
@@ -191,12 +192,15 @@ class Source:
         Scores of any points.
     box : Box
         Where they are drawn.
+    doubts : list of str
+        Why particles of splitting may have missed something.
     """
 
     def __init__(
         self, score: BlockScore, box: Box, rng: np.random.Generator | np.random.SeedSequence
     ) -> None:
         self.score, self.box = score, box
+        self.doubts: list[str] = []
         self._rng = np.random.default_rng(rng)
         self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
 
@@ -294,5 +298,5 @@ class Source:
                     raise
         n_samples = how.budget("splitting")
         run = split(cube, float(above[0]), n_samples, self._rng, how.progress)
-        warn_of_mixing(run, float(above[0]))
+        self.doubts = doubts_of_mixing(run, float(above[0]))
         return log_shares(run, above)

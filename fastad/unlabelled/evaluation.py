@@ -14,6 +14,7 @@ from fastad._validate import fixed
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.estimate import Score
+from fastad.regions.repeats import warn_of_mixing
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Progress
 from fastad.unlabelled.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
@@ -231,6 +232,7 @@ def _judge(
 ) -> Judged:
     y_score = source.score.of_rows(samples)
     levels, drawn = source.level_sets(y_score, samples, how)
+    warn_of_mixing(source.doubts)
     return judge(levels, rows_of(levels, y_score, drawn), plan)
 
 

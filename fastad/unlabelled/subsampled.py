@@ -140,6 +140,11 @@ def emmv_subsampled(
     MissingExtraError
         If ``n_jobs`` is given and joblib is not installed.
 
+    Warns
+    -----
+    InsufficientMixingWarning
+        If particles of splitting may have missed parts of a region in some draws.
+
     Notes
     -----
     A draw whose box has volume 0 counts for nothing and is drawn again, so that constant features

@@ -16,6 +16,7 @@ from fastad._validate import frozen
 from fastad.compiled.scorer import check_samples
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.regions.box import Box
+from fastad.regions.repeats import warn_of_mixing
 from fastad.regions.scores import block_score
 from fastad.unlabelled.criteria import CriteriaPlan
 from fastad.unlabelled.detector import How, Source, room_for
@@ -109,11 +110,14 @@ class DrawCriteria(NamedTuple):
         NaN where undefined, -inf of 0.
     reason : str
         Why EM is undefined.
+    doubtful : bool
+        Whether particles of splitting may have missed parts of a region.
     """
 
     log_em: float
     log_mv: float
     reason: str = ""
+    doubtful: bool = False
 
 
 def judge_subspaces(
@@ -140,6 +144,8 @@ def judge_subspaces(
         found.append(one)
         if progress is not None:
             progress(len(found), len(tasks))
+    n_doubtful = sum(any(one.doubtful for one in row) for row in found)
+    warn_of_mixing([f"in {n_doubtful} of {len(found)} draws"] if n_doubtful else [])
     return found
 
 
@@ -210,7 +216,9 @@ def _judge_one(
             how = How("splitting", max(n_uniform, _FEWEST_CALLS), lowest, None)
             levels, _ = source.level_sets(y_score, rows, how)
     log_mv = levels.mass_volume_curve().log_area(*plan.mass)
+    doubtful = levels.inside is None and bool(source.doubts)
     try:
-        return DrawCriteria(levels.excess_mass_curve().log_area(plan.excess_mass), log_mv)
+        log_em = levels.excess_mass_curve().log_area(plan.excess_mass)
     except UndefinedMeasureError as error:
-        return DrawCriteria(math.nan, log_mv, str(error))
+        return DrawCriteria(math.nan, log_mv, str(error), doubtful)
+    return DrawCriteria(log_em, log_mv, "", doubtful)
