@@ -206,6 +206,7 @@ def drawn_counts(
 def drawn_volumes(
     key: np.uint64,
     repeats: FloatMatrix,  # (r, g + 1) logarithm of the volume of each level by each repeat
+    log_box: float,  # logarithm of the volume of the box, which none exceeds
     times: FloatVector,  # (r,) room
     volumes: FloatVector,  # (g + 1,) written here: rising, 0 of the empty set
 ) -> None:
@@ -228,7 +229,7 @@ def drawn_volumes(
         for i in range(repeats.shape[0]):
             squares += times[i] * (repeats[i, j] - mean) ** 2
         variance = squares / max(n_drawn - 1, 1)
-        volumes[j] = max(math.exp(mean + variance / 2), volumes[j - 1])
+        volumes[j] = max(math.exp(min(mean + variance / 2, log_box)), volumes[j - 1])
 
 
 @kernel
@@ -239,6 +240,7 @@ def resample_criteria(
     levels: ShortVector,  # (n,) the first level that holds each test point
     uniform_levels: ShortVector | None,  # (m,) the first level that holds each uniform point
     repeats: FloatMatrix | None,  # (r, g + 1) logarithms of volumes, in place of uniform points
+    log_box: float,  # logarithm of the volume of the box in that unit
     masses: IntVector,  # (g + 1,) of the points at hand
     volumes: CountVector,  # (g + 1,) of the points at hand
     height: float,  # as for `excess_area`
@@ -265,7 +267,7 @@ def resample_criteria(
             if uniform_levels is not None:
                 drawn_counts(bits(stream, 1), uniform_levels, times_uniform, block, of_volume)
             elif repeats is not None:
-                drawn_volumes(bits(stream, 1), repeats, times_repeats, of_volume[: g + 1])
+                drawn_volumes(bits(stream, 1), repeats, log_box, times_repeats, of_volume[: g + 1])
         mass, volume = of_mass[: g + 1], of_volume[: g + 1]
         size = concave_hull(mass, volume, hull)
         criteria[replicate, 0] = excess_area(mass, volume, hull[:size], height)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 BandKind = Literal["pointwise", "simultaneous"]
-_KINDS = ("pointwise", "simultaneous")
-AnyBand = TypeVar("AnyBand", RocBand, PrecisionRecallBand)
+KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
+AnyBand = TypeVar("AnyBand")
 
 
 def is_simultaneous(band: BandKind) -> bool:
     """Check which kind of band is asked for."""
-    return check_choice(band, _KINDS, "band") == "simultaneous"
+    return check_choice(band, KINDS, "band") == "simultaneous"
 
 
 def of_detectors(
@@ -45,22 +45,29 @@ def draw_band(
     line: "Line2D",
     lowest: float = 0.0,
 ) -> "FillBetweenPolyCollection":
-    """Fill what lies between two bounds in the colour of a line; the legend names each kind once.
+    """Draw a band whose bounds are joined by straight lines.
 
     Points below the lowest that the axis shows are left out.
     """
-    kind = "simultaneous" if band.simultaneous else "pointwise"
-    label = f"{100 * band.confidence_level:g}% {kind} band"
-    if label in axes.get_legend_handles_labels()[1]:
-        label = "_nolegend_"
     order = np.argsort(x, kind="stable")
     order = order[x[order] >= lowest]
-    return axes.fill_between(
-        x[order],
-        band.low[order],
-        band.high[order],
-        color=line.get_color(),
-        alpha=0.15,
-        linewidth=0,
-        label=label,
-    )
+    kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
+    area = x[order], band.low[order], band.high[order]
+    return fill_between(axes, area, line, kind, band.confidence_level)
+
+
+def fill_between(
+    axes: "Axes",
+    area: tuple[FloatVector, FloatVector, FloatVector],
+    line: "Line2D",
+    kind: BandKind,
+    confidence_level: float,
+) -> "FillBetweenPolyCollection":
+    """Fill what lies between two bounds in the colour of a line; the legend names each kind once.
+
+    The area is made of places that do not fall, and the bounds there.
+    """
+    label = f"{100 * confidence_level:g}% {kind} band"
+    if label in axes.get_legend_handles_labels()[1]:
+        label = "_nolegend_"
+    return axes.fill_between(*area, color=line.get_color(), alpha=0.15, linewidth=0, label=label)

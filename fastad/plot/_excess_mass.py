@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastad._arguments import check_choice, check_inside
+from fastad._arguments import check_inside
 from fastad._types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.plot import _data, _drawing, _levels
+from fastad.plot import _band, _data, _drawing, _levels
 from fastad.regions.box import Box
 from fastad.unlabelled.bands import ExcessMassBand, excess_mass_band
 from fastad.unlabelled.criteria import Criteria
@@ -19,10 +19,9 @@ from fastad.unlabelled.levels import LevelSets
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
-_LABEL = "Level (one over units of the features)"
-_BANDS = ("simultaneous",)
 # How far beyond the last level of interest the axis goes, as a logarithm.
 _BEYOND = math.log(1.1)
 # Less than two decades have ticks whose labels overlap.
@@ -31,24 +30,7 @@ _NARROWEST = math.log(100)
 _N_BENT, _N_BAND = 500, 200
 
 
-class _View(NamedTuple):
-    """Between which levels curves are drawn, by their natural logarithms, and how.
-
-    On a linear axis it starts at 0.
-    """
-
-    low: float
-    high: float
-    drawn: _levels.Drawn
-
-    def grid(self, n: int) -> FloatVector:
-        """Return levels over the width of the axis."""
-        if self.drawn == "linear":
-            return np.linspace(0, math.exp(self.high), n)
-        return np.exp(np.linspace(self.low, self.high, n))
-
-
-class ExcessMassDisplay(_drawing.Display):
+class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, Point]):
     """Excess-mass curves of one detector or several on one pair of axes; higher is better.
 
     Parameters
@@ -94,8 +76,15 @@ class ExcessMassDisplay(_drawing.Display):
     array([1.   , 0.625, 0.5  ])
     """
 
-    bands_: "dict[str, FillBetweenPolyCollection]"
+    _curve_type = ExcessMassCurve
+    _band_type = ExcessMassBand
+    _band_kinds = ("simultaneous",)
+    _criterion = "EM"
+    _labels = "Level (one over units of the features)", "Excess mass"
+    _scaled = "x"
+    _corners = "upper right", "lower left"
 
+    # The same as of the base, with types that `help` can show.
     def __init__(
         self,
         curves: ExcessMassCurve | Mapping[str, ExcessMassCurve],
@@ -103,9 +92,7 @@ class ExcessMassDisplay(_drawing.Display):
         values: Criteria | Mapping[str, Criteria] | None = None,
         bands: ExcessMassBand | Mapping[str, ExcessMassBand] | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, ExcessMassCurve, "curves")
-        self.values = _levels.values_by_name(values)
-        self.bands = _levels.bands_by_name(bands, ExcessMassBand, self.curves)
+        super().__init__(curves, values=values, bands=bands)
 
     @classmethod
     def from_scores(
@@ -214,18 +201,7 @@ class ExcessMassDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        if band is not None:
-            check_choice(band, _BANDS, "band")
-        confidence = check_inside(confidence_level, "confidence_level")
-        named = _data.by_name(levels, LevelSets, "levels")
-        display = cls({name: excess_mass_of(one) for name, one in named.items()})
-        view = display._view(excess_mass, xscale, has_bands=band is not None)
-        if band is not None:
-            grid = view.grid(_N_BAND)
-            display.bands = {
-                name: excess_mass_band(curve, level=grid, confidence_level=confidence)
-                for name, curve in display.curves.items()
-            }
+        display = cls._of_level_sets(levels, excess_mass, xscale, band, confidence_level)
         return display.plot(
             ax, excess_mass=excess_mass, xscale=xscale, legend=legend, line_kw=line_kw
         )
@@ -272,42 +248,27 @@ class ExcessMassDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        view = self._view(excess_mass, xscale, has_bands=bool(self.bands))
-        texts = self._texts()
-        n_rows = _drawing.count_rows(list(texts.values())) + bool(self.bands)
-        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
-        before = _levels.earlier_scale(axes, "x", _LABEL, view.drawn)
-        if before is not None and xscale == "auto":
-            view = view._replace(drawn=before)
-        earlier = None if before is None else (axes.get_xlim(), axes.get_ylim())
-        self.lines_ = _drawing.draw_detectors(
-            axes,
-            {name: _path(curve, view) for name, curve in self.curves.items()},
-            texts,
-            line_kw,
-        )
-        self.bands_ = {
-            name: _draw_band(axes, band, self.lines_[name]) for name, band in self.bands.items()
-        }
-        if view.drawn == "linear":
-            limits = -0.01 * math.exp(view.high), math.exp(view.high)
-        elif view.drawn == "log":
-            limits = math.exp(view.low), math.exp(view.high)
-        else:
-            limits = view.low / _levels.LOG_10, view.high / _levels.LOG_10
-        _levels.set_axis(axes, "x", _LABEL, view.drawn, limits, earlier and earlier[0])
-        lowest = self._lowest(view)
-        limits = _levels.with_margin(lowest, 1.0, "linear")
-        _levels.set_axis(axes, "y", "Excess mass", "linear", limits, earlier and earlier[1])
-        axes.grid(alpha=0.3)
-        if legend:
-            _drawing.draw_legend(axes, "upper right" if view.drawn == "linear" else "lower left")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._draw(ax, excess_mass, xscale, legend=legend, line_kw=line_kw)
 
-    def _view(self, excess_mass: Point, xscale: _levels.AxisScale, *, has_bands: bool) -> _View:
-        """Check the options, and choose the scale and the levels."""
-        _levels.check_scale(xscale, "xscale")
+    @staticmethod
+    def _curve_of(levels: LevelSets) -> ExcessMassCurve:
+        return excess_mass_of(levels)
+
+    @staticmethod
+    def _band_of(
+        curve: ExcessMassCurve, view: _levels.View, kind: _band.BandKind, confidence: Point
+    ) -> ExcessMassBand:
+        return excess_mass_band(curve, level=_grid(view, _N_BAND), confidence_level=confidence)
+
+    @staticmethod
+    def _log_area(curve: ExcessMassCurve) -> float:
+        try:
+            return curve.log_area()
+        except UndefinedMeasureError:
+            return math.nan
+
+    def _span(self, excess_mass: Point) -> _levels.Span:
+        """Return natural logarithms of levels; a linear axis starts at 0 all the same."""
         wanted = float(check_inside(excess_mass, "excess_mass"))
         curves = self.curves.values()
         ends = [_log_level_at(one, wanted) for one in curves]
@@ -318,16 +279,19 @@ class ExcessMassDisplay(_drawing.Display):
             ends = known = starts = [-one.levels.log_unit for one in curves]
         high = max(known) + _BEYOND
         low = min(*(one for one in starts if one > -math.inf), high - _NARROWEST)
-        drawn = _levels.choose_scale(
-            xscale,
-            "xscale",
-            far_apart=max(known) - min(known) > math.log(_levels.FAR_APART),
-            held=_levels.floats_hold(low, high),
-            has_bands=has_bands,
-        )
-        return _View(low, high, drawn)
+        far_apart = max(known) - min(known) > math.log(_levels.FAR_APART)
+        return _levels.Span(low, high, far_apart, _levels.floats_hold(low, high))
 
-    def _lowest(self, view: _View) -> float:
+    def _limits(self, view: _levels.View) -> tuple[_levels.Limits, _levels.Limits]:
+        if view.drawn == "linear":
+            levels = -0.01 * math.exp(view.high), math.exp(view.high)
+        elif view.drawn == "log":
+            levels = math.exp(view.low), math.exp(view.high)
+        else:
+            levels = view.low / _levels.LOG_10, view.high / _levels.LOG_10
+        return levels, _levels.with_margin(self._lowest(view), 1.0, "linear")
+
+    def _lowest(self, view: _levels.View) -> float:
         """Return the least excess mass in sight."""
         lines = [one(log_level=view.high) for one in self.curves.values()]
         bounds = [
@@ -336,22 +300,42 @@ class ExcessMassDisplay(_drawing.Display):
         ]
         return float(min([*lines, *bounds]))
 
-    def _texts(self) -> dict[str, str]:
-        texts = {}
-        for name, curve in self.curves.items():
-            if self.values is None:
-                texts[name] = f"{name} (EM {_levels.number_text(_log_area(curve))})"
-            else:
-                texts[name] = f"{name} (EM {self.values[name].em})" if name in self.values else name
-        return texts
+    @staticmethod
+    def _path(curve: ExcessMassCurve, view: _levels.View) -> _drawing.Path:
+        """Return the path of a curve; on a logarithmic axis what is in sight, bent."""
+        at_end = curve(log_level=view.high)
+        if view.drawn == "linear":
+            end = math.exp(view.high)
+            finite = np.isfinite(curve.level)
+            level, height = curve.level[finite], curve.excess_mass[finite]
+            if end > level[-1]:
+                # After its last corner a curve is level.
+                level, height = np.append(level, end), np.append(height, at_end)
+            return level, height
+        # In multiples of the last level, which floats hold.
+        seen = curve.log_level <= view.high
+        level = np.append(np.exp(curve.log_level[seen] - view.high), 1.0)
+        height = np.append(curve.excess_mass[seen], at_end)
+        first = math.exp(view.low - view.high)
+        level, height = _data.refine(level, height, np.geomspace(first, 1, _N_BENT))
+        seen = level >= first
+        logs = np.log(level[seen]) + view.high
+        return np.exp(logs) if view.drawn == "log" else logs / _levels.LOG_10, height[seen]
+
+    @staticmethod
+    def _draw_band(
+        axes: "Axes", band: ExcessMassBand, line: "Line2D"
+    ) -> "FillBetweenPolyCollection":
+        order = np.argsort(band.level, kind="stable")
+        area = band.level[order], band.low[order], band.high[order]
+        return _band.fill_between(axes, area, line, "simultaneous", band.confidence_level)
 
 
-def _log_area(curve: ExcessMassCurve) -> float:
-    """Return the logarithm of the criterion; NaN where it is undefined."""
-    try:
-        return curve.log_area()
-    except UndefinedMeasureError:
-        return math.nan
+def _grid(view: _levels.View, n: int) -> FloatVector:
+    """Return levels over the width of the axis."""
+    if view.drawn == "linear":
+        return np.linspace(0, math.exp(view.high), n)
+    return np.exp(np.linspace(view.low, view.high, n))
 
 
 def _log_level_at(curve: ExcessMassCurve, wanted: float) -> float:
@@ -367,37 +351,3 @@ def _log_level_at(curve: ExcessMassCurve, wanted: float) -> float:
     part = (left - wanted) / (left - right)
     with np.errstate(divide="ignore"):
         return float(np.logaddexp(np.log1p(-part) + logs[place - 1], np.log(part) + logs[place]))
-
-
-def _path(curve: ExcessMassCurve, view: _View) -> _drawing.Path:
-    """Return the path of a curve; on a logarithmic axis what is in sight, bent."""
-    at_end = curve(log_level=view.high)
-    if view.drawn == "linear":
-        end = math.exp(view.high)
-        finite = np.isfinite(curve.level)
-        level, height = curve.level[finite], curve.excess_mass[finite]
-        if end > level[-1]:
-            # After its last corner a curve is level.
-            level, height = np.append(level, end), np.append(height, at_end)
-        return level, height
-    # In multiples of the last level, which floats hold.
-    seen = curve.log_level <= view.high
-    level = np.append(np.exp(curve.log_level[seen] - view.high), 1.0)
-    height = np.append(curve.excess_mass[seen], at_end)
-    first = math.exp(view.low - view.high)
-    level, height = _data.refine(level, height, np.geomspace(first, 1, _N_BENT))
-    seen = level >= first
-    logs = np.log(level[seen]) + view.high
-    return np.exp(logs) if view.drawn == "log" else logs / _levels.LOG_10, height[seen]
-
-
-def _draw_band(axes: "Axes", band: ExcessMassBand, line: Any) -> "FillBetweenPolyCollection":
-    order = np.argsort(band.level, kind="stable")
-    return _levels.fill_between(
-        axes,
-        band.level[order],
-        band.low[order],
-        band.high[order],
-        line,
-        f"{100 * band.confidence_level:g}% simultaneous band",
-    )

@@ -1,14 +1,14 @@
 """Mass-volume curves, which need no labels."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._arguments import check_inside, exact_rate, shown
+from fastad._arguments import exact_rate, shown
 from fastad._types import FloatVector, Point
 from fastad.errors import InvalidInputError
-from fastad.plot import _band, _data, _drawing, _levels
+from fastad.plot import _band, _drawing, _levels
 from fastad.regions.box import Box
 from fastad.unlabelled.bands import MassVolumeBand, mass_volume_band
 from fastad.unlabelled.criteria import Criteria
@@ -18,23 +18,16 @@ from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
-_LABEL = "Volume (in units of the features)"
+_Masses = tuple[Point, Point]
 # On a linear axis bands, which end at the volume of the box, may be so much higher than the lines.
 _ABOVE = 1.5
 _ROOM = 0.01
 
 
-class _View(NamedTuple):
-    """Which masses are drawn, and how their volumes."""
-
-    low: float
-    high: float
-    drawn: _levels.Drawn
-
-
-class MassVolumeDisplay(_drawing.Display):
+class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _Masses]):
     """Mass-volume curves of one detector or several on one pair of axes; lower is better.
 
     Parameters
@@ -80,8 +73,15 @@ class MassVolumeDisplay(_drawing.Display):
     array([0., 0., 0., 2., 6.])
     """
 
-    bands_: "dict[str, FillBetweenPolyCollection]"
+    _curve_type = MassVolumeCurve
+    _band_type = MassVolumeBand
+    _band_kinds = _band.KINDS
+    _criterion = "MV"
+    _labels = "Mass", "Volume (in units of the features)"
+    _scaled = "y"
+    _corners = "upper left", "lower right"
 
+    # The same as of the base, with types that `help` can show.
     def __init__(
         self,
         curves: MassVolumeCurve | Mapping[str, MassVolumeCurve],
@@ -89,9 +89,7 @@ class MassVolumeDisplay(_drawing.Display):
         values: Criteria | Mapping[str, Criteria] | None = None,
         bands: MassVolumeBand | Mapping[str, MassVolumeBand] | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, MassVolumeCurve, "curves")
-        self.values = _levels.values_by_name(values)
-        self.bands = _levels.bands_by_name(bands, MassVolumeBand, self.curves)
+        super().__init__(curves, values=values, bands=bands)
 
     @classmethod
     def from_scores(
@@ -101,7 +99,7 @@ class MassVolumeDisplay(_drawing.Display):
         volume: Point | Box | None = None,
         *,
         log_volume: Point | None = None,
-        mass: tuple[Point, Point] = (0, 1),
+        mass: _Masses = (0, 1),
         band: _band.BandKind | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
@@ -165,7 +163,7 @@ class MassVolumeDisplay(_drawing.Display):
         cls,
         levels: LevelSets | Mapping[str, LevelSets],
         *,
-        mass: tuple[Point, Point] = (0, 1),
+        mass: _Masses = (0, 1),
         band: _band.BandKind | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
@@ -199,24 +197,14 @@ class MassVolumeDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        simultaneous = None if band is None else _band.is_simultaneous(band)
-        level = check_inside(confidence_level, "confidence_level")
-        named = _data.by_name(levels, LevelSets, "levels")
-        display = cls({name: mass_volume_of(one) for name, one in named.items()})
-        # Before bands are made of volumes that no float holds.
-        display._view(mass, yscale, has_bands=band is not None)
-        if simultaneous is not None:
-            display.bands = {
-                name: mass_volume_band(curve, simultaneous=simultaneous, confidence_level=level)
-                for name, curve in display.curves.items()
-            }
+        display = cls._of_level_sets(levels, mass, yscale, band, confidence_level)
         return display.plot(ax, mass=mass, yscale=yscale, legend=legend, line_kw=line_kw)
 
     def plot(
         self,
         ax: "Axes | None" = None,
         *,
-        mass: tuple[Point, Point] = (0, 1),
+        mass: _Masses = (0, 1),
         yscale: _levels.AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
@@ -254,42 +242,24 @@ class MassVolumeDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        view = self._view(mass, yscale, has_bands=bool(self.bands))
-        texts = self._texts()
-        n_rows = _drawing.count_rows(list(texts.values())) + bool(self.bands)
-        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
-        before = _levels.earlier_scale(axes, "y", _LABEL, view.drawn)
-        if before is not None and yscale == "auto":
-            view = view._replace(drawn=before)
-        earlier = None if before is None else (axes.get_xlim(), axes.get_ylim())
-        self.lines_ = _drawing.draw_detectors(
-            axes,
-            {
-                name: (curve.mass, _heights(curve, view.drawn))
-                for name, curve in self.curves.items()
-            },
-            texts,
-            _with_steps(line_kw),
-        )
-        self.bands_ = {
-            name: _draw_band(axes, band, self.lines_[name]) for name, band in self.bands.items()
-        }
-        # Room for the lines at both ends; masses outside of those asked for stay out of sight.
-        limits = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
-        _levels.set_axis(axes, "x", "Mass", "linear", limits, earlier and earlier[0])
-        limits = self._limits(view)
-        _levels.set_axis(axes, "y", _LABEL, view.drawn, limits, earlier and earlier[1])
-        axes.grid(alpha=0.3)
-        if legend:
-            _drawing.draw_legend(axes, "upper left" if view.drawn == "linear" else "lower right")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._draw(ax, mass, yscale, legend=legend, line_kw=_with_steps(line_kw))
 
-    def _view(
-        self, mass: tuple[Point, Point], yscale: _levels.AxisScale, *, has_bands: bool
-    ) -> _View:
-        """Check the options, and choose the scale."""
-        _levels.check_scale(yscale, "yscale")
+    @staticmethod
+    def _curve_of(levels: LevelSets) -> MassVolumeCurve:
+        return mass_volume_of(levels)
+
+    @staticmethod
+    def _band_of(
+        curve: MassVolumeCurve, view: _levels.View, kind: _band.BandKind, confidence: Point
+    ) -> MassVolumeBand:
+        whole = kind == "simultaneous"
+        return mass_volume_band(curve, simultaneous=whole, confidence_level=confidence)
+
+    @staticmethod
+    def _log_area(curve: MassVolumeCurve) -> float:
+        return curve.log_area()
+
+    def _span(self, mass: _Masses) -> _levels.Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
             raise TypeError(f"mass must be a pair of masses; found {shown(mass)}")
         low, high = (float(exact_rate(one, "mass")) for one in mass)
@@ -301,14 +271,14 @@ class MassVolumeDisplay(_drawing.Display):
         middle = min(_in_the_middle(curve, low, high) for curve in curves)
         far_apart = known.size > 0 and known.max() - middle > np.log(_levels.FAR_APART)
         ends = (known.min(), known.max()) if known.size else (self._log_unit(),)
-        held = _levels.floats_hold(*ends)
-        drawn = _levels.choose_scale(
-            yscale, "yscale", far_apart=bool(far_apart), held=held, has_bands=has_bands
-        )
-        return _View(low, high, drawn)
+        return _levels.Span(low, high, bool(far_apart), _levels.floats_hold(*ends))
 
-    def _limits(self, view: _View) -> tuple[float, float]:
-        """Return the limits of the volume."""
+    def _limits(self, view: _levels.View) -> tuple[_levels.Limits, _levels.Limits]:
+        # Room for the lines at both ends; masses outside of those asked for stay out of sight.
+        masses = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
+        return masses, self._limits_of_volume(view)
+
+    def _limits_of_volume(self, view: _levels.View) -> _levels.Limits:
         curves = self.curves.values()
         lines = np.concatenate(
             [_heights(one, view.drawn)[_seen(one, view.low, view.high)] for one in curves]
@@ -333,14 +303,20 @@ class MassVolumeDisplay(_drawing.Display):
         """Return the natural logarithm of the volume of which less is not seen."""
         return min(curve.levels.log_unit for curve in self.curves.values())
 
-    def _texts(self) -> dict[str, str]:
-        texts = {}
-        for name, curve in self.curves.items():
-            if self.values is None:
-                texts[name] = f"{name} (MV {_levels.number_text(curve.log_area())})"
-            else:
-                texts[name] = f"{name} (MV {self.values[name].mv})" if name in self.values else name
-        return texts
+    @staticmethod
+    def _path(curve: MassVolumeCurve, view: _levels.View) -> _drawing.Path:
+        return curve.mass, _heights(curve, view.drawn)
+
+    @staticmethod
+    def _draw_band(
+        axes: "Axes", band: MassVolumeBand, line: "Line2D"
+    ) -> "FillBetweenPolyCollection":
+        """Fill a band in steps: both bounds rise, so that they hold at all masses between two."""
+        order = np.argsort(band.mass, kind="stable")
+        kind: _band.BandKind = "simultaneous" if band.simultaneous else "pointwise"
+        mass, low, high = (bound[order].repeat(2) for bound in (band.mass, band.low, band.high))
+        area = mass[1:-1], low[:-2], high[2:]
+        return _band.fill_between(axes, area, line, kind, band.confidence_level)
 
 
 def _seen(curve: MassVolumeCurve, low: float, high: float) -> slice:
@@ -366,18 +342,3 @@ def _with_steps(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
         return given
     # Left-continuous: each volume holds from the mass before it on.
     return {"drawstyle": "steps-pre", **given}
-
-
-def _draw_band(axes: "Axes", band: MassVolumeBand, line: Any) -> "FillBetweenPolyCollection":
-    """Fill a band in steps: both bounds rise, so that they hold at all masses between two."""
-    order = np.argsort(band.mass, kind="stable")
-    kind = "simultaneous" if band.simultaneous else "pointwise"
-    mass, low, high = (bound[order].repeat(2) for bound in (band.mass, band.low, band.high))
-    return _levels.fill_between(
-        axes,
-        mass[1:-1],
-        low[:-2],
-        high[2:],
-        line,
-        f"{100 * band.confidence_level:g}% {kind} band",
-    )

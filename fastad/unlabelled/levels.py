@@ -33,7 +33,7 @@ _ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
 # Products of both numbers of points must fit into 64 bits.
 _LARGEST = 2**63
 # Products of numbers up to this with numbers of points are floats.
-_LARGEST_LOG = 600.0
+LARGEST_LOG = 600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,9 +124,21 @@ class LevelSets:
         place = int(np.searchsorted(self.masses, float(mass), side="left"))
         middle = float(logs[max(place, 1)])
         # What is much larger is cut off: a set that holds so much more matters only as a bound.
-        each = np.exp(np.minimum(logs - middle, _LARGEST_LOG))
-        repeats = np.minimum(self.log_shares - middle, _LARGEST_LOG)
+        each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
+        repeats = np.minimum(self.log_shares - middle, LARGEST_LOG)
         return Volumes(fixed(each), self.box.with_log(middle), fixed(repeats))
+
+    def log_error(self, mass: Fraction | float) -> float:
+        """Return the standard error of the logarithm of the volume at a mass, in test points.
+
+        That of Cox for repeats; counted volumes have the relative error of their count.
+        """
+        place = max(int(np.searchsorted(self.masses, float(mass), side="left")), 1)
+        if self.log_shares is None:
+            n_inside = int(np.asarray(self.inside)[place])
+            return math.sqrt(1 / n_inside - 1 / (self.n_uniform or 1)) if n_inside else math.inf
+        n, variance = len(self.log_shares), float(self.log_shares[:, place].var(ddof=1))
+        return math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
 
     def log_volumes(self) -> FloatVector:
         """Return the natural logarithms of the volumes, -inf of the empty set."""
@@ -151,9 +163,10 @@ class LevelSets:
 
         Logarithms of the repeats are nearly normal, as `fastad.volume` takes them: their mean and
         half their variance. A mean of few such shares would lack the large ones, and be too small.
+        None is larger than 1, whatever repeats say that differ much.
         """
         logs = self.log_shares[:, 1:] if self.log_shares is not None else np.empty((1, 0))
-        means = logs.mean(axis=0) + logs.var(axis=0, ddof=1) / 2
+        means = np.minimum(logs.mean(axis=0) + logs.var(axis=0, ddof=1) / 2, 0.0)
         return np.concatenate([[-math.inf], np.maximum.accumulate(means)])
 
 

@@ -9,7 +9,7 @@ from fastad._kernels import levels as kernels
 from fastad._threads import in_steps, thread_map
 from fastad._types import FloatMatrix, ShortVector
 from fastad._validate import fixed
-from fastad.unlabelled.levels import LevelSets, Volumes
+from fastad.unlabelled.levels import LARGEST_LOG, LevelSets, Volumes
 from fastad.unlabelled.mass_volume import Window
 
 # What a thread does between two looks at whether it is to stop.
@@ -99,6 +99,7 @@ def replicate_logs(
             rows.test,
             rows.uniform,
             volumes.repeats,
+            min(levels.box.log - volumes.unit.log, LARGEST_LOG),
             levels.masses,
             volumes.each,
             height,

@@ -23,7 +23,7 @@ from fastad.unlabelled.detector import How, Source, room_for
 from fastad.unlabelled.training import Factory, check_factory, named_once, train
 
 # With fewer uniform points in the level set of the least mass that matters splitting does better.
-_FEW, _FEWEST_CALLS = 30, 50_000
+_FEW, _FEWEST_CALLS, _LARGEST_ERROR = 30, 50_000, 0.7
 
 
 class Subspaces(NamedTuple):
@@ -214,7 +214,10 @@ def _judge_one(
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
         with suppress(InvalidInputError):
             how = How("splitting", max(n_uniform, _FEWEST_CALLS), lowest, None)
-            levels, _ = source.level_sets(y_score, rows, how)
+            found, _ = source.level_sets(y_score, rows, how)
+            # Where repeats differ by so much, they have found no volume.
+            if found.log_error(lowest * found.n_test) < _LARGEST_ERROR:
+                levels = found
     log_mv = levels.mass_volume_curve().log_area(*plan.mass)
     doubtful = levels.inside is None and bool(source.doubts)
     try:
