@@ -16,9 +16,10 @@ from fastad.errors import InvalidInputError
 from fastad.plot import _band, _data, _drawing
 from fastad.regions.box import Box
 from fastad.regions.results import share_text
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.criteria import Criteria
 from fastad.unlabelled.extent import check_extent
-from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

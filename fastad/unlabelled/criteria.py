@@ -1,7 +1,6 @@
 """The criteria EM and MV of one detector, and how sure they are."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple
@@ -207,14 +206,9 @@ def criteria_of(
         return judge(levels, Rows.in_order(levels), plan).criteria
 
 
-def judge(
-    levels: LevelSets,
-    rows: Rows,
-    plan: CriteriaPlan,
-    progress: Callable[[int], object] | None = None,
-) -> Judged:
+def judge(levels: LevelSets, rows: Rows, plan: CriteriaPlan) -> Judged:
     """Return both criteria of a detector with their intervals."""
-    draw = partial(_replicates, levels, rows, plan, progress)
+    draw = partial(_replicates, levels, rows, plan)
     both = draw(plan.n_resamples, Sources())
     by_test = draw(_N_PARTS, Sources(uniform=False))
     by_volume = draw(_N_PARTS, Sources(test=False))
@@ -252,7 +246,6 @@ def _replicates(
     levels: LevelSets,
     rows: Rows,
     plan: CriteriaPlan,
-    progress: Callable[[int], object] | None,
     n_resamples: int,
     sources: Sources,
 ) -> FloatMatrix:
@@ -262,7 +255,7 @@ def _replicates(
     height = plan.excess_mass * n
 
     def by_unit(volumes: Volumes) -> FloatMatrix:
-        how = plan.key, n_resamples, window, float(height), sources, progress
+        how = plan.key, n_resamples, window, float(height), sources
         units = np.array([-volumes.unit.log - 2 * math.log(n), volumes.unit.log - math.log(n)])
         found: FloatMatrix = replicate_logs(levels, volumes, rows, *how) + units
         return found

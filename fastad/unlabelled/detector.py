@@ -20,8 +20,9 @@ from fastad.regions.methods import check_box
 from fastad.regions.repeats import doubts_of_mixing, log_shares, split, warn_of_mixing
 from fastad.regions.scores import BlockScore, block_score
 from fastad.regions.uniform import Draws, Progress, count_draws
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.extent import check_extent
-from fastad.unlabelled.levels import LevelSets, level_sets_of_repeats, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets, level_sets_of_repeats
 
 LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
 METHODS = ("auto", "uniform", "sobol", "importance", "splitting")

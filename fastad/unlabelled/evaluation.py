@@ -17,11 +17,12 @@ from fastad.regions.estimate import Score
 from fastad.regions.repeats import warn_of_mixing
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Progress
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
 from fastad.unlabelled.detector import How, LevelMethod, Source, check_data
 from fastad.unlabelled.excess_mass import EXCESS_MASS
 from fastad.unlabelled.extent import check_extent
-from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets
 from fastad.unlabelled.mass_volume import MASS
 from fastad.unlabelled.replicates import Rows
 from fastad.unlabelled.table import UnlabelledEvaluation

@@ -15,8 +15,9 @@ from fastad._types import CountVector, FloatVector, IntVector, Point, Points, Sc
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.regions.box import Box
 from fastad.results import Curve
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.extent import Extent, check_extent
-from fastad.unlabelled.levels import LevelSets, Volumes, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets, Volumes
 
 EXCESS_MASS = 0.9
 

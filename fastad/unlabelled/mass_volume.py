@@ -14,8 +14,9 @@ from fastad._types import FloatVector, Point, Points, ScoreVector, Threshold
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.results import Curve
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.extent import Extent, check_extent
-from fastad.unlabelled.levels import LevelSets, level_sets_of_scores
+from fastad.unlabelled.levels import LevelSets
 
 MASS = (0.9, 0.999)
 

@@ -1,6 +1,5 @@
 """Bootstrap replicates of both criteria: test points drawn anew, and uniform points."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +61,6 @@ def replicate_logs(
     window: Window,
     height: float,
     sources: Sources,
-    progress: Callable[[int], object] | None = None,
 ) -> FloatMatrix:
     """Return logarithms of the criteria EM and MV of replicates.
 
@@ -80,8 +78,6 @@ def replicate_logs(
         Excess mass at which the area EM ends, in test points.
     sources : Sources
         What is drawn anew.
-    progress : callable, optional
-        Called with the number of replicates that a step has made.
 
     Returns
     -------
@@ -106,8 +102,6 @@ def replicate_logs(
             ends,
             criteria[part.start : part.stop],
         )
-        if progress is not None:
-            progress(len(part))
 
     step = max(_POINTS_A_STEP // rows.n_points, 1)
     thread_map(resample, in_steps(0, n_resamples, step))

@@ -10,8 +10,8 @@ from fastad._types import Point
 from fastad._validate import check_labels, check_scores, refuse_nan
 from fastad.errors import UndefinedMeasureError
 from fastad.regions.box import Box
+from fastad.unlabelled.counted import level_sets_of_scores
 from fastad.unlabelled.extent import check_extent
-from fastad.unlabelled.levels import level_sets_of_scores
 from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_of
 
 
