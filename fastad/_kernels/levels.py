@@ -237,6 +237,7 @@ def resample_criteria(
     key: np.uint64,
     first: int,  # number of the first replicate
     sources: tuple[bool, bool],  # whether test points are drawn anew, and volumes
+    number: int,  # of the detector: those that share uniform points share their draws, no repeats
     levels: ShortVector,  # (n,) the first level that holds each test point
     uniform_levels: ShortVector | None,  # (m,) the first level that holds each uniform point
     repeats: FloatMatrix | None,  # (r, g + 1) logarithms of volumes, in place of uniform points
@@ -267,7 +268,8 @@ def resample_criteria(
             if uniform_levels is not None:
                 drawn_counts(bits(stream, 1), uniform_levels, times_uniform, block, of_volume)
             elif repeats is not None:
-                drawn_volumes(bits(stream, 1), repeats, log_box, times_repeats, of_volume[: g + 1])
+                own = bits(stream, 2 + number)
+                drawn_volumes(own, repeats, log_box, times_repeats, of_volume[: g + 1])
         mass, volume = of_mass[: g + 1], of_volume[: g + 1]
         size = concave_hull(mass, volume, hull)
         criteria[replicate, 0] = excess_area(mass, volume, hull[:size], height)

@@ -183,11 +183,14 @@ class Judged(NamedTuple):
         Logarithms that are compared with those of other detectors.
     replicates : numpy.ndarray of shape (n_resamples, 2)
         Logarithms of the replicates of both.
+    freedom : numpy.ndarray of shape (2,)
+        Degrees of freedom of their errors; inf where many points tell them.
     """
 
     criteria: Criteria
     logs: FloatVector
     replicates: FloatMatrix
+    freedom: FloatVector
 
 
 def criteria_of(
@@ -212,11 +215,12 @@ def judge(levels: LevelSets, rows: Rows, plan: CriteriaPlan) -> Judged:
     both = draw(plan.n_resamples, Sources())
     by_test = draw(_N_PARTS, Sources(uniform=False))
     by_volume = draw(_N_PARTS, Sources(test=False))
-    found = []
+    found, freedoms = [], []
     for k, area in enumerate(_areas(levels, plan)):
         spread = Spread.of(both[:, k])
         volume_error = Spread.of(by_volume[:, k]).deviation
         freedom = _freedom(levels, spread.deviation, volume_error)
+        freedoms.append(freedom)
         ends = _interval(area.log_value, spread, area.bias_shown, freedom, plan.level)
         if area.log_value == -math.inf:
             ends = -math.inf, _log_of_none(levels, plan)
@@ -239,7 +243,7 @@ def judge(levels: LevelSets, rows: Rows, plan: CriteriaPlan) -> Judged:
             )
         )
     logs = np.array([one.log_value for one in found])
-    return Judged(Criteria(*found), logs, both)
+    return Judged(Criteria(*found), logs, both, np.array(freedoms))
 
 
 def _replicates(

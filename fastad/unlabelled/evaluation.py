@@ -215,13 +215,9 @@ def evaluate_unlabelled(
     seed = int(generator.integers(2**63))
     judged = {}
     with thread_limit(n_threads):
-        for name, own in scored.items():
-            judged[name] = _judge(
-                Source(own, region, np.random.default_rng(seed)),
-                samples,
-                how,
-                plan,
-            )
+        for number, (name, own) in enumerate(scored.items()):
+            source = Source(own, region, np.random.default_rng(seed))
+            judged[name] = _judge(source, samples, how, plan, number)
     return UnlabelledEvaluation(judged, plan.level)
 
 
@@ -230,16 +226,20 @@ def _judge(
     samples: npt.NDArray[np.generic],
     how: How,
     plan: CriteriaPlan,
+    number: int,
 ) -> Judged:
     y_score = source.score.of_rows(samples)
     levels, drawn = source.level_sets(y_score, samples, how)
     warn_of_mixing(source.doubts)
-    return judge(levels, rows_of(levels, y_score, drawn), plan)
+    return judge(levels, rows_of(levels, y_score, drawn, number), plan)
 
 
-def rows_of(levels: LevelSets, test: ScoreVector, uniform: ScoreVector | None) -> Rows:
+def rows_of(
+    levels: LevelSets, test: ScoreVector, uniform: ScoreVector | None, number: int = 0
+) -> Rows:
     """Return which level each point belongs to, in the order of the points."""
-    return Rows(_places(levels, test), None if uniform is None else _places(levels, uniform))
+    inside = None if uniform is None else _places(levels, uniform)
+    return Rows(_places(levels, test), inside, number)
 
 
 def _places(levels: LevelSets, scores: ScoreVector) -> ShortVector:

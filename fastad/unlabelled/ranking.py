@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,7 +40,7 @@ class Place(NamedTuple):
 
 
 def better(
-    logs: FloatVector, replicates: FloatMatrix, level: float, freedom: float = math.inf
+    logs: FloatVector, replicates: FloatMatrix, freedom: FloatVector, level: float
 ) -> npt.NDArray[np.bool_]:
     """Tell which detectors are shown to have larger logarithms than which others.
 
@@ -55,10 +56,10 @@ def better(
         Logarithms, NaN where there is none.
     replicates : numpy.ndarray of shape (n_resamples, k)
         Logarithms of replicates, in which all detectors share the points that are drawn.
+    freedom : numpy.ndarray of shape (k,)
+        Degrees of freedom of their errors.
     level : float
         Confidence level of all verdicts at once.
-    freedom : float, default inf
-        Degrees of freedom of the errors, where few draws tell them.
 
     Returns
     -------
@@ -67,31 +68,28 @@ def better(
     """
     k = logs.shape[0]
     above = np.zeros((k, k), np.bool_)
-    if freedom < _LEAST_FREEDOM:
-        return above
-    pairs = [(i, j) for i in range(k) for j in range(i) if np.isfinite(logs[i] - logs[j])]
-    differences = [replicates[:, i] - replicates[:, j] for i, j in pairs]
-    usable = []
-    scores = []
-    for pair, found in zip(pairs, differences, strict=True):
+    errors, scores = {}, []
+    for i, j in combinations(range(k), 2):
+        found = replicates[:, i] - replicates[:, j]
         defined = found[np.isfinite(found)]
         if 2 * defined.shape[0] <= found.shape[0] or defined.shape[0] < 2:
             continue
-        # Those of few draws vary less than the draws themselves.
-        lack = math.sqrt((freedom + 1) / freedom) if freedom < math.inf else 1.0
-        if (deviation := lack * defined.std(ddof=1)) > 0:
-            bias = defined.mean() - (logs[pair[0]] - logs[pair[1]])
-            usable.append((*pair, math.hypot(deviation, bias)))
-            score = abs(found - defined.mean()) / deviation
+        mean, deviation = defined.mean(), defined.std(ddof=1)
+        if deviation > 0 and np.isfinite(logs[i] - logs[j]):
+            errors[i, j] = math.hypot(deviation, mean - (logs[i] - logs[j]))
+            score = abs(found - mean) / deviation
             scores.append(np.where(np.isfinite(score), score, 0.0))
-    if usable:
-        farthest = np.quantile(np.max(scores, axis=0), level)
-        if freedom < math.inf:
-            # As far out in Student's law as that is in the normal one.
-            farthest = -stdtrit(freedom, ndtr(-farthest))
-        for i, j, error in usable:
-            if abs(logs[i] - logs[j]) > farthest * error:
-                above[(i, j) if logs[i] > logs[j] else (j, i)] = True
+    if not errors:
+        return above
+    farthest = float(np.quantile(np.max(scores, axis=0), level))
+    for (i, j), error in errors.items():
+        known = min(freedom[i], freedom[j])
+        if known < _LEAST_FREEDOM:
+            continue
+        # As far out in Student's law as that is in the normal one.
+        reach = -float(stdtrit(known, ndtr(-farthest)))
+        if abs(logs[i] - logs[j]) > reach * error:
+            above[(i, j) if logs[i] > logs[j] else (j, i)] = True
     return above
 
 

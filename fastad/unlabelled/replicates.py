@@ -24,10 +24,13 @@ class Rows(NamedTuple):
         Of each test point, from 1 on.
     uniform : numpy.ndarray of int32 of shape (n_uniform,) or None
         Of each uniform point; one more than there are levels where none holds it.
+    number : int
+        Of the detector: repeats of an estimate are drawn for each by itself.
     """
 
     test: ShortVector
     uniform: ShortVector | None
+    number: int = 0
 
     @classmethod
     def in_order(cls, levels: LevelSets) -> "Rows":
@@ -92,6 +95,7 @@ def replicate_logs(
             key,
             part.start,
             (sources.test, sources.uniform),
+            rows.number,
             rows.test,
             rows.uniform,
             volumes.repeats,

@@ -57,8 +57,7 @@ class SubsampledEvaluation(UnlabelledEvaluation):
         features: IntMatrix,
         draws: Mapping[str, FloatMatrix],
     ) -> None:
-        n_draws = len(features)
-        super().__init__(judged, confidence_level, max(n_draws - 1, 1))
+        super().__init__(judged, confidence_level)
         self.features = features
         self.draws = dict(draws)
 
@@ -204,16 +203,22 @@ def summarise(
     common = np.array([~np.isnan(logs[:, mostly[:, c], c]).any(axis=1) for c in (0, 1)]).T
     judged = {}
     for k, name in enumerate(names):
-        criteria, centres, replicates = [], [], []
+        criteria, centres, replicates, freedoms = [], [], [], []
         for c in (0, 1):
             own = logs[:, k, c]
             reasons = [row[k].reason for row in found if row[k].reason]
             criteria.append(_criterion(own, chosen, plan, subspaces, reasons if c == 0 else []))
             # Undefined for all but a few draws it is not compared.
             shared = np.where(common[:, c] & mostly[k, c], own, np.nan)
-            centres.append(_log_mean(shared))
-            replicates.append(_log_means(shared, chosen))
-        judged[name] = Judged(Criteria(*criteria), np.array(centres), np.column_stack(replicates))
+            centre, n_shared = _log_mean(shared), int(np.count_nonzero(~np.isnan(shared)))
+            means = _log_means(shared, chosen)
+            centres.append(centre)
+            with np.errstate(invalid="ignore"):  # of criteria that are 0
+                replicates.append(centre + _lack(n_shared) * (means - centre))
+            freedoms.append(max(n_shared - 1.0, 0.0))
+        judged[name] = Judged(
+            Criteria(*criteria), np.array(centres), np.column_stack(replicates), np.array(freedoms)
+        )
     draws = {name: frozen(np.ascontiguousarray(logs[:, k])) for k, name in enumerate(names)}
     return SubsampledEvaluation(judged, plan.level, subspaces.features, draws)
 
@@ -253,7 +258,7 @@ def _criterion(
 
 def _lack(n_draws: int) -> float:
     """Return by which factor errors of a bootstrap are too small."""
-    return math.sqrt(n_draws / (n_draws - 1))
+    return math.sqrt(n_draws / (n_draws - 1)) if n_draws > 1 else math.nan
 
 
 def _log_mean(logs: FloatVector) -> float:

@@ -1,7 +1,6 @@
 """``UnlabelledEvaluation``: EM and MV of several detectors, and what they tell apart."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -29,11 +28,8 @@ class UnlabelledEvaluation(Mapping[str, Criteria], Frameable):
         Of each interval, and of all verdicts of a ranking at once.
     """
 
-    def __init__(
-        self, judged: Mapping[str, Judged], confidence_level: float, freedom: float = math.inf
-    ) -> None:
+    def __init__(self, judged: Mapping[str, Judged], confidence_level: float) -> None:
         self._judged = dict(judged)
-        self._freedom = freedom
         self.confidence_level = confidence_level
 
     def __getitem__(self, detector: str) -> Criteria:
@@ -172,10 +168,9 @@ class UnlabelledEvaluation(Mapping[str, Criteria], Frameable):
         for place, name in enumerate(CRITERIA):
             logs = np.array([one.logs[place] for one in self._judged.values()])
             replicates = np.array([one.replicates[:, place] for one in self._judged.values()]).T
+            freedom = np.array([one.freedom[place] for one in self._judged.values()])
             sign = SIGNS[name]
-            found[name] = better(
-                sign * logs, sign * replicates, self.confidence_level, self._freedom
-            )
+            found[name] = better(sign * logs, sign * replicates, freedom, self.confidence_level)
         return found
 
     def _of(self, detector: str, criterion: CriterionName) -> Criterion:
