@@ -70,7 +70,8 @@ def better(
     above = np.zeros((k, k), np.bool_)
     errors, scores = {}, []
     for i, j in combinations(range(k), 2):
-        found = replicates[:, i] - replicates[:, j]
+        with np.errstate(invalid="ignore"):  # of criteria that are 0
+            found = replicates[:, i] - replicates[:, j]
         defined = found[np.isfinite(found)]
         if 2 * defined.shape[0] <= found.shape[0] or defined.shape[0] < 2:
             continue
