@@ -43,7 +43,15 @@ def level_sets_of_scores(
         if n + uniform.shape[0] < _FEW:
             return _merge(test, uniform, m, box)
     with ReusedBuffers():
-        return _count(_together(test, uniform), n, m, box)
+        together = _together(test, uniform)
+        try:
+            return _count(together, n, m, box)
+        except InvalidInputError:
+            # NaN, of which only the order of both kinds of scores knows.
+            for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
+                if scores.shape[0] and scores.dtype.kind == "f" and np.isnan(scores.max()):
+                    refuse_nan(scores, name, None)
+            raise
 
 
 def _up_to(highest: float, uniform: FloatVector) -> FloatVector:
@@ -86,9 +94,6 @@ def _merge(test: FloatVector, uniform: FloatVector, n_uniform: int, box: Extent)
 
 def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
     """Return both kinds of scores one after the other, in a type that holds both."""
-    for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
-        if scores.shape[0] and scores.dtype.kind == "f" and np.isnan(scores.max()):
-            refuse_nan(scores, name, None)
     together = np.concatenate([test, uniform])
     if test.dtype != uniform.dtype:
         n = test.shape[0]
