@@ -1,7 +1,7 @@
 """The door for options: every scalar argument is checked here, before any work."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
@@ -201,6 +201,15 @@ def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
         expected = ", ".join(repr(choice) for choice in choices)
         raise InvalidInputError(f"{name} must be one of {expected}; found {shown(value)}")
     return value
+
+
+def check_mapping(values: object, name: str, what: str) -> None:
+    """Check that values are named, and at least one of them."""
+    if not isinstance(values, Mapping) or not values:
+        raise TypeError(
+            f"{name} must name at least one {what}; found {type(values).__name__}"
+            + (" without any" if isinstance(values, Mapping) else "")
+        )
 
 
 def check_generator(rng: int | np.random.Generator | None) -> np.random.Generator:

@@ -107,6 +107,12 @@ def _refuse_merged(values: Sequence[Any], name: str) -> None:
             )
 
 
+def check_no_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None = None) -> None:
+    """Check scores for NaN, where no kernel that reads them says so; they may be none at all."""
+    if scores.shape[0] and scores.dtype.kind == "f" and np.isnan(scores.max()):
+        refuse_nan(scores, name, rows)
+
+
 def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
     """Raise the error that says how many scores are NaN and where the first one is."""
     bad = np.isnan(scores)

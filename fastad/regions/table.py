@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastad
-from fastad._arguments import check_rate
+from fastad._arguments import check_mapping, check_rate
 from fastad._frames import Frameable
 from fastad._tables import grid
 from fastad._threads import thread_limit
@@ -175,11 +175,7 @@ def volumes(
     >>> found["round"]["vol@0.1"].value < found["square"]["vol@0.1"].value
     True
     """
-    if not isinstance(scores, Mapping) or not scores:
-        raise TypeError(
-            f"scores must name at least one score; found {type(scores).__name__}"
-            + (" without any" if isinstance(scores, Mapping) else "")
-        )
+    check_mapping(scores, "scores", "score")
     found_rates = check_rate(fpr, "fpr")
     rates = [found_rates] if isinstance(found_rates, Fraction) else found_rates
     labels = check_labels(y_true, pos_label=pos_label)

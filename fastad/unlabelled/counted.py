@@ -9,7 +9,7 @@ from fastad._kernels import levels as kernels
 from fastad._scratch import ReusedBuffers
 from fastad._threads import slices, thread_map
 from fastad._types import FloatVector, ScoreVector
-from fastad._validate import Labels, fixed, frozen, real_vector, refuse_nan
+from fastad._validate import Labels, check_no_nan, fixed, frozen, real_vector, refuse_nan
 from fastad.errors import InvalidInputError
 from fastad.ordering import Range, order_values
 from fastad.unlabelled.extent import Extent
@@ -48,9 +48,8 @@ def level_sets_of_scores(
             return _count(together, n, m, box)
         except InvalidInputError:
             # NaN, of which only the order of both kinds of scores knows.
-            for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
-                if scores.shape[0] and scores.dtype.kind == "f" and np.isnan(scores.max()):
-                    refuse_nan(scores, name, None)
+            check_no_nan(test, "y_score")
+            check_no_nan(uniform, "uniform_score")
             raise
 
 

@@ -1,6 +1,7 @@
 """The criteria EM and MV of one detector, and how sure they are."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple
@@ -211,7 +212,10 @@ def criteria_of(
 
 def judge(levels: LevelSets, rows: Rows, plan: CriteriaPlan) -> Judged:
     """Return both criteria of a detector with their intervals."""
-    draw = partial(_replicates, levels, rows, plan)
+    window = Window.of(*plan.mass, levels.n_test)
+    # Each criterion has a unit in which the volumes that matter to it are no extreme numbers.
+    volumes = [levels.volumes(EXCESS_MASS * levels.n_test), levels.volumes(window.end)]
+    draw = partial(_replicates, levels, rows, plan, window, volumes)
     both = draw(plan.n_resamples, Sources())
     by_test = draw(_N_PARTS, Sources(uniform=False))
     by_volume = draw(_N_PARTS, Sources(test=False))
@@ -250,25 +254,25 @@ def _replicates(
     levels: LevelSets,
     rows: Rows,
     plan: CriteriaPlan,
+    window: Window,
+    volumes: Sequence[Volumes],
     n_resamples: int,
     sources: Sources,
 ) -> FloatMatrix:
-    """Return logarithms of both criteria of replicates."""
+    """Return logarithms of both criteria of replicates, from volumes in a unit for each."""
     n = levels.n_test
-    window = Window.of(*plan.mass, n)
-    height = plan.excess_mass * n
+    height = float(plan.excess_mass * n)
 
-    def by_unit(volumes: Volumes) -> FloatMatrix:
-        how = plan.key, n_resamples, window, float(height), sources
-        units = np.array([-volumes.unit.log - 2 * math.log(n), volumes.unit.log - math.log(n)])
-        found: FloatMatrix = replicate_logs(levels, volumes, rows, *how) + units
+    def by_unit(own: Volumes) -> FloatMatrix:
+        how = plan.key, n_resamples, window, height, sources
+        units = np.array([-own.unit.log - 2 * math.log(n), own.unit.log - math.log(n)])
+        found: FloatMatrix = replicate_logs(levels, own, rows, *how) + units
         return found
 
-    near_height = by_unit(levels.volumes(EXCESS_MASS * n))
-    if levels.inside is not None:
-        return near_height
-    # Estimates are in another unit where the volumes of the other criterion are.
-    return np.column_stack([near_height[:, 0], by_unit(levels.volumes(window.end))[:, 1]])
+    of_em, of_mv = volumes
+    if levels.inside is not None:  # counted, in the same unit
+        return by_unit(of_em)
+    return np.column_stack([by_unit(of_em)[:, 0], by_unit(of_mv)[:, 1]])
 
 
 class _Area(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_generator
+from fastad._arguments import check_generator, check_mapping
 from fastad._frames import table_columns
 from fastad._threads import thread_limit
 from fastad._types import Point, ScoreVector, ShortVector
@@ -200,11 +200,7 @@ def evaluate_unlabelled(
     >>> [place.detector for place in found.ranking("mv")]
     ['round', 'flat']
     """
-    if not isinstance(scores, Mapping) or not scores:
-        raise TypeError(
-            f"scores must name at least one score; found {type(scores).__name__}"
-            + (" without any" if isinstance(scores, Mapping) else "")
-        )
+    check_mapping(scores, "scores", "score")
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.

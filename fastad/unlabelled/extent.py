@@ -62,11 +62,6 @@ class Extent(NamedTuple):
         value = None if self.value is None else self.value / number
         return Extent(value, self.log - math.log(number))
 
-    def multiplied_by(self, number: int) -> "Extent":
-        """Return it so many times."""
-        value = None if self.value is None else self.value * number
-        return Extent(value, self.log + math.log(number))
-
     def with_log(self, more: float) -> "Extent":
         """Return it times e to a power, of which the logarithm alone is known."""
         return Extent(None, self.log + more)

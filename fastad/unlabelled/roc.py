@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_inside
 from fastad._types import Point
-from fastad._validate import check_labels, check_scores, refuse_nan
+from fastad._validate import check_labels, check_no_nan, check_scores
 from fastad.errors import UndefinedMeasureError
 from fastad.regions.box import Box
 from fastad.unlabelled.counted import level_sets_of_scores
@@ -78,8 +78,7 @@ def mass_volume_from_roc(
             f"a mass-volume curve needs data and uniform points; found {np.count_nonzero(uniform)} "
             f"uniform points of {uniform.shape[0]}"
         )
-    if scores.dtype.kind == "f" and np.isnan(scores.max()):
-        refuse_nan(scores, "y_score", labels.rows)
+    check_no_nan(scores, "y_score", labels.rows)
     return mass_volume_of(level_sets_of_scores(scores[~uniform], scores[uniform], box))
 
 

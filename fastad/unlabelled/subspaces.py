@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_count
+from fastad._arguments import check_count, check_mapping
 from fastad._threads import thread_limit
 from fastad._types import FloatMatrix, IntMatrix, IntVector
 from fastad._validate import frozen
@@ -61,11 +61,7 @@ def check_subspaces(
     rng: np.random.Generator,
 ) -> Subspaces:
     """Check data and detectors, and draw the features."""
-    if not isinstance(detectors, Mapping) or not detectors:
-        raise TypeError(
-            f"detectors must name at least one detector; found {type(detectors).__name__}"
-            + (" without any" if isinstance(detectors, Mapping) else "")
-        )
+    check_mapping(detectors, "detectors", "detector")
     factories = named_once(detectors, "detectors")
     for name, own in factories.items():
         check_factory(own, f"detectors[{name!r}]")
