@@ -1,6 +1,94 @@
-"""Plain-text tables."""
+"""Tables of text: plain, Markdown and LaTeX."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+# Behind the best three of a column, where colour is not to be had.
+_PLACES = ("", "¹", "²", "³")
+# Shades of grey behind them, as in print.
+_SHADES = ("", "0.70", "0.82", "0.92")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Cells as text, and which of them are among the best three.
+
+    Attributes
+    ----------
+    header : sequence of str
+        Heads of the columns.
+    rows : sequence of sequences of str
+        Cells, the first of each row its name.
+    places : sequence of sequences of int
+        1, 2 or 3 for each cell beside the first that is among the best three, else 0; empty
+        where nothing is marked.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    places: Sequence[Sequence[int]] = field(default_factory=list)
+
+    def marked(self) -> list[list[str]]:
+        """Return the cells, with 1, 2 and 3 behind the best."""
+        if not self.places:
+            return [list(row) for row in self.rows]
+        width = [1 if any(places) else 0 for places in zip(*self.places, strict=True)]
+        return [
+            [row[0]]
+            + [
+                cell + _PLACES[place].ljust(room)
+                for cell, place, room in zip(row[1:], places, width, strict=True)
+            ]
+            for row, places in zip(self.rows, self.places, strict=True)
+        ]
+
+    def plain(self) -> str:
+        """Return columns of text."""
+        return grid(self.header, self.marked())
+
+    def markdown(self) -> str:
+        """Return a table in Markdown, the best of a column in bold type."""
+        lines = ["| " + " | ".join(map(_markdown, self.header)) + " |"]
+        lines.append("|" + "|".join([":--", *["--:"] * (len(self.header) - 1)]) + "|")
+        for i, row in enumerate(self.rows):
+            places = [0, *self.places[i]] if self.places else [0] * len(row)
+            cells = [
+                f"**{_markdown(cell)}**" if place == 1 else _markdown(cell) + _PLACES[place]
+                for cell, place in zip(row, places, strict=True)
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines) + "\n"
+
+    def latex(self) -> str:
+        """Return a table in LaTeX, with packages booktabs and colortbl; the best three shaded."""
+        lines = [
+            rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
+            r"\toprule",
+            " & ".join(map(_latex, self.header)) + r" \\",
+            r"\midrule",
+        ]
+        for i, row in enumerate(self.rows):
+            places = [0, *self.places[i]] if self.places else [0] * len(row)
+            cells = [
+                (rf"\cellcolor[gray]{{{_SHADES[place]}}}" if place else "") + _latex(cell)
+                for cell, place in zip(row, places, strict=True)
+            ]
+            lines.append(" & ".join(cells) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -14,3 +102,11 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def _markdown(cell: str) -> str:
+    return cell.replace("|", "\\|").replace("*", "\\*").replace("\n", " ")
+
+
+def _latex(cell: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in cell)

@@ -65,7 +65,7 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
     codes: IntVector = np.zeros(1, np.int64)
     factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
     for name, column in columns.items():
-        column_codes, distinct = _factorize(column, f"groups[{name!r}]", n_rows)
+        column_codes, distinct = factorize(column, f"groups[{name!r}]", n_rows)
         if kept is not None:
             column_codes = column_codes[kept]
         codes = codes * len(distinct) + column_codes if factors else column_codes
@@ -85,7 +85,7 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
     return Groups(named, fixed(starts), None if in_order else codes)
 
 
-def _factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
+def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
     """Return the code of each row and the distinct values, sorted where they can be."""
     values = as_array(column, name)
     if values.shape != (n_rows,):

@@ -101,17 +101,25 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
                     f"such as {example(row)!r}"
                 )
             return [_ask(row, x) for x in points] if row.operating else [Question(row.label, row)]
-        if text == row.label and (row.operating is None or row.points == (None,)):
-            return [Question(row.label, row)]
-    for row in _VALUES:
-        number = text[len(row.prefix) :]
-        if row.operating and text.startswith(row.prefix) and number[:1].isdigit():
-            return [_ask(row, _read_point(row, number, text))]
+    question = read_label(text)
+    if question is not None:
+        return [question]
     known = ", ".join(example(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
         f"measures must hold labels such as {known}, or names of functions that return a value; "
         f"found {text!r}"
     )
+
+
+def read_label(text: str) -> Question | None:
+    """Return the question under a label such as "tpr@0.01", or None where it is no label."""
+    for row in _VALUES:
+        if text == row.label and (row.operating is None or row.points == (None,)):
+            return Question(row.label, row)
+        number = text[len(row.prefix) :]
+        if row.operating and text.startswith(row.prefix) and number[:1].isdigit():
+            return _ask(row, _read_point(row, number, text))
+    return None
 
 
 def _read_point(row: Measure, number: str, text: str) -> Fraction | int:

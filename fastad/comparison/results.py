@@ -1,0 +1,487 @@
+"""``ResultTable``: measures of many models on many data sets and folds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._frames import Frameable, table_columns
+from fastad._kernels import groups as grouping_kernels
+from fastad._kernels.folds import fold_means
+from fastad._types import FloatMatrix, FloatVector, IntVector
+from fastad._validate import fixed
+from fastad.comparison.columns import MeasureColumn, find_measures, numbers, texts
+from fastad.errors import InvalidInputError
+from fastad.grouping import factorize
+
+# A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
+Results: TypeAlias = Any
+Names: TypeAlias = str | Sequence[str]
+
+# So many missing cells are named in a remark.
+_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultTable:
+    """Measures of models on data sets and folds, checked and brought in order.
+
+    Made by `from_table` or `from_arrays`; every function of `fastad.comparison` takes one, or a
+    table that `from_table` would read as it is.
+
+    Attributes
+    ----------
+    measures : sequence of MeasureColumn
+        Labels and directions, in the order of the columns.
+    datasets : sequence
+        Name of the data set of each problem.
+    anomaly_classes : sequence or None
+        Class of the anomalies of each problem, where data sets have several.
+    detectors : sequence of str
+        Each once.
+    detector_of : numpy.ndarray of shape (n_models,)
+        Place among ``detectors`` of each model.
+    models : sequence of str
+        Detector and parameters of each model.
+    folds : sequence
+        Each once.
+    """
+
+    measures: Sequence[MeasureColumn]
+    datasets: Sequence[Any]
+    anomaly_classes: Sequence[Any] | None
+    detectors: Sequence[str]
+    detector_of: IntVector
+    models: Sequence[str]
+    folds: Sequence[Any]
+    _values: Mapping[str, FloatVector]  # row by row, in the order of the cells
+    _starts: IntVector  # of each cell: problem, then model
+    _fold_of: IntVector
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        measures: Sequence[str] | None = None,
+        dataset: Names = "dataset",
+        detector: str = "detector",
+        params: Names | None = None,
+        fold: Names | None = None,
+        anomaly_class: str | None = None,
+        higher_is_better: Mapping[str, bool] | None = None,
+    ) -> "ResultTable":
+        """Read a tidy table: a row for each data set, detector, parameters and fold.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or Evaluation
+            Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
+        measures : sequence of str, optional
+            Columns to read; by default all whose name is the label of a measure.
+        dataset : str or sequence of str, default "dataset"
+            Column of the data set, or columns that name it together.
+        detector : str, default "detector"
+            Column of the detector.
+        params : str or sequence of str, optional
+            Columns of its parameters; by default ``params`` where there is one. May be missing
+            where a detector has none.
+        fold : str or sequence of str, optional
+            Columns of the fold, split or repeat; by default ``fold`` where there is one.
+        anomaly_class : str, optional
+            Column of the class of the anomalies, for data sets with several; by default
+            ``anomaly_class`` where there is one. Each is then a problem of its own, and
+            intervals know which problems share a data set.
+        higher_is_better : mapping of str to bool, optional
+            Directions of measures that fastad does not know.
+
+        Returns
+        -------
+        ResultTable
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is absent or not as described, a row occurs twice, or there are fewer
+            than two models; the message says which and where.
+        """
+        columns = _columns(table)
+        names = list(columns)
+
+        def given(wanted: Names | None, default: str) -> list[str]:
+            if wanted is None:
+                return [default] if default in columns else []
+            return [wanted] if isinstance(wanted, str) else list(wanted)
+
+        keys = {
+            "dataset": given(dataset, "dataset"),
+            "anomaly_class": given(anomaly_class, "anomaly_class"),
+            "detector": [detector],
+            "params": given(params, "params"),
+            "fold": given(fold, "fold"),
+        }
+        for argument, wanted in keys.items():
+            for name in wanted:
+                if name not in columns:
+                    raise InvalidInputError(
+                        f"{argument} must name a column of the table; found {name!r}, and the "
+                        f"columns {', '.join(names)}"
+                    )
+        taken = [name for wanted in keys.values() for name in wanted]
+        n_rows = _n_rows(columns, taken)
+        found = find_measures(names, taken, measures, higher_is_better)
+        values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
+
+        def read(argument: str) -> tuple[IntVector, list[Any]]:
+            return _combined(
+                [factorize(columns[name], f"table[{name!r}]", n_rows) for name in keys[argument]],
+                n_rows,
+            )
+
+        dataset_codes, dataset_names = read("dataset")
+        class_codes, class_names = read("anomaly_class")
+        problem, places = _numbered([dataset_codes, class_codes])
+        detector_codes, detector_names = read("detector")
+        params_codes, params_names = _parameters(columns, keys["params"], n_rows)
+        model, model_places = _numbered([detector_codes, params_codes])
+        fold_codes, fold_names = read("fold")
+        return cls._arranged(
+            found,
+            [dataset_names[i] for i in places[0]],
+            [class_names[i] for i in places[1]] if keys["anomaly_class"] else None,
+            [str(name) for name in detector_names],
+            model_places[0],
+            [params_names[i] for i in model_places[1]],
+            fold_names,
+            values,
+            (problem, model, fold_codes),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        values: Mapping[str, npt.ArrayLike],
+        *,
+        datasets: Sequence[Any] | None = None,
+        detectors: Sequence[str] | None = None,
+        params: Sequence[str] | None = None,
+        higher_is_better: Mapping[str, bool] | None = None,
+    ) -> "ResultTable":
+        """Read arrays of measures.
+
+        Parameters
+        ----------
+        values : mapping of str to array-like of shape (n_datasets, n_models[, n_folds])
+            For each measure, by its label; all of one shape. NaN where a measure is undefined.
+        datasets : sequence of length n_datasets, optional
+            Names; by default whole numbers from 0.
+        detectors : sequence of str of length n_models, optional
+            Name of the detector of each model; by default whole numbers from 0.
+        params : sequence of str of length n_models, optional
+            Parameters of each model, where detectors have several.
+        higher_is_better : mapping of str to bool, optional
+            Directions of measures that fastad does not know.
+
+        Returns
+        -------
+        ResultTable
+
+        Raises
+        ------
+        InvalidInputError
+            If shapes differ, a model occurs twice, or there are fewer than two models.
+
+        Examples
+        --------
+        >>> import fastad
+        >>> auc = [[0.9, 0.8], [0.7, 0.6], [0.8, 0.9]]
+        >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof"])
+        >>> results.n_datasets, results.models
+        (3, ['knn', 'lof'])
+        """
+        if not isinstance(values, Mapping) or not values:
+            raise TypeError(f"values must map labels to arrays; found {type(values).__name__}")
+        arrays = {name: np.asarray(array, np.float64) for name, array in values.items()}
+        shape = next(iter(arrays.values())).shape
+        for name, array in arrays.items():
+            if array.shape != shape or array.ndim not in (2, 3) or not array.size:
+                raise InvalidInputError(
+                    f"values[{name!r}] must have shape (n_datasets, n_models) or (n_datasets, "
+                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}"
+                )
+        n_datasets, n_models, n_folds = (*shape, 1)[:3]
+        table: dict[str, Any] = {
+            "dataset": np.repeat(_names(datasets, n_datasets, "datasets"), n_models * n_folds),
+            "detector": np.tile(
+                np.repeat(_names(detectors, n_models, "detectors"), n_folds), n_datasets
+            ),
+            "fold": np.tile(np.arange(n_folds), n_datasets * n_models),
+        }
+        if params is not None:
+            table["params"] = np.tile(
+                np.repeat(_names(params, n_models, "params"), n_folds), n_datasets
+            )
+        table |= {name: array.reshape(-1) for name, array in arrays.items()}
+        return cls.from_table(table, measures=list(arrays), higher_is_better=higher_is_better)
+
+    @classmethod
+    def _arranged(
+        cls,
+        measures: Sequence[MeasureColumn],
+        datasets: list[Any],
+        classes: list[Any] | None,
+        detectors: list[str],
+        detector_of: IntVector,
+        params: list[str],
+        folds: list[Any],
+        values: Mapping[str, FloatVector],
+        codes: tuple[IntVector, IntVector, IntVector],
+    ) -> "ResultTable":
+        """Bring rows in the order of problem, model and fold; refuse repeated ones."""
+        n_models, n_folds = len(detector_of), len(folds)
+        if n_models < 2:
+            raise InvalidInputError(
+                f"table must hold at least two models to compare; found {n_models}"
+            )
+        problem, model, fold = codes
+        place = (problem * n_models + model) * n_folds + fold
+        order = np.argsort(place, kind="stable")
+        place = place[order]
+        repeated = np.flatnonzero(place[1:] == place[:-1])
+        models = [
+            f"{detectors[i]} {text}".rstrip() for i, text in zip(detector_of, params, strict=True)
+        ]
+        if len(repeated):
+            first = order[repeated[0]]
+            raise InvalidInputError(
+                "table must hold each data set, detector, params and fold once; found "
+                f"{len(repeated)} repeated rows, the first at row {order[repeated[0] + 1]}: "
+                f"{datasets[problem[first]]}, {models[model[first]]}, fold {folds[fold[first]]}"
+            )
+        starts = np.zeros(len(datasets) * n_models + 1, np.int64)
+        grouping_kernels.group_starts(fixed(place // n_folds), starts)
+        return cls(
+            measures,
+            datasets,
+            classes,
+            detectors,
+            detector_of,
+            models,
+            folds,
+            {name: column[order] for name, column in values.items()},
+            starts,
+            place % n_folds,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<ResultTable of {self.n_datasets} data sets, {len(self.models)} models, "
+            f"{len(self.folds)} folds: {', '.join(self.labels)}>"
+        )
+
+    @property
+    def n_datasets(self) -> int:
+        """Number of problems: data sets, or anomaly classes of them."""
+        return len(self.datasets)
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures."""
+        return [measure.name for measure in self.measures]
+
+    @property
+    def problems(self) -> list[str]:
+        """Name of each problem: the data set, and the class of its anomalies."""
+        if self.anomaly_classes is None:
+            return [_joined(name) for name in self.datasets]
+        return [
+            f"{_joined(name)} {one}"
+            for name, one in zip(self.datasets, self.anomaly_classes, strict=True)
+        ]
+
+    @cached_property
+    def clusters(self) -> IntVector:
+        """Place of each problem's data set among the distinct ones."""
+        known: dict[Any, int] = {}
+        return np.array([known.setdefault(name, len(known)) for name in self.datasets])
+
+    def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
+        """Return a measure by its label."""
+        for one in self.measures:
+            if one.name == label:
+                return one
+        raise InvalidInputError(
+            f"{argument} must be one of {', '.join(self.labels)}; found {label!r}"
+        )
+
+    def means(self, label: str) -> FloatMatrix:
+        """Return a measure of each problem and model, averaged over folds.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_datasets, n_models)
+            Over the folds in which it is defined; NaN where there are none. Neither the order of
+            rows nor that of folds moves a bit.
+        """
+        found = self._means.get(label)
+        if found is None:
+            n_cells = len(self._starts) - 1
+            found, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
+            fold_means(self._values[label].copy(), self._starts, found, defined)
+            found = found.reshape(self.n_datasets, len(self.models))
+            found.flags.writeable = False
+            self._means[label] = found
+        return found
+
+    def by_fold(self, label: str) -> FloatMatrix:
+        """Return a measure of each problem, model and fold; NaN where it is missing.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_datasets, n_models, n_folds)
+        """
+        cells = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
+        values = np.full((len(self._starts) - 1, len(self.folds)), math.nan)
+        values[cells, self._fold_of] = self._values[label]
+        return values.reshape(self.n_datasets, len(self.models), len(self.folds))
+
+    @property
+    def n_missing(self) -> int:
+        """Number of data set, model and fold that have no row."""
+        return (len(self._starts) - 1) * len(self.folds) - len(self._fold_of)
+
+    @property
+    def missing(self) -> list[tuple[str, str, Any]]:
+        """Data set, model and fold of each row that is missing."""
+        cells = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
+        present = np.zeros((len(self._starts) - 1, len(self.folds)), np.bool_)
+        present[cells, self._fold_of] = True
+        problems, n_models = self.problems, len(self.models)
+        return [
+            (problems[cell // n_models], self.models[cell % n_models], self.folds[fold])
+            for cell, fold in np.argwhere(~present).tolist()
+        ]
+
+    def remarks(self) -> list[str]:
+        """Return in words which rows are missing, and where measures are undefined."""
+        remarks = []
+        if self.n_missing:
+            missing = self.missing
+            named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
+            more = "; …" * (len(missing) > _NAMED)
+            total = len(missing) + len(self._fold_of)
+            remarks.append(f"missing: {len(missing)} of {total} rows ({named}{more})")
+        for label in self.labels:
+            n = int(np.count_nonzero(np.isnan(self._values[label])))
+            if n:
+                remarks.append(f"nan: {label} is undefined in {n} of {len(self._fold_of)} rows")
+        return remarks
+
+    @cached_property
+    def _means(self) -> dict[str, FloatMatrix]:
+        return {}
+
+
+def as_results(results: Results, measures: Sequence[str] | None) -> ResultTable:
+    """Return the table of results that an argument is, or that its columns make."""
+    if not isinstance(results, ResultTable):
+        return ResultTable.from_table(results, measures=measures)
+    if measures is None:
+        return results
+    if isinstance(measures, str):
+        raise TypeError(f"measures must be a sequence of labels; found {measures!r} alone")
+    chosen = [results.measure(label, "measures") for label in dict.fromkeys(measures)]
+    if not chosen:
+        raise InvalidInputError("measures must name at least one measure; found none")
+    fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
+    return ResultTable(**{**fields, "measures": chosen})
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    if isinstance(table, Frameable):
+        return table.to_columns()
+    columns = table_columns(table, "table")
+    if columns is None:
+        raise TypeError(
+            "table must be a data frame, a mapping of columns, an evaluation or a ResultTable; "
+            f"found {type(table).__name__}"
+        )
+    return dict(columns)
+
+
+def _n_rows(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
+    lengths = {name: len(column) for name, column in columns.items()}
+    n_rows = lengths[keys[0]]
+    for name, n in lengths.items():
+        if n != n_rows:
+            raise InvalidInputError(
+                f"table must have columns of one length; found {n_rows} rows of {keys[0]!r} and "
+                f"{n} of {name!r}"
+            )
+    if n_rows == 0:
+        raise InvalidInputError("table must not be empty; found no row")
+    return n_rows
+
+
+def _combined(
+    columns: Sequence[tuple[IntVector, npt.NDArray[Any]]], n_rows: int
+) -> tuple[IntVector, list[Any]]:
+    """Return the code of each row and the names, tuples of several columns."""
+    if not columns:
+        return np.zeros(n_rows, np.int64), [None]
+    if len(columns) == 1:
+        codes, names = columns[0]
+        return codes, names.tolist()
+    codes, places = _numbered([codes for codes, _ in columns])
+    parts = [names[place].tolist() for (_, names), place in zip(columns, places, strict=True)]
+    return codes, list(zip(*parts, strict=True))
+
+
+def _numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
+    """Number the combinations of codes that occur; return also the codes of each."""
+    joined = columns[0]
+    for codes in columns[1:]:
+        if codes.any():
+            joined = np.unique(joined * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    joined = fixed(joined.astype(np.int64, copy=False))
+    first = np.empty(int(joined.max()) + 1, np.int64)
+    grouping_kernels.first_rows(joined, first)
+    return joined, [codes[first] for codes in columns]
+
+
+def _names(given: Sequence[Any] | None, n: int, argument: str) -> npt.NDArray[Any]:
+    """Return n names, by default whole numbers, as entries that may be tuples."""
+    names = list(range(n)) if given is None else list(given)
+    if len(names) != n:
+        raise InvalidInputError(f"{argument} must have {n} names; found {len(names)}")
+    entries = np.empty(n, object)
+    entries[:] = names
+    return entries
+
+
+def _parameters(
+    columns: Mapping[str, Any], names: Sequence[str], n_rows: int
+) -> tuple[IntVector, list[str]]:
+    """Return the code of each row's parameters, and how they read."""
+    if not names:
+        return np.zeros(n_rows, np.int64), [""]
+    cells = [texts(columns[name], f"table[{name!r}]") for name in names]
+    if len(names) == 1:
+        joined = [cell or "" for cell in cells[0]]
+    else:
+        joined = [
+            ", ".join(
+                f"{name}={cell}" for name, cell in zip(names, row, strict=True) if cell is not None
+            )
+            for row in zip(*cells, strict=True)
+        ]
+    codes, distinct = factorize(np.array(joined, object), "table", n_rows)
+    return codes, [str(text) for text in distinct]
+
+
+def _joined(name: Any) -> str:
+    return " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)

@@ -1,0 +1,58 @@
+"""Results that print as the tables of a paper, and turn into frames, Markdown and LaTeX."""
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from fastad._frames import Frameable
+from fastad._tables import TextTable
+from fastad._types import FloatMatrix, IntMatrix
+
+NOTHING = "-"
+
+
+class Tabular(Frameable):
+    """What prints as a table, with its remarks below."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def text_table(self) -> TextTable:
+        """Return the cells as text, with the best three marked."""
+
+    def remarks(self) -> list[str]:
+        """Return in words what was left out, and why."""
+        return []
+
+    def __str__(self) -> str:
+        return "\n".join([self.text_table().plain(), *self.remarks()])
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown: the best of a column bold, the next two marked."""
+        return self.text_table().markdown()
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX: the best three of a column shaded.
+
+        It needs the packages ``booktabs`` and ``colortbl``.
+        """
+        return self.text_table().latex()
+
+
+def best_three(merits: FloatMatrix) -> IntMatrix:
+    """Return 1, 2 and 3 where a value is among the three highest of its column, else 0.
+
+    Equal values share a place; NaN has none.
+    """
+    places = np.zeros(merits.shape, np.int64)
+    for column in range(merits.shape[1]):
+        values = merits[:, column]
+        for place, value in enumerate(np.unique(values[~np.isnan(values)])[::-1][:3], start=1):
+            places[values == value, column] = place
+    return places
+
+
+def number(value: float, form: str = ".4f") -> str:
+    """Return a value as text, a dash where there is none."""
+    return NOTHING if math.isnan(value) else format(value, form)
