@@ -31,6 +31,29 @@ class Means:
     n_undefined: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """Means over data sets and their replicates.
+
+    Attributes
+    ----------
+    value : numpy.ndarray
+        Means; NaN where no data set is defined.
+    replicates : numpy.ndarray of shape (n_resamples, ...)
+        Means of resampled data sets.
+    n, n_undefined : numpy.ndarray
+        Numbers of problems behind each mean, and left out.
+    n_clusters : numpy.ndarray
+        Number of data sets behind each mean.
+    """
+
+    value: npt.NDArray[np.float64]
+    replicates: npt.NDArray[np.float64]
+    n: npt.NDArray[np.int64]
+    n_undefined: npt.NDArray[np.int64]
+    n_clusters: npt.NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Resampling:
     """Data sets drawn again and again, with replacement.
@@ -60,7 +83,7 @@ class Resampling:
         n = int(self.clusters.max()) + 1
         return self.generator.multinomial(n, np.full(n, 1 / n), self.n_resamples).astype(float)
 
-    def means(self, values: npt.NDArray[np.float64]) -> Means:
+    def average(self, values: npt.NDArray[np.float64]) -> "Averages":
         """Average over the problems, the first axis, where values are defined."""
         shape = values.shape[1:]
         flat = values.reshape(len(values), -1)
@@ -76,19 +99,24 @@ class Resampling:
             # Not by BLAS, whose sums depend on the number of its threads.
             replicates = np.einsum("rc,cx->rx", self.counts, sums)
             replicates /= np.einsum("rc,cx->rx", self.counts, sizes)
-        low, high = self.ends(replicates, np.count_nonzero(sizes, axis=0))
-        return Means(
+        return Averages(
             value.reshape(shape),
-            low.reshape(shape),
-            high.reshape(shape),
+            replicates.reshape(-1, *shape),
             n.reshape(shape),
             (len(values) - n).reshape(shape),
+            np.count_nonzero(sizes, axis=0).reshape(shape),
         )
 
-    def ends(
-        self, replicates: FloatMatrix, n_clusters: IntVector
+    def means(self, values: npt.NDArray[np.float64]) -> Means:
+        """Average over the problems, the first axis, and put an interval about each mean."""
+        found = self.average(values)
+        low, high = self.interval(found.replicates, found.n_clusters)
+        return Means(found.value, low, high, found.n, found.n_undefined)
+
+    def interval(
+        self, replicates: npt.NDArray[np.float64], n_clusters: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the ends of each column's interval, from so many data sets.
+        """Return the ends of the interval that replicates, the first axis, give.
 
         Percentiles, moved outwards as Student's quantiles with the standard deviation of n - 1
         are from normal ones with that of n: the replicates of few data sets vary too little
@@ -97,15 +125,17 @@ class Resampling:
         # Here, because SciPy's special functions take a tenth of a second to import.
         from scipy.special import ndtr, stdtrit
 
+        shape = replicates.shape[1:]
+        flat = replicates.reshape(len(replicates), -1)
         tail = (1 - self.confidence_level) / 2
-        low, high = np.full((2, replicates.shape[1]), np.nan)
-        for column, n in enumerate(n_clusters.tolist()):
-            drawn = replicates[:, column]
+        low, high = np.full((2, flat.shape[1]), np.nan)
+        for column, n in enumerate(n_clusters.reshape(-1).tolist()):
+            drawn = flat[:, column]
             drawn = drawn[~np.isnan(drawn)]
             if n > 1 and len(drawn):
                 outer = float(ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail)))
                 low[column], high[column] = np.quantile(drawn, [outer, 1 - outer])
-        return low, high
+        return low.reshape(shape), high.reshape(shape)
 
 
 def check_resampling(

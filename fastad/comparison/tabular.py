@@ -54,5 +54,8 @@ def best_three(merits: FloatMatrix) -> IntMatrix:
 
 
 def number(value: float, form: str = ".4f") -> str:
-    """Return a value as text, a dash where there is none."""
-    return NOTHING if math.isnan(value) else format(value, form)
+    """Return a value as text, a dash where there is none; what rounds to 0 has no sign."""
+    if math.isnan(value):
+        return NOTHING
+    text = format(value, form)
+    return text.lstrip("-") if not text.strip("-0.%") else text

@@ -1,0 +1,173 @@
+"""``MeasureMatrix``: a number for each two measures, averaged over data sets."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._tables import TextTable
+from fastad._types import FloatMatrix, FloatVector, IntMatrix
+from fastad.comparison.columns import MeasureColumn
+from fastad.comparison.resampling import Resampling
+from fastad.comparison.tabular import NOTHING, Tabular, best_three, number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMeans:
+    """Means of the rows of a matrix over some of its columns.
+
+    Attributes
+    ----------
+    value, low, high : numpy.ndarray of shape (n_rows,)
+        Mean of the row's cells, and its interval; cells that are NaN are left out.
+    """
+
+    value: FloatVector
+    low: FloatVector
+    high: FloatVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureMatrix(Tabular):
+    """A number for each two measures, averaged over data sets; prints as the papers' tables.
+
+    Attributes
+    ----------
+    rows, columns : sequence of str
+        Labels of the measures.
+    value, low, high : numpy.ndarray of shape (n_rows, n_columns)
+        Means over data sets with their intervals; NaN where no data set is defined.
+    n_datasets, n_undefined : numpy.ndarray of shape (n_rows, n_columns)
+        Numbers of data sets behind each mean, and left out.
+    means : mapping of str to RowMeans
+        Mean of each row over all columns, ``"mean"``, and over those at one rate, ``"mean@0.05"``,
+        where there are several; the diagonal is part of them.
+    datasets : sequence of str
+        Names of the data sets.
+    by_dataset : numpy.ndarray of shape (n_datasets, n_rows, n_columns)
+        The numbers behind the means.
+    confidence_level : float
+        Of each interval.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    value: FloatMatrix
+    low: FloatMatrix
+    high: FloatMatrix
+    n_datasets: IntMatrix
+    n_undefined: IntMatrix
+    means: Mapping[str, RowMeans]
+    datasets: Sequence[str]
+    by_dataset: npt.NDArray[np.float64]
+    confidence_level: float
+
+    # What the numbers are, and how they read.
+    _corner: ClassVar[str] = ""
+    _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
+    _form: ClassVar[str] = ".2f"
+    _higher_is_better: ClassVar[bool] = True
+    _trivial_diagonal: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"<{kind} of {len(self.rows)} x {len(self.columns)} measures>"
+
+    def text_table(self) -> TextTable:
+        """Return the cells as text, with the best three of a column marked."""
+        texts = [[number(cell, self._form) for cell in row] for row in self.value.tolist()]
+        merits = self.value if self._higher_is_better else -self.value
+        if self._trivial_diagonal:
+            merits = merits.copy()
+            for i, name in enumerate(self.rows):
+                if name in self.columns:
+                    column = self.columns.index(name)
+                    merits[i, column] = math.nan
+                    texts[i][column] = NOTHING
+        for mean in self.means.values():
+            merit = mean.value if self._higher_is_better else -mean.value
+            merits = np.column_stack([merits, merit])
+            for row, cell in zip(texts, mean.value.tolist(), strict=True):
+                row.append(number(cell, self._form))
+        return TextTable(
+            [self._corner, *self.columns, *self.means],
+            [[name, *row] for name, row in zip(self.rows, texts, strict=True)],
+            best_three(merits).tolist(),
+        )
+
+    def remarks(self) -> list[str]:
+        """Return in words where numbers are undefined."""
+        most = self.n_undefined.max(axis=0).tolist()
+        total = len(self.datasets)
+        return [
+            f"nan: {label} has no value in {n} of {total} data sets, which are left out"
+            for label, n in zip(self.columns, most, strict=True)
+            if n
+        ]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each two measures.
+
+        The two labels, the number with ``low`` and ``high``, ``n_datasets`` and ``n_undefined``.
+        """
+        row, column, value = self._names
+        n_rows, n_columns = self.value.shape
+        return {
+            row: [name for name in self.rows for _ in range(n_columns)],
+            column: list(self.columns) * n_rows,
+            value: self.value.reshape(-1).tolist(),
+            "low": self.low.reshape(-1).tolist(),
+            "high": self.high.reshape(-1).tolist(),
+            "n_datasets": self.n_datasets.reshape(-1).tolist(),
+            "n_undefined": self.n_undefined.reshape(-1).tolist(),
+        }
+
+
+def averaged(
+    by_dataset: npt.NDArray[np.float64],
+    rows: Sequence[MeasureColumn],
+    columns: Sequence[MeasureColumn],
+    datasets: Sequence[str],
+    resampling: Resampling,
+) -> dict[str, Any]:
+    """Return the fields of a matrix: means over data sets, the first axis."""
+    found = resampling.average(by_dataset)
+    low, high = resampling.interval(found.replicates, found.n_clusters)
+    groups = {"mean": list(range(len(columns)))}
+    rates = sorted({one.rate for one in columns if one.rate is not None})
+    if len(rates) > 1:
+        for rate in rates:
+            at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
+            groups[f"mean@{float(rate):g}"] = at_rate
+    means = {}
+    for name, chosen in groups.items():
+        ends = resampling.interval(
+            _mean(found.replicates[..., chosen]), found.n_clusters[:, chosen].max(axis=1)
+        )
+        means[name] = RowMeans(_mean(found.value[:, chosen]), *ends)
+    return {
+        "rows": [one.name for one in rows],
+        "columns": [one.name for one in columns],
+        "value": found.value,
+        "low": low,
+        "high": high,
+        "n_datasets": found.n,
+        "n_undefined": found.n_undefined,
+        "means": means,
+        "datasets": datasets,
+        "by_dataset": by_dataset,
+        "confidence_level": resampling.confidence_level,
+    }
+
+
+def _mean(cells: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Average over the last axis where cells are defined."""
+    defined = ~np.isnan(cells)
+    with np.errstate(invalid="ignore"):
+        mean: npt.NDArray[np.float64] = np.where(defined, cells, 0.0).sum(axis=-1) / defined.sum(
+            axis=-1
+        )
+    return mean

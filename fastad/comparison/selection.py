@@ -1,0 +1,273 @@
+"""What it costs to select a model by another measure, or on another class of anomalies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._types import IntVector, Point
+from fastad.comparison.columns import MeasureColumn
+from fastad.comparison.matrix import MeasureMatrix, averaged
+from fastad.comparison.resampling import check_resampling
+from fastad.comparison.results import Results, ResultTable, as_results
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# Merits of problems, models and measures: the higher the better, whatever the measure.
+Merits = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LossMatrix(MeasureMatrix):
+    """Relative loss in the column's measure where models are selected by the row's.
+
+    Losses are shares of the best value, 0 where nothing is lost.
+    """
+
+    _corner: ClassVar[str] = "selected by"
+    _names: ClassVar[tuple[str, str, str]] = ("selected_by", "judged_by", "loss")
+    _form: ClassVar[str] = ".1%"
+    _higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SensitivityMatrix(LossMatrix):
+    """The same loss on other anomalies than those on which models are selected."""
+
+    _trivial_diagonal: ClassVar[bool] = False
+
+
+def selection_loss(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    judged_by: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = 2000,
+    rng: int | np.random.Generator | None = None,
+) -> LossMatrix:
+    """Relative loss in one measure where the model is selected by another.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets; averaged over folds.
+    measures : sequence of str, optional
+        Labels of the measures to select by, the rows; by default all of the table.
+    judged_by : sequence of str, optional
+        Labels of the measures that judge, the columns; by default those of the rows.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    LossMatrix
+        Mean losses over data sets with their intervals; prints as the papers' tables.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a measure is not in the table.
+
+    Notes
+    -----
+    On each data set the model is chosen that is best by the row's measure; its loss is
+    (c_best - c_used) / c_best in the column's measure, (c_used - c_best) / c_best where lower is
+    better, over the size of c_best where that is negative. Several models that are best alike
+    share the choice: their losses are averaged. A data set where c_best is 0 or undefined, or
+    where a chosen model lacks the column's measure, is left out and counted.
+
+    Models are chosen and judged on the same test data, so that the loss tells how two measures
+    disagree and nothing else; `recommend` also judges on folds that did not choose.
+
+    Intervals are percentiles over resampled data sets, widened for few of them. O(n_datasets
+    n_models n_measures^2) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.3, Tables 6-8.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> table = {
+    ...     "dataset": ["a", "a", "b", "b"],
+    ...     "detector": ["knn", "lof", "knn", "lof"],
+    ...     "auc": [0.9, 0.8, 0.7, 0.6],
+    ...     "tpr@0.05": [0.4, 0.5, 0.6, 0.3],
+    ... }
+    >>> print(fastad.selection_loss(table, rng=0))
+    selected by   auc  tpr@0.05   mean
+    auc             -    10.0%¹  5.0%¹
+    tpr@0.05    5.6%¹         -  2.8%²
+    """
+    table = as_results(results, None if measures is None else [*measures, *(judged_by or ())])
+    rows = _chosen(table, measures, "measures")
+    columns = rows if judged_by is None else _chosen(table, judged_by, "judged_by")
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    best = best_models(merits_of(table, rows))
+    loss = loss_of(best, shortfalls(merits_of(table, columns)))
+    return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling))
+
+
+def class_sensitivity(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = 2000,
+    rng: int | np.random.Generator | None = None,
+) -> SensitivityMatrix:
+    """Relative loss where the model is selected on anomalies of another class.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets and classes of anomalies: it must have a column of them.
+    measures : sequence of str, optional
+        Labels of the measures; by default all of the table.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    SensitivityMatrix
+        Mean losses over data sets with their intervals. The diagonal is not 0: the measure is
+        the same, but the anomalies are others.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or there is no column of anomaly classes.
+    UndefinedMeasureError
+        If no data set has two classes of anomalies.
+
+    Notes
+    -----
+    The model that is best by the row's measure on anomalies of class A is judged by the column's
+    measure on class B, as in `selection_loss`; averaged over the ordered pairs A ≠ B of a data
+    set, then over data sets. Data sets with one class are left out.
+
+    O(n_problems n_classes n_models n_measures^2) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.4, Tables 10 and 11.
+
+    Examples
+    --------
+    Two models that are each the best on one class:
+
+    >>> import fastad
+    >>> table = {
+    ...     "dataset": ["cardio"] * 4,
+    ...     "anomaly_class": ["5", "5", "8", "8"],
+    ...     "detector": ["ocsvm"] * 4,
+    ...     "params": ["gamma=0.01", "gamma=50"] * 2,
+    ...     "auc": [0.87, 0.74, 0.02, 0.99],
+    ... }
+    >>> found = fastad.class_sensitivity(table, rng=0)
+    >>> round(float(found.value[0, 0]), 3)  # the mean of (0.99 - 0.02)/0.99 and (0.87 - 0.74)/0.87
+    0.565
+    """
+    table = as_results(results, measures)
+    if table.anomaly_classes is None:
+        raise InvalidInputError(
+            "results must have a column of the classes of anomalies, anomaly_class; found none"
+        )
+    chosen = _chosen(table, None, "measures")
+    merits = merits_of(table, chosen)
+    best, short = best_models(merits), shortfalls(merits)
+    names, values = [], []
+    for cluster in range(int(table.clusters.max()) + 1):
+        classes = np.flatnonzero(table.clusters == cluster)
+        if len(classes) > 1:
+            names.append(str(table.datasets[classes[0]]))
+            values.append(_between_classes(best, short, classes))
+    if not values:
+        raise UndefinedMeasureError(
+            "class_sensitivity needs a data set with at least two classes of anomalies; found none "
+            f"in {int(table.clusters.max()) + 1}"
+        )
+    resampling = check_resampling(np.arange(len(names)), confidence_level, n_resamples, rng)
+    return SensitivityMatrix(**averaged(np.array(values), chosen, chosen, names, resampling))
+
+
+def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
+    """Return the measures of each problem and model, the higher the better."""
+    return np.stack([one.sign * table.means(one.name) for one in measures], axis=-1)
+
+
+def best_models(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return how much each problem's and measure's choice falls on each model: shares of 1.
+
+    All 0 where no model has a value.
+    """
+    best = _highest(merits)
+    chosen = merits == best[:, None, :]
+    shares: npt.NDArray[np.float64] = chosen / np.maximum(chosen.sum(axis=1), 1)[:, None, :]
+    return shares
+
+
+def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return by what share of the best value each model falls short of it; NaN of 0."""
+    best = _highest(merits)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        short: npt.NDArray[np.float64] = (best[:, None, :] - merits) / np.abs(best)[:, None, :]
+    short[~np.isfinite(short)] = np.nan
+    return short
+
+
+def loss_of(
+    best: npt.NDArray[np.float64], short: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the loss of each problem, selecting and judging measure."""
+    unknown = np.isnan(short)
+    # Not by BLAS, whose sums depend on the number of its threads.
+    loss: npt.NDArray[np.float64] = np.einsum("dmr,dmc->drc", best, np.where(unknown, 0.0, short))
+    lacking = np.einsum("dmr,dmc->drc", best, unknown.astype(np.float64))
+    nobody = best.sum(axis=1) == 0
+    loss[(lacking > 0) | nobody[:, :, None]] = np.nan
+    return loss
+
+
+def _between_classes(
+    best: npt.NDArray[np.float64], short: npt.NDArray[np.float64], classes: IntVector
+) -> npt.NDArray[np.float64]:
+    """Average the loss over the ordered pairs of different classes where it is defined."""
+    shape = best.shape[2], short.shape[2]
+    total, n = np.zeros(shape), np.zeros(shape)
+    for one in classes:
+        others = classes[classes != one]
+        chosen = np.broadcast_to(best[one], (len(others), *best.shape[1:]))
+        loss = loss_of(chosen, short[others])
+        total += np.nansum(loss, axis=0)
+        n += np.count_nonzero(~np.isnan(loss), axis=0)
+    with np.errstate(invalid="ignore"):
+        mean: npt.NDArray[np.float64] = total / n
+    return mean
+
+
+def _highest(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return the highest merit of each problem and measure; NaN where there is none."""
+    best = np.where(np.isnan(merits), -np.inf, merits).max(axis=1)
+    return np.where(np.isnan(merits).all(axis=1), np.nan, best)
+
+
+def _chosen(
+    table: ResultTable, measures: Sequence[str] | None, argument: str
+) -> Sequence[MeasureColumn]:
+    if measures is None:
+        return table.measures
+    return [table.measure(label, argument) for label in dict.fromkeys(measures)]
