@@ -89,8 +89,8 @@ def kendall_matrix(
     >>> results = fastad.ResultTable.from_arrays({"auc": auc, "tpr@0.05": tpr})
     >>> print(fastad.kendall_matrix(results, rng=0))
     measure     auc  tpr@0.05   mean
-    auc           -     0.33¹  0.67¹
-    tpr@0.05  0.33¹         -  0.67¹
+    auc          -      0.33¹  0.67¹
+    tpr@0.05  0.33¹        -   0.67¹
     """
     table = as_results(results, measures)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)

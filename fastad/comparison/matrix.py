@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._tables import TextTable
 from fastad._types import FloatMatrix, FloatVector, IntMatrix
 from fastad.comparison.columns import MeasureColumn
-from fastad.comparison.resampling import Resampling
+from fastad.comparison.resampling import Resampling, defined_mean
 from fastad.comparison.tabular import NOTHING, Tabular, best_three, number
 
 
@@ -145,9 +145,10 @@ def averaged(
     means = {}
     for name, chosen in groups.items():
         ends = resampling.interval(
-            _mean(found.replicates[..., chosen]), found.n_clusters[:, chosen].max(axis=1)
+            defined_mean(found.replicates[..., chosen], axis=-1),
+            found.n_clusters[:, chosen].max(axis=1),
         )
-        means[name] = RowMeans(_mean(found.value[:, chosen]), *ends)
+        means[name] = RowMeans(defined_mean(found.value[:, chosen], axis=-1), *ends)
     return {
         "rows": [one.name for one in rows],
         "columns": [one.name for one in columns],
@@ -161,13 +162,3 @@ def averaged(
         "by_dataset": by_dataset,
         "confidence_level": resampling.confidence_level,
     }
-
-
-def _mean(cells: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Average over the last axis where cells are defined."""
-    defined = ~np.isnan(cells)
-    with np.errstate(invalid="ignore"):
-        mean: npt.NDArray[np.float64] = np.where(defined, cells, 0.0).sum(axis=-1) / defined.sum(
-            axis=-1
-        )
-    return mean

@@ -151,3 +151,12 @@ def check_resampling(
         float(check_inside(confidence_level, "confidence_level")),
         check_generator(rng),
     )
+
+
+def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[np.float64]:
+    """Average over an axis where values are defined; NaN where none is."""
+    defined = ~np.isnan(values)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
+    with np.errstate(invalid="ignore"):
+        mean: npt.NDArray[np.float64] = total / defined.sum(axis=axis)
+    return mean

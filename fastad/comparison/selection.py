@@ -1,6 +1,6 @@
 """What it costs to select a model by another measure, or on another class of anomalies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,9 +103,9 @@ def selection_loss(
     ...     "tpr@0.05": [0.4, 0.5, 0.6, 0.3],
     ... }
     >>> print(fastad.selection_loss(table, rng=0))
-    selected by   auc  tpr@0.05   mean
-    auc             -    10.0%¹  5.0%¹
-    tpr@0.05    5.6%¹         -  2.8%²
+    selected by    auc  tpr@0.05   mean
+    auc             -     10.0%¹  5.0%²
+    tpr@0.05     5.6%¹        -   2.8%¹
     """
     table = as_results(results, None if measures is None else [*measures, *(judged_by or ())])
     rows = _chosen(table, measures, "measures")
@@ -189,19 +189,16 @@ def class_sensitivity(
     chosen = _chosen(table, None, "measures")
     merits = merits_of(table, chosen)
     best, short = best_models(merits), shortfalls(merits)
-    names, values = [], []
-    for cluster in range(int(table.clusters.max()) + 1):
-        classes = np.flatnonzero(table.clusters == cluster)
-        if len(classes) > 1:
-            names.append(str(table.datasets[classes[0]]))
-            values.append(_between_classes(best, short, classes))
-    if not values:
+    losses = list(class_losses(table, best, short))
+    if not losses:
         raise UndefinedMeasureError(
             "class_sensitivity needs a data set with at least two classes of anomalies; found none "
             f"in {int(table.clusters.max()) + 1}"
         )
+    names = [str(table.datasets[classes[0]]) for classes, _ in losses]
+    values = np.array([loss for _, loss in losses])
     resampling = check_resampling(np.arange(len(names)), confidence_level, n_resamples, rng)
-    return SensitivityMatrix(**averaged(np.array(values), chosen, chosen, names, resampling))
+    return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling))
 
 
 def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
@@ -240,6 +237,16 @@ def loss_of(
     nobody = best.sum(axis=1) == 0
     loss[(lacking > 0) | nobody[:, :, None]] = np.nan
     return loss
+
+
+def class_losses(
+    table: ResultTable, best: npt.NDArray[np.float64], short: npt.NDArray[np.float64]
+) -> Iterator[tuple[IntVector, npt.NDArray[np.float64]]]:
+    """Yield the problems of each data set with several classes, and its losses between them."""
+    for cluster in range(int(table.clusters.max()) + 1):
+        classes = np.flatnonzero(table.clusters == cluster)
+        if len(classes) > 1:
+            yield classes, _between_classes(best, short, classes)
 
 
 def _between_classes(

@@ -1,0 +1,363 @@
+"""``recommend``: which measure to select models by, for one application."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._arguments import check_flag, exact_rate
+from fastad._tables import TextTable
+from fastad._types import Point
+from fastad.comparison.columns import MeasureColumn
+from fastad.comparison.correlation import kendall_by_problem
+from fastad.comparison.resampling import (
+    Means,
+    Resampling,
+    check_resampling,
+    defined_mean,
+)
+from fastad.comparison.results import Results, ResultTable, as_results
+from fastad.comparison.selection import (
+    best_models,
+    class_losses,
+    loss_of,
+    merits_of,
+    shortfalls,
+)
+from fastad.comparison.tabular import Tabular, best_three, number
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# Grounds on which measures may be judged, the strongest first, and what each is in words.
+_GROUNDS = {
+    "other classes": "on anomalies of other classes",
+    "other folds": "on folds that did not choose",
+    "same folds": "on the data that chose",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recommendation(Tabular):
+    """Which measure to select models by, with the evidence.
+
+    Attributes
+    ----------
+    measure : str
+        The measure to select by: that of the least loss on ``grounds``.
+    application : str
+        The measure that counts in the application.
+    grounds : {"other classes", "other folds", "same folds"}
+        Which loss decides.
+    as_good : sequence of str
+        Measures whose loss is not shown to be larger, in the order of their loss.
+    worse : sequence of str
+        Measures whose loss is shown to be larger.
+    measures : sequence of str
+        All candidates, in the order of their loss.
+    losses : mapping of str to Means
+        For each ground that the table allows the mean relative losses of the candidates in the
+        application's measure, with their intervals.
+    tau : Means
+        Rank correlation of each candidate with the application's measure.
+    n_datasets : int
+        Number of data sets, and anomaly classes of them.
+    confidence_level : float
+        Of each interval and each comparison.
+    """
+
+    measure: str
+    application: str
+    grounds: str
+    as_good: Sequence[str]
+    worse: Sequence[str]
+    measures: Sequence[str]
+    losses: Mapping[str, Means]
+    tau: Means
+    n_datasets: int
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return f"<Recommendation of {self.measure} for {self.application}>"
+
+    def __str__(self) -> str:
+        return f"{self.text}\n\n{self.text_table().plain()}"
+
+    @property
+    def text(self) -> str:
+        """The recommendation in words."""
+        sentences = [
+            f"To select models for {self.application}, select them by {self.measure}: it loses "
+            f"{self._loss(self.measure)} {_GROUNDS[self.grounds]}, over {self.n_datasets} data "
+            "sets."
+        ]
+        if self.as_good:
+            sentences.append(
+                f"At {100 * self.confidence_level:g} % not shown to be worse: "
+                f"{self._named(self.as_good)}."
+            )
+        if self.worse:
+            sentences.append(f"Worse: {self._named(self.worse)}.")
+        if self.grounds == "same folds":
+            sentences.append(
+                f"Models were chosen and judged on the same data, where {self.application} itself "
+                "loses nothing: results of several folds would tell how much it owes to noise."
+            )
+        return " ".join(sentences)
+
+    def text_table(self) -> TextTable:
+        """Return the evidence as text, with the best three of each column marked."""
+        columns = [(f"loss {_GROUNDS[name]}", found, ".1%") for name, found in self.losses.items()]
+        columns.append((f"tau with {self.application}", self.tau, ".2f"))
+        merits = [-found.value for _, found, _ in columns[:-1]] + [self.tau.value]
+        rows = [
+            [name, *(_cell(found, i, form) for _, found, form in columns)]
+            for i, name in enumerate(self.measures)
+        ]
+        return TextTable(
+            ["select by", *(head for head, _, _ in columns)],
+            rows,
+            best_three(np.column_stack(merits)).tolist(),
+        )
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each candidate.
+
+        ``measure``, ``recommended``, ``as_good``, ``tau`` with its interval, and for each ground
+        ``loss_other_folds``, …, with its interval and number of data sets.
+        """
+        found = {
+            **{f"loss_{name.replace(' ', '_')}": one for name, one in self.losses.items()},
+            "tau": self.tau,
+        }
+        columns: dict[str, list[Any]] = {
+            "measure": list(self.measures),
+            "recommended": [name == self.measure for name in self.measures],
+            "as_good": [name in self.as_good for name in self.measures],
+        }
+        for name, one in found.items():
+            columns |= {
+                name: one.value.tolist(),
+                f"{name}_low": one.low.tolist(),
+                f"{name}_high": one.high.tolist(),
+                f"{name}_datasets": one.n.tolist(),
+            }
+        return columns
+
+    def _loss(self, name: str) -> str:
+        return _cell(self.losses[self.grounds], list(self.measures).index(name), ".1%")
+
+    def _named(self, names: Sequence[str]) -> str:
+        losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in names]]
+        return ", ".join(
+            f"{name} ({number(loss, '.1%')})" for name, loss in zip(names, losses, strict=True)
+        )
+
+
+def recommend(
+    results: Results,
+    *,
+    operating_fpr: Point | None = None,
+    application: str | None = None,
+    measures: Sequence[str] | None = None,
+    new_anomalies: bool = False,
+    confidence_level: Point = 0.95,
+    n_resamples: int = 2000,
+    rng: int | np.random.Generator | None = None,
+) -> Recommendation:
+    """Recommend the measure to select models by, for one application.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets like those of the application.
+    operating_fpr : float, optional
+        False positive rate at which the detector will work: what counts is then the share of
+        anomalies found there, the measure ``tpr@`` of the table.
+    application : str, optional
+        Label of the measure that counts, where it is another: either of the two must be given.
+    measures : sequence of str, optional
+        Labels of the candidates; by default all of the table.
+    new_anomalies : bool, default False
+        Whether anomalies of other classes are to be found than those that are known. The table
+        must then have a column of anomaly classes.
+    confidence_level : float, default 0.95
+        Of intervals and comparisons, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    Recommendation
+        The measure, what speaks for it, and which others are as good; prints as both.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or the table lacks the application's measure.
+    UndefinedMeasureError
+        If no candidate has a loss on any data set.
+
+    Notes
+    -----
+    What a measure costs is the relative loss of `selection_loss` in the application's measure.
+    Chosen and judged on the same data the application's own measure loses nothing, although a
+    noisy measure chooses badly. Where the table has folds each candidate therefore chooses on one
+    fold, and the choice is judged by the mean over the other folds; averaged over folds, then over
+    data sets. With ``new_anomalies`` it chooses on one class of anomalies and is judged on the
+    others, as in `class_sensitivity`.
+
+    A candidate is as good as the recommended one where the interval of the difference of their
+    losses, over the same resampled data sets, holds 0.
+
+    O(n_datasets n_folds n_models n_measures) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, sections 5.3 and 5.4.
+
+    Examples
+    --------
+    >>> import fastad, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> quality = rng.uniform(0.4, 0.9, (30, 8, 1))  # of 8 models on 30 data sets
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {
+    ...         "auc@0.05": quality + rng.normal(0, 0.02, (30, 8, 5)),
+    ...         "tpr@0.05": quality + rng.normal(0, 0.20, (30, 8, 5)),
+    ...     }
+    ... )
+    >>> fastad.recommend(results, operating_fpr=0.05, rng=0).measure
+    'auc@0.05'
+    """
+    check_flag(new_anomalies, "new_anomalies")
+    if (operating_fpr is None) == (application is None):
+        raise InvalidInputError(
+            "recommend takes either operating_fpr or application; found "
+            f"{'neither' if application is None else 'both'}"
+        )
+    table = as_results(results, None)
+    judge = _application(table, operating_fpr, application)
+    candidates = [
+        table.measure(label, "measures")
+        for label in dict.fromkeys(table.labels if measures is None else measures)
+    ]
+    if new_anomalies and table.anomaly_classes is None:
+        raise InvalidInputError(
+            "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none"
+        )
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    losses = {}
+    if table.anomaly_classes is not None:
+        losses["other classes"] = _on_other_classes(table, candidates, judge)
+    if len(table.folds) > 1:
+        losses["other folds"] = _on_other_folds(table, candidates, judge)
+    losses["same folds"] = _on_same_folds(table, candidates, judge)
+    order = [name for name in losses if new_anomalies or name != "other classes"]
+    defined = [name for name in order if not np.isnan(losses[name]).all()]
+    if not defined:
+        raise UndefinedMeasureError(
+            f"recommend is undefined: {judge.name} has no loss on any of {table.n_datasets} data "
+            "sets, because its best value is 0 or undefined"
+        )
+    grounds = defined[0]
+    found = resampling.average(losses[grounds])
+    places = np.argsort(np.where(np.isnan(found.value), np.inf, found.value), kind="stable")
+    best = int(places[0])
+    worse = _shown_to_lose_more(losses[grounds], best, resampling)
+    names = [candidates[i].name for i in places]
+    others = [i for i in places[1:] if not np.isnan(found.value[i])]
+    tau = _tau_with(table, candidates, judge)
+    return Recommendation(
+        candidates[best].name,
+        judge.name,
+        grounds,
+        [candidates[i].name for i in others if not worse[i]],
+        [candidates[i].name for i in others if worse[i]],
+        names,
+        {name: resampling.means(one[:, places]) for name, one in losses.items()},
+        resampling.means(tau[:, places]),
+        int(found.n[best]),
+        resampling.confidence_level,
+    )
+
+
+def _application(
+    table: ResultTable, operating_fpr: Point | None, application: str | None
+) -> MeasureColumn:
+    """Return the measure that counts."""
+    if application is not None:
+        return table.measure(application, "application")
+    assert operating_fpr is not None
+    rate = exact_rate(operating_fpr, "operating_fpr")
+    for one in table.measures:
+        if one.name.startswith("tpr@") and one.rate == rate:
+            return one
+    known = ", ".join(one.name for one in table.measures if one.name.startswith("tpr@"))
+    raise InvalidInputError(
+        f"operating_fpr must be the rate of a column tpr@ of the table, {known or 'which has none'}"
+        f"; found {operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
+    )
+
+
+def _on_same_folds(
+    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
+) -> npt.NDArray[np.float64]:
+    best = best_models(merits_of(table, candidates))
+    return loss_of(best, shortfalls(merits_of(table, [judge])))[:, :, 0]
+
+
+def _on_other_classes(
+    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
+) -> npt.NDArray[np.float64]:
+    """Return the losses of each data set at one of its problems, for the clusters to be drawn."""
+    best = best_models(merits_of(table, candidates))
+    short = shortfalls(merits_of(table, [judge]))
+    losses = np.full((table.n_datasets, len(candidates)), np.nan)
+    for classes, loss in class_losses(table, best, short):
+        losses[classes[0]] = loss[:, 0]
+    return losses
+
+
+def _on_other_folds(
+    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
+) -> npt.NDArray[np.float64]:
+    """Choose on each fold, judge by the mean over the others; average over folds."""
+    n_problems, n_models, n_folds = table.n_datasets, len(table.models), len(table.folds)
+    judged = judge.sign * table.by_fold(judge.name)
+    others = np.stack(
+        [defined_mean(np.delete(judged, fold, axis=2), axis=2) for fold in range(n_folds)], axis=1
+    )
+    short = shortfalls(others.reshape(n_problems * n_folds, n_models, 1))
+    losses = np.empty((n_problems, len(candidates)))
+    for i, one in enumerate(candidates):
+        chosen = (one.sign * table.by_fold(one.name)).transpose(0, 2, 1)
+        best = best_models(chosen.reshape(n_problems * n_folds, n_models, 1))
+        loss = loss_of(best, short)[:, 0, 0]
+        losses[:, i] = defined_mean(loss.reshape(n_problems, n_folds), axis=1)
+    return losses
+
+
+def _shown_to_lose_more(
+    losses: npt.NDArray[np.float64], best: int, resampling: Resampling
+) -> npt.NDArray[np.bool_]:
+    more = resampling.means(losses - losses[:, best : best + 1])
+    shown: npt.NDArray[np.bool_] = more.low > 0
+    return shown
+
+
+def _tau_with(
+    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
+) -> npt.NDArray[np.float64]:
+    tau = [kendall_by_problem(merits_of(table, [one, judge]))[:, 0, 1] for one in candidates]
+    return np.stack(tau, axis=1)
+
+
+def _cell(found: Means, place: int, form: str) -> str:
+    value, low, high = (
+        number(float(one[place]), form) for one in (found.value, found.low, found.high)
+    )
+    return f"{value} [{low}, {high}]"
