@@ -9,12 +9,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._frames import Frameable, table_columns
 from fastad._kernels import groups as grouping_kernels
 from fastad._kernels.folds import fold_means
 from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad._validate import fixed
-from fastad.comparison.columns import MeasureColumn, find_measures, numbers, texts
+from fastad.comparison.columns import MeasureColumn, find_measures, numbers
+from fastad.comparison.reading import (
+    check_lengths,
+    combined,
+    given_names,
+    numbered,
+    parameters,
+    problem_names,
+    table_of,
+)
 from fastad.errors import InvalidInputError
 from fastad.grouping import factorize
 
@@ -109,7 +117,7 @@ class ResultTable:
             If a column is absent or not as described, a row occurs twice, or there are fewer
             than two models; the message says which and where.
         """
-        columns = _columns(table)
+        columns = table_of(table)
         names = list(columns)
 
         def given(wanted: Names | None, default: str) -> list[str]:
@@ -132,22 +140,22 @@ class ResultTable:
                         f"columns {', '.join(names)}"
                     )
         taken = [name for wanted in keys.values() for name in wanted]
-        n_rows = _n_rows(columns, taken)
+        n_rows = check_lengths(columns, taken)
         found = find_measures(names, taken, measures, higher_is_better)
         values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
 
         def read(argument: str) -> tuple[IntVector, list[Any]]:
-            return _combined(
+            return combined(
                 [factorize(columns[name], f"table[{name!r}]", n_rows) for name in keys[argument]],
                 n_rows,
             )
 
         dataset_codes, dataset_names = read("dataset")
         class_codes, class_names = read("anomaly_class")
-        problem, places = _numbered([dataset_codes, class_codes])
+        problem, places = numbered([dataset_codes, class_codes])
         detector_codes, detector_names = read("detector")
-        params_codes, params_names = _parameters(columns, keys["params"], n_rows)
-        model, model_places = _numbered([detector_codes, params_codes])
+        params_codes, params_names = parameters(columns, keys["params"], n_rows)
+        model, model_places = numbered([detector_codes, params_codes])
         fold_codes, fold_names = read("fold")
         return cls._arranged(
             found,
@@ -215,15 +223,15 @@ class ResultTable:
                 )
         n_datasets, n_models, n_folds = (*shape, 1)[:3]
         table: dict[str, Any] = {
-            "dataset": np.repeat(_names(datasets, n_datasets, "datasets"), n_models * n_folds),
+            "dataset": np.repeat(given_names(datasets, n_datasets, "datasets"), n_models * n_folds),
             "detector": np.tile(
-                np.repeat(_names(detectors, n_models, "detectors"), n_folds), n_datasets
+                np.repeat(given_names(detectors, n_models, "detectors"), n_folds), n_datasets
             ),
             "fold": np.tile(np.arange(n_folds), n_datasets * n_models),
         }
         if params is not None:
             table["params"] = np.tile(
-                np.repeat(_names(params, n_models, "params"), n_folds), n_datasets
+                np.repeat(given_names(params, n_models, "params"), n_folds), n_datasets
             )
         table |= {name: array.reshape(-1) for name, array in arrays.items()}
         return cls.from_table(table, measures=list(arrays), higher_is_better=higher_is_better)
@@ -262,6 +270,10 @@ class ResultTable:
                 f"{len(repeated)} repeated rows, the first at row {order[repeated[0] + 1]}: "
                 f"{datasets[problem[first]]}, {models[model[first]]}, fold {folds[fold[first]]}"
             )
+        for what, shown in (("model", models), ("data set", problem_names(datasets, classes))):
+            if len(set(shown)) < len(shown):
+                twice = next(name for name in shown if shown.count(name) > 1)
+                raise InvalidInputError(f"table must name each {what} once; found two {twice!r}")
         starts = np.zeros(len(datasets) * n_models + 1, np.int64)
         grouping_kernels.group_starts(fixed(place // n_folds), starts)
         return cls(
@@ -296,12 +308,7 @@ class ResultTable:
     @property
     def problems(self) -> list[str]:
         """Name of each problem: the data set, and the class of its anomalies."""
-        if self.anomaly_classes is None:
-            return [_joined(name) for name in self.datasets]
-        return [
-            f"{_joined(name)} {one}"
-            for name, one in zip(self.datasets, self.anomaly_classes, strict=True)
-        ]
+        return problem_names(self.datasets, self.anomaly_classes)
 
     @cached_property
     def clusters(self) -> IntVector:
@@ -399,89 +406,3 @@ def as_results(results: Results, measures: Sequence[str] | None) -> ResultTable:
         raise InvalidInputError("measures must name at least one measure; found none")
     fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
     return ResultTable(**{**fields, "measures": chosen})
-
-
-def _columns(table: Any) -> dict[str, Any]:
-    if isinstance(table, Frameable):
-        return table.to_columns()
-    columns = table_columns(table, "table")
-    if columns is None:
-        raise TypeError(
-            "table must be a data frame, a mapping of columns, an evaluation or a ResultTable; "
-            f"found {type(table).__name__}"
-        )
-    return dict(columns)
-
-
-def _n_rows(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
-    lengths = {name: len(column) for name, column in columns.items()}
-    n_rows = lengths[keys[0]]
-    for name, n in lengths.items():
-        if n != n_rows:
-            raise InvalidInputError(
-                f"table must have columns of one length; found {n_rows} rows of {keys[0]!r} and "
-                f"{n} of {name!r}"
-            )
-    if n_rows == 0:
-        raise InvalidInputError("table must not be empty; found no row")
-    return n_rows
-
-
-def _combined(
-    columns: Sequence[tuple[IntVector, npt.NDArray[Any]]], n_rows: int
-) -> tuple[IntVector, list[Any]]:
-    """Return the code of each row and the names, tuples of several columns."""
-    if not columns:
-        return np.zeros(n_rows, np.int64), [None]
-    if len(columns) == 1:
-        codes, names = columns[0]
-        return codes, names.tolist()
-    codes, places = _numbered([codes for codes, _ in columns])
-    parts = [names[place].tolist() for (_, names), place in zip(columns, places, strict=True)]
-    return codes, list(zip(*parts, strict=True))
-
-
-def _numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
-    """Number the combinations of codes that occur; return also the codes of each."""
-    joined = columns[0]
-    for codes in columns[1:]:
-        if codes.any():
-            joined = np.unique(joined * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
-    joined = fixed(joined.astype(np.int64, copy=False))
-    first = np.empty(int(joined.max()) + 1, np.int64)
-    grouping_kernels.first_rows(joined, first)
-    return joined, [codes[first] for codes in columns]
-
-
-def _names(given: Sequence[Any] | None, n: int, argument: str) -> npt.NDArray[Any]:
-    """Return n names, by default whole numbers, as entries that may be tuples."""
-    names = list(range(n)) if given is None else list(given)
-    if len(names) != n:
-        raise InvalidInputError(f"{argument} must have {n} names; found {len(names)}")
-    entries = np.empty(n, object)
-    entries[:] = names
-    return entries
-
-
-def _parameters(
-    columns: Mapping[str, Any], names: Sequence[str], n_rows: int
-) -> tuple[IntVector, list[str]]:
-    """Return the code of each row's parameters, and how they read."""
-    if not names:
-        return np.zeros(n_rows, np.int64), [""]
-    cells = [texts(columns[name], f"table[{name!r}]") for name in names]
-    if len(names) == 1:
-        joined = [cell or "" for cell in cells[0]]
-    else:
-        joined = [
-            ", ".join(
-                f"{name}={cell}" for name, cell in zip(names, row, strict=True) if cell is not None
-            )
-            for row in zip(*cells, strict=True)
-        ]
-    codes, distinct = factorize(np.array(joined, object), "table", n_rows)
-    return codes, [str(text) for text in distinct]
-
-
-def _joined(name: Any) -> str:
-    return " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)
