@@ -40,6 +40,10 @@ N_SEEDS = 400
 N_RESAMPLES = 500
 # Samples whose mean is the truth where a measure depends on their size by definition.
 N_FOR_MEAN = 4000
+DEPENDENT = {
+    *("weighted_auc", "localized_auc", "beta_weighted_auc", "gaussian_weighted_auc"),
+    "histogram_weighted_auc",
+}
 TABLE = Path(__file__).parent.parent / "fastad" / "certainty" / "coverage.csv"
 COMPARISONS = Path(__file__).parent.parent / "docs" / "comparisons.csv"
 COMPARED = ("auc", "auc@0.05", "ap", "tpr@0.05")
@@ -96,6 +100,8 @@ def questions(scale: int = 1) -> list[Asked]:
         *((label, {}) for label in ("tpr@0.05", "fpr@tpr0.95", "precision@fpr0.05", "f1@0.05")),
         *((label, {}) for label in ("precision@0.009", "precision@n", "recall@n", "f1_best")),
         *((label, {}) for label in ("recall@precision0.5", "cost_auc@2", "rp@90")),
+        *((label, {}) for label in ("auc_local@0.05", "auc_beta@0.05")),
+        *((label, {}) for label in ("auc_gauss@0.05", "auc_hist@0.05")),
         (f"rank_power@k{50 * scale}", {}),
         *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),
         ("tpr", THRESHOLD),
@@ -104,11 +110,11 @@ def questions(scale: int = 1) -> list[Asked]:
 
 
 def truths(cell: Cell) -> list[float]:
-    """Return the true values; that of the weighted area, which depends on m, is its mean."""
+    """Return the true values; of areas whose weights depend on m they are the means."""
     populations = {whole: cell.population(whole=whole) for whole in (False, True)}
     values = []
     for asked in questions(SCALE):
-        if asked.measure.name == "weighted_auc":
+        if asked.measure.name in DEPENDENT:
             others = range(N_SEEDS, N_SEEDS + N_FOR_MEAN)
             values.append(float(np.mean([asked.value(cell.sample(seed)) for seed in others])))
             continue

@@ -25,10 +25,33 @@ if TYPE_CHECKING:
     from fastad.certainty.tournament import Covariance as Covariance
     from fastad.certainty.tournament import compare_all as compare_all
     from fastad.certainty.tournament import delong_covariance as delong_covariance
+    from fastad.comparison.advice import Recommendation as Recommendation
+    from fastad.comparison.advice import recommend as recommend
     from fastad.comparison.agreement import LabelAgreement as LabelAgreement
     from fastad.comparison.agreement import PairAgreement as PairAgreement
     from fastad.comparison.agreement import pairwise_agreement as pairwise_agreement
     from fastad.comparison.agreement import rank_label_agreement as rank_label_agreement
+    from fastad.comparison.chosen import loss_at_chosen_fpr as loss_at_chosen_fpr
+    from fastad.comparison.correlation import KendallMatrix as KendallMatrix
+    from fastad.comparison.correlation import kendall_matrix as kendall_matrix
+    from fastad.comparison.distance import RankDistances as RankDistances
+    from fastad.comparison.distance import rank_distance as rank_distance
+    from fastad.comparison.friedman_test import FriedmanTable as FriedmanTable
+    from fastad.comparison.friedman_test import FriedmanTest as FriedmanTest
+    from fastad.comparison.friedman_test import friedman as friedman
+    from fastad.comparison.operating import ChosenFpr as ChosenFpr
+    from fastad.comparison.operating import Discriminability as Discriminability
+    from fastad.comparison.operating import discriminability as discriminability
+    from fastad.comparison.posthoc import nemenyi as nemenyi
+    from fastad.comparison.posthoc import wilcoxon_holm as wilcoxon_holm
+    from fastad.comparison.rank_comparison import RankComparison as RankComparison
+    from fastad.comparison.ranks import RankTable as RankTable
+    from fastad.comparison.ranks import average_ranks as average_ranks
+    from fastad.comparison.results import ResultTable as ResultTable
+    from fastad.comparison.selection import LossMatrix as LossMatrix
+    from fastad.comparison.selection import SensitivityMatrix as SensitivityMatrix
+    from fastad.comparison.selection import class_sensitivity as class_sensitivity
+    from fastad.comparison.selection import selection_loss as selection_loss
     from fastad.compiled.dispatch import compile_scorer as compile_scorer
     from fastad.compiled.knn_detector import KNNDetector as KNNDetector
     from fastad.compiled.scorer import CompiledScorer as CompiledScorer
@@ -49,6 +72,10 @@ if TYPE_CHECKING:
     from fastad.labelled.costs import cost_auc as cost_auc
     from fastad.labelled.costs import np_curve as np_curve
     from fastad.labelled.costs import np_score as np_score
+    from fastad.labelled.localized import beta_weighted_auc as beta_weighted_auc
+    from fastad.labelled.localized import gaussian_weighted_auc as gaussian_weighted_auc
+    from fastad.labelled.localized import histogram_weighted_auc as histogram_weighted_auc
+    from fastad.labelled.localized import localized_auc as localized_auc
     from fastad.labelled.operating import f1_at_fpr as f1_at_fpr
     from fastad.labelled.operating import precision_at_fpr as precision_at_fpr
     from fastad.labelled.operating import threshold_at_fpr as threshold_at_fpr
@@ -181,6 +208,12 @@ _HOMES = {
         "np_curve",
         "np_score",
     ),
+    "labelled.localized": (
+        "beta_weighted_auc",
+        "gaussian_weighted_auc",
+        "histogram_weighted_auc",
+        "localized_auc",
+    ),
     "labelled.operating": (
         "f1_at_fpr",
         "precision_at_fpr",
@@ -260,6 +293,45 @@ _HOMES = {
         "PairAgreement",
         "pairwise_agreement",
         "rank_label_agreement",
+    ),
+    "comparison.advice": (
+        "Recommendation",
+        "recommend",
+    ),
+    "comparison.chosen": ("loss_at_chosen_fpr",),
+    "comparison.correlation": (
+        "KendallMatrix",
+        "kendall_matrix",
+    ),
+    "comparison.distance": (
+        "RankDistances",
+        "rank_distance",
+    ),
+    "comparison.friedman_test": (
+        "FriedmanTable",
+        "FriedmanTest",
+        "friedman",
+    ),
+    "comparison.posthoc": (
+        "nemenyi",
+        "wilcoxon_holm",
+    ),
+    "comparison.rank_comparison": ("RankComparison",),
+    "comparison.ranks": (
+        "RankTable",
+        "average_ranks",
+    ),
+    "comparison.operating": (
+        "ChosenFpr",
+        "Discriminability",
+        "discriminability",
+    ),
+    "comparison.results": ("ResultTable",),
+    "comparison.selection": (
+        "LossMatrix",
+        "SensitivityMatrix",
+        "class_sensitivity",
+        "selection_loss",
     ),
     "unlabelled.bands": (
         "ExcessMassBand",

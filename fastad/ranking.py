@@ -44,7 +44,7 @@ from fastad._types import (
 )
 from fastad.certainty.results import Interval
 from fastad.counts import OrderedCounts, count
-from fastad.measures import operating, outlier, percentile, precision, roc
+from fastad.measures import localized, operating, outlier, percentile, precision, roc
 from fastad.measures.precision import recall_at_precision
 from fastad.results import (
     ClassPercentiles,
@@ -350,6 +350,52 @@ class RankedScores:
     def lf_auc(self, *, alpha: Point | Points) -> float | FloatVector:
         """See `fastad.lf_auc`."""
         return outlier.lf_auc(self._counts, check_rate(alpha, "alpha"))
+
+    @overload
+    def localized_auc(
+        self, *, fpr: Point, coverage: Point = ..., subsample: Point = ...
+    ) -> float: ...
+    @overload
+    def localized_auc(
+        self, *, fpr: Points, coverage: Point = ..., subsample: Point = ...
+    ) -> FloatVector: ...
+    def localized_auc(
+        self, *, fpr: Point | Points, coverage: Point = 0.95, subsample: Point = 0.5
+    ) -> float | FloatVector:
+        """See `fastad.localized_auc`."""
+        rates, share = check_rate(fpr, "fpr"), check_inside(coverage, "coverage")
+        drawn = check_inside(subsample, "subsample")
+        return localized.localized_auc(self._counts, rates, coverage=share, subsample=drawn)
+
+    @overload
+    def beta_weighted_auc(self, *, fpr: Point, subsample: Point = ...) -> float: ...
+    @overload
+    def beta_weighted_auc(self, *, fpr: Points, subsample: Point = ...) -> FloatVector: ...
+    def beta_weighted_auc(
+        self, *, fpr: Point | Points, subsample: Point = 0.5
+    ) -> float | FloatVector:
+        """See `fastad.beta_weighted_auc`."""
+        rates, drawn = check_rate(fpr, "fpr"), check_inside(subsample, "subsample")
+        return localized.beta_weighted_auc(self._counts, rates, subsample=drawn)
+
+    @overload
+    def gaussian_weighted_auc(self, *, fpr: Point) -> float: ...
+    @overload
+    def gaussian_weighted_auc(self, *, fpr: Points) -> FloatVector: ...
+    def gaussian_weighted_auc(self, *, fpr: Point | Points) -> float | FloatVector:
+        """See `fastad.gaussian_weighted_auc`."""
+        return localized.gaussian_weighted_auc(self._counts, check_rate(fpr, "fpr"))
+
+    @overload
+    def histogram_weighted_auc(self, *, fpr: Point, subsample: Point = ...) -> float: ...
+    @overload
+    def histogram_weighted_auc(self, *, fpr: Points, subsample: Point = ...) -> FloatVector: ...
+    def histogram_weighted_auc(
+        self, *, fpr: Point | Points, subsample: Point = 0.5
+    ) -> float | FloatVector:
+        """See `fastad.histogram_weighted_auc`."""
+        rates, drawn = check_rate(fpr, "fpr"), check_inside(subsample, "subsample")
+        return localized.histogram_weighted_auc(self._counts, rates, subsample=drawn)
 
     @overload
     def rank_power(self, *, k: int) -> float: ...

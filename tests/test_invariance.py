@@ -281,6 +281,10 @@ SEQUENCES: dict[str, tuple[str, list[Any]]] = {
     "precision_at_k": ("k", [1, 7, 3]),
     "recall_at_k": ("k", [1, 7, 3]),
     "precision_at_p": ("p", [0.1, 0.2]),
+    "localized_auc": ("fpr", [0, 0.1, 0.29]),
+    "beta_weighted_auc": ("fpr", [0, 0.1, 0.29]),
+    "gaussian_weighted_auc": ("fpr", [0.1, 0.29, 0.9]),
+    "histogram_weighted_auc": ("fpr", [0.1, 0.29, 1]),
 }
 
 

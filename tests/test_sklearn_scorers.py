@@ -35,6 +35,10 @@ DETECTORS = [
 OPTIONS: dict[str, dict[str, Any]] = {
     "auc_at_fpr": {"fpr": 0.1},
     "tpr_at_fpr": {"fpr": 0.1},
+    "localized_auc": {"fpr": 0.1},
+    "beta_weighted_auc": {"fpr": 0.1},
+    "gaussian_weighted_auc": {"fpr": 0.1},
+    "histogram_weighted_auc": {"fpr": 0.1},
     "precision_at_p": {"p": 0.1},
     "f1_at_fpr": {"fpr": 0.1},
     "precision_at_fpr": {"fpr": 0.1},

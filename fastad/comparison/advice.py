@@ -1,7 +1,7 @@
 """``recommend``: which measure to select models by, for one application."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.correlation import kendall_by_problem
 from fastad.comparison.resampling import (
     Means,
-    Resampling,
     check_resampling,
     defined_mean,
 )
@@ -53,6 +52,8 @@ class Recommendation(Tabular):
         Measures whose loss is not shown to be larger, in the order of their loss.
     worse : sequence of str
         Measures whose loss is shown to be larger.
+    not_judged : sequence of str
+        Measures that have no loss on some of the data sets, and cannot be compared.
     measures : sequence of str
         All candidates, in the order of their loss.
     losses : mapping of str to Means
@@ -60,8 +61,8 @@ class Recommendation(Tabular):
         application's measure, with their intervals.
     tau : Means
         Rank correlation of each candidate with the application's measure.
-    n_datasets : int
-        Number of data sets, and anomaly classes of them.
+    data : str
+        How many data sets they are judged on.
     confidence_level : float
         Of each interval and each comparison.
     """
@@ -71,10 +72,11 @@ class Recommendation(Tabular):
     grounds: str
     as_good: Sequence[str]
     worse: Sequence[str]
+    not_judged: Sequence[str]
     measures: Sequence[str]
     losses: Mapping[str, Means]
     tau: Means
-    n_datasets: int
+    data: str
     confidence_level: float
 
     def __repr__(self) -> str:
@@ -88,8 +90,7 @@ class Recommendation(Tabular):
         """The recommendation in words."""
         sentences = [
             f"To select models for {self.application}, select them by {self.measure}: it loses "
-            f"{self._loss(self.measure)} {_GROUNDS[self.grounds]}, over {self.n_datasets} data "
-            "sets."
+            f"{self._loss(self.measure)} {_GROUNDS[self.grounds]}, over {self.data}."
         ]
         if self.as_good:
             sentences.append(
@@ -98,6 +99,10 @@ class Recommendation(Tabular):
             )
         if self.worse:
             sentences.append(f"Worse: {self._named(self.worse)}.")
+        if self.not_judged:
+            sentences.append(
+                f"Not judged, because undefined on some of them: {', '.join(self.not_judged)}."
+            )
         if self.grounds == "same folds":
             sentences.append(
                 f"Models were chosen and judged on the same data, where {self.application} itself "
@@ -109,7 +114,8 @@ class Recommendation(Tabular):
         """Return the evidence as text, with the best three of each column marked."""
         columns = [(f"loss {_GROUNDS[name]}", found, ".1%") for name, found in self.losses.items()]
         columns.append((f"tau with {self.application}", self.tau, ".2f"))
-        merits = [-found.value for _, found, _ in columns[:-1]] + [self.tau.value]
+        merits = np.column_stack([*(-found.value for _, found, _ in columns[:-1]), self.tau.value])
+        merits[[name in self.not_judged for name in self.measures]] = np.nan
         rows = [
             [name, *(_cell(found, i, form) for _, found, form in columns)]
             for i, name in enumerate(self.measures)
@@ -117,7 +123,7 @@ class Recommendation(Tabular):
         return TextTable(
             ["select by", *(head for head, _, _ in columns)],
             rows,
-            best_three(np.column_stack(merits)).tolist(),
+            best_three(merits).tolist(),
         )
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -209,8 +215,10 @@ def recommend(
     data sets. With ``new_anomalies`` it chooses on one class of anomalies and is judged on the
     others, as in `class_sensitivity`.
 
-    A candidate is as good as the recommended one where the interval of the difference of their
-    losses, over the same resampled data sets, holds 0.
+    A candidate that has no loss on a data set where others have one is not judged: means over
+    different data sets say nothing of measures. A candidate is as good as the recommended one
+    where the interval of the difference of their losses, over the same resampled data sets,
+    holds 0.
 
     O(n_datasets n_folds n_models n_measures) time.
 
@@ -264,25 +272,41 @@ def recommend(
             "sets, because its best value is 0 or undefined"
         )
     grounds = defined[0]
-    found = resampling.average(losses[grounds])
-    places = np.argsort(np.where(np.isnan(found.value), np.inf, found.value), kind="stable")
+    counted = ~np.isnan(losses[grounds]).all(axis=1)
+    judged = _judged(losses[grounds][counted])
+    own = replace(resampling, clusters=np.unique(table.clusters[counted], return_inverse=True)[1])
+    found = own.average(losses[grounds][counted])
+    places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
     best = int(places[0])
-    worse = _shown_to_lose_more(losses[grounds], best, resampling)
-    names = [candidates[i].name for i in places]
-    others = [i for i in places[1:] if not np.isnan(found.value[i])]
+    worse = own.means(losses[grounds][counted] - losses[grounds][counted, best : best + 1]).low > 0
+    others = [i for i in places[1:].tolist() if judged[i]]
     tau = _tau_with(table, candidates, judge)
+    n_clusters = int(own.clusters.max()) + 1
+    n_judged = int(np.count_nonzero(counted))
     return Recommendation(
-        candidates[best].name,
-        judge.name,
-        grounds,
-        [candidates[i].name for i in others if not worse[i]],
-        [candidates[i].name for i in others if worse[i]],
-        names,
-        {name: resampling.means(one[:, places]) for name, one in losses.items()},
-        resampling.means(tau[:, places]),
-        int(found.n[best]),
-        resampling.confidence_level,
+        measure=candidates[best].name,
+        application=judge.name,
+        grounds=grounds,
+        as_good=[candidates[i].name for i in others if not worse[i]],
+        worse=[candidates[i].name for i in others if worse[i]],
+        not_judged=[one.name for one, kept in zip(candidates, judged, strict=True) if not kept],
+        measures=[candidates[i].name for i in places],
+        losses={name: resampling.means(one[:, places]) for name, one in losses.items()},
+        tau=resampling.means(tau[:, places]),
+        data=(
+            f"{n_judged} data sets"
+            if n_judged == n_clusters or grounds == "other classes"
+            else f"{n_judged} problems of {n_clusters} data sets"
+        ),
+        confidence_level=resampling.confidence_level,
     )
+
+
+def _judged(losses: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which candidates may be compared: those with a loss on as many data sets as any has."""
+    n_defined = np.count_nonzero(~np.isnan(losses), axis=0)
+    full: npt.NDArray[np.bool_] = n_defined == n_defined.max()
+    return full
 
 
 def _application(
@@ -339,14 +363,6 @@ def _on_other_folds(
         loss = loss_of(best, short)[:, 0, 0]
         losses[:, i] = defined_mean(loss.reshape(n_problems, n_folds), axis=1)
     return losses
-
-
-def _shown_to_lose_more(
-    losses: npt.NDArray[np.float64], best: int, resampling: Resampling
-) -> npt.NDArray[np.bool_]:
-    more = resampling.means(losses - losses[:, best : best + 1])
-    shown: npt.NDArray[np.bool_] = more.low > 0
-    return shown
 
 
 def _tau_with(

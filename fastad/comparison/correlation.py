@@ -23,7 +23,6 @@ _STEP = 16
 class KendallMatrix(MeasureMatrix):
     """Kendall's tau between measures over models, averaged over data sets; in [-1, 1]."""
 
-    _corner: ClassVar[str] = "measure"
     _names: ClassVar[tuple[str, str, str]] = ("measure", "other", "tau")
     _form: ClassVar[str] = ".2f"
 

@@ -135,7 +135,7 @@ def rank_distance(
     References
     ----------
     .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 3.1,
-       demands", 2020, section 3.1, Figures 3 and 4.
+       Figures 3 and 4.
 
     Examples
     --------

@@ -66,7 +66,6 @@ class MeasureMatrix(Tabular):
     confidence_level: float
 
     # What the numbers are, and how they read.
-    _corner: ClassVar[str] = ""
     _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
     _form: ClassVar[str] = ".2f"
     _higher_is_better: ClassVar[bool] = True
@@ -75,6 +74,26 @@ class MeasureMatrix(Tabular):
     def __repr__(self) -> str:
         kind = type(self).__name__
         return f"<{kind} of {len(self.rows)} x {len(self.columns)} measures>"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction of the numbers."""
+        return self._higher_is_better
+
+    @property
+    def form(self) -> str:
+        """How the numbers are formatted."""
+        return self._form
+
+    @property
+    def row_name(self) -> str:
+        """What the measures of the rows are for."""
+        return self._names[0].replace("_", " ")
+
+    @property
+    def column_name(self) -> str:
+        """What the measures of the columns are for."""
+        return self._names[1].replace("_", " ")
 
     def text_table(self) -> TextTable:
         """Return the cells as text, with the best three of a column marked."""
@@ -93,18 +112,21 @@ class MeasureMatrix(Tabular):
             for row, cell in zip(texts, mean.value.tolist(), strict=True):
                 row.append(number(cell, self._form))
         return TextTable(
-            [self._corner, *self.columns, *self.means],
+            [self.row_name, *self.columns, *self.means],
             [[name, *row] for name, row in zip(self.rows, texts, strict=True)],
             best_three(merits).tolist(),
         )
 
     def remarks(self) -> list[str]:
-        """Return in words where numbers are undefined."""
-        most = self.n_undefined.max(axis=0).tolist()
+        """Return in words which measures have no numbers on some data sets."""
+        # What is undefined for one measure alone is so in its whole row or column.
+        lacking = dict(zip(self.columns, self.n_undefined.min(axis=0).tolist(), strict=True))
+        for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
+            lacking[name] = max(n, lacking.get(name, 0))
         total = len(self.datasets)
         return [
-            f"nan: {label} has no value in {n} of {total} data sets, which are left out"
-            for label, n in zip(self.columns, most, strict=True)
+            f"nan: {name} has no value in {n} of {total} data sets, which are left out"
+            for name, n in lacking.items()
             if n
         ]
 

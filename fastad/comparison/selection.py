@@ -25,7 +25,6 @@ class LossMatrix(MeasureMatrix):
     Losses are shares of the best value, 0 where nothing is lost.
     """
 
-    _corner: ClassVar[str] = "selected by"
     _names: ClassVar[tuple[str, str, str]] = ("selected_by", "judged_by", "loss")
     _form: ClassVar[str] = ".1%"
     _higher_is_better: ClassVar[bool] = False

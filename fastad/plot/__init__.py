@@ -5,12 +5,17 @@ result that is there already, and its method ``plot`` draws it. matplotlib is im
 something is drawn.
 """
 
+from fastad.plot._critical_difference import (
+    CriticalDifferenceDisplay as CriticalDifferenceDisplay,
+)
 from fastad.plot._det import DetDisplay as DetDisplay
+from fastad.plot._discriminability import DiscriminabilityDisplay as DiscriminabilityDisplay
 from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
 from fastad.plot._excess_mass import ExcessMassDisplay as ExcessMassDisplay
 from fastad.plot._histogram import RpSpan as RpSpan
 from fastad.plot._histogram import ScoreDistribution as ScoreDistribution
 from fastad.plot._mass_volume import MassVolumeDisplay as MassVolumeDisplay
+from fastad.plot._matrix import MatrixDisplay as MatrixDisplay
 from fastad.plot._precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
 from fastad.plot._region import DecisionRegion as DecisionRegion
 from fastad.plot._region import DecisionRegionDisplay as DecisionRegionDisplay
@@ -23,11 +28,14 @@ from fastad.plot._variation import RocVariationDisplay as RocVariationDisplay
 from fastad.plot._volume import VolumeDisplay as VolumeDisplay
 
 __all__ = [
+    "CriticalDifferenceDisplay",
     "DecisionRegion",
     "DecisionRegionDisplay",
     "DetDisplay",
+    "DiscriminabilityDisplay",
     "ExcessMassDisplay",
     "MassVolumeDisplay",
+    "MatrixDisplay",
     "PrecisionRecallDisplay",
     "RocDisplay",
     "RocMark",

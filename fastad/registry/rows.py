@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-from fastad.measures import operating, outlier, percentile, precision, roc
+from fastad.measures import localized, operating, outlier, percentile, precision, roc
 from fastad.registry.measure import Measure
 
 _SKVARA = "Škvára, Pevný and Šmídl 2019"
 _NING = "Ning et al. 2020"
 _BALABIT = "balabit 2017"
+_CODE = "code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl"
 
 _ROWS = (
     Measure(
@@ -245,6 +246,44 @@ _ROWS = (
         points=(),
         weights="whole",
         cost="O(g log g)",
+    ),
+    Measure(
+        name="localized_auc",
+        title="mean true positive rate over the thresholds to expect at a false positive rate",
+        label="auc_local@",
+        compute=localized.localized_auc,
+        source=_CODE,
+        operating="fpr",
+        weights="whole",
+        cost="O(log g)",
+    ),
+    Measure(
+        name="beta_weighted_auc",
+        title="mean true positive rate around a false positive rate, by beta weights",
+        label="auc_beta@",
+        compute=localized.beta_weighted_auc,
+        source=_CODE,
+        operating="fpr",
+        weights="whole",
+    ),
+    Measure(
+        name="gaussian_weighted_auc",
+        title="mean true positive rate around a false positive rate, by normal weights",
+        label="auc_gauss@",
+        compute=localized.gaussian_weighted_auc,
+        source=_CODE,
+        operating="fpr",
+        weights="whole",
+    ),
+    Measure(
+        name="histogram_weighted_auc",
+        title="mean true positive rate of the thresholds of subsamples",
+        label="auc_hist@",
+        compute=localized.histogram_weighted_auc,
+        source=_CODE,
+        operating="fpr",
+        weights="whole",
+        cost="O(√m log g) for m normals",
     ),
     Measure(
         name="rp_distance",

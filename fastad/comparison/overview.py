@@ -1,0 +1,483 @@
+"""``compare_runs``: all comparisons that a table of results allows, in one go."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from fastad._arguments import N_RESAMPLES, check_generator, exact_rate
+from fastad._threads import thread_limit
+from fastad._types import Point
+from fastad.comparison.advice import Recommendation, recommend
+from fastad.comparison.chosen import loss_at_chosen_fpr, usual_measures
+from fastad.comparison.correlation import kendall_matrix
+from fastad.comparison.distance import rank_distance
+from fastad.comparison.friedman_test import friedman
+from fastad.comparison.operating import LEVEL_MEASURES, discriminability, level_columns
+from fastad.comparison.posthoc import nemenyi, wilcoxon_holm
+from fastad.comparison.ranks import average_ranks
+from fastad.comparison.resampling import check_resampling
+from fastad.comparison.results import Results, ResultTable, as_results
+from fastad.comparison.selection import class_sensitivity, selection_loss
+from fastad.comparison.separation.statistics import CRITERIA
+from fastad.comparison.tabular import Tabular
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# Called with how many sections are made, of how many.
+Progress: TypeAlias = Callable[[int, int | None], object]
+# What makes a section, or why it is not made.
+_Maker: TypeAlias = Callable[[], Tabular] | str
+
+# Where no rate is given, the rates of the papers' tables.
+_RATES = (Fraction(1, 100), Fraction(5, 100))
+# A curve over rates, of which a highest point can be asked for, has so many at least.
+_LEVELS = 3
+# So many labels are named in a sentence.
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RunsOverview(Mapping[str, Tabular]):
+    """All comparisons of a table of results by name; prints as their tables under headings.
+
+    Each value is what the function of that comparison returns.
+
+    Attributes
+    ----------
+    table : ResultTable
+        The results that are compared.
+    measures : sequence of str
+        Labels of the measures that are compared with each other.
+    measure : str
+        The one by which detectors are told apart.
+    control : str or None
+        Detector that the others were compared with.
+    reference : str or None
+        Measure from whose ranking distances were taken.
+    skipped : mapping of str to str
+        Why the others could not be made, by name.
+    """
+
+    table: ResultTable
+    measures: Sequence[str]
+    measure: str
+    control: str | None
+    reference: str | None
+    skipped: Mapping[str, str]
+    _sections: Mapping[str, Tabular]
+
+    def __getitem__(self, name: str) -> Tabular:
+        return self._sections[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections)
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    def __repr__(self) -> str:
+        return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"
+
+    def __str__(self) -> str:
+        parts = ["\n".join(self.remarks())]
+        for name, (words, found) in self.sections().items():
+            title = self.title(name)
+            lines = [title, "-" * len(title), found.text_table().plain(), *words]
+            parts.append("\n".join(lines))
+        parts.append("\n".join(self.reasons()))
+        return "\n\n".join(part for part in parts if part)
+
+    def title(self, name: str) -> str:
+        """Return the heading of a comparison.
+
+        Parameters
+        ----------
+        name : str
+            Name of a comparison, made or skipped.
+
+        Returns
+        -------
+        str
+        """
+        kind, _, argument = name.partition("_tpr@")
+        if kind == "recommendation":
+            return f"Which measure to select models by, for tpr@{argument}"
+        kind, _, criterion = name.partition("loss_at_")
+        if criterion:
+            return f"Selection loss, with AUC and TPR at the rate that {criterion} chooses"
+        against = "" if self.control is None else f", against {self.control}"
+        return {
+            "ranks": "Mean ranks of detectors",
+            "friedman": "Whether detectors differ at all: Friedman's test",
+            "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
+            "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
+            "kendall": "Rank correlation of measures over models: Kendall's tau",
+            "selection_loss": "Selection loss, where one measure selects and another judges",
+            "class_sensitivity": "Selection loss on other classes of anomalies",
+            "discriminability_auc": "False positive rates where models differ by AUC",
+            "discriminability_tpr": "False positive rates where models differ by TPR",
+            "rank_distance": f"Distance of rankings from that by {self.reference}",
+            "recommendation": "Which measure to select models by",
+        }[name]
+
+    def sections(self) -> dict[str, tuple[list[str], Tabular]]:
+        """Return each comparison after what it says in words.
+
+        A sentence that an earlier comparison says, too, is left out.
+
+        Returns
+        -------
+        dict of str to (list of str, Tabular)
+        """
+        said: set[str] = set()
+        sections = {}
+        for name, found in self.items():
+            words = [found.text] if isinstance(found, Recommendation) else found.remarks()
+            sections[name] = [one for one in words if one not in said], found
+            said.update(words)
+        return sections
+
+    def remarks(self) -> list[str]:
+        """Return in words which rows are missing, and where measures are undefined.
+
+        Returns
+        -------
+        list of str
+            A line for all missing rows, and for all measures that lack equally many values.
+        """
+        table = self.table
+        remarks = table.remarks()[:1] if table.n_missing else []
+        lacking: dict[int, list[str]] = {}
+        for label in table.labels:
+            n = int(np.count_nonzero(np.isnan(table.by_fold(label)))) - table.n_missing
+            if n:
+                lacking.setdefault(n, []).append(label)
+        total = table.n_datasets * len(table.models) * len(table.folds) - table.n_missing
+        for n, labels in lacking.items():
+            verb = "is" if len(labels) == 1 else "are"
+            remarks.append(f"nan: {_listed(labels)} {verb} undefined in {n} of {total} rows")
+        return remarks
+
+    def reasons(self) -> list[str]:
+        """Return in words what is skipped, a line for each reason.
+
+        Returns
+        -------
+        list of str
+        """
+        together: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            together.setdefault(reason, []).append(name)
+        return [f"skipped: {', '.join(names)}: {reason}" for reason, names in together.items()]
+
+    def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
+        """Return everything as a page in Markdown.
+
+        Parameters
+        ----------
+        pictures : mapping of str to str, optional
+            Address of the picture of a comparison, by name.
+
+        Returns
+        -------
+        str
+        """
+        shown = pictures or {}
+        parts = ["# Comparison of runs", _summary(self.table)]
+        parts.append(_items(self.remarks()))
+        for name, (words, found) in self.sections().items():
+            title = self.title(name)
+            parts += [f"## {title}", found.to_markdown().rstrip("\n"), _items(words)]
+            if name in shown:
+                parts.append(f"![{title}]({shown[name]})")
+        if self.skipped:
+            parts.append("## Skipped")
+            parts.append(_items([f"{name}: {reason}" for name, reason in self.skipped.items()]))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What to compare, checked."""
+
+    table: ResultTable
+    measures: Sequence[str]
+    measure: str
+    rates: Sequence[Fraction]
+    reference: str | None
+    control: str | None
+
+
+def compare_runs(
+    results: Results,
+    *,
+    operating_fpr: Point | None = None,
+    measure: str | None = None,
+    measures: Sequence[str] | None = None,
+    reference: str | None = None,
+    control: str | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> RunsOverview:
+    """Make all comparisons that a table of results allows.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets.
+    operating_fpr : float, optional
+        False positive rate at which the detector will work, in [0, 1]: that of a column ``tpr@``.
+        By default measures are recommended for 0.01 and for 0.05.
+    measure : str, optional
+        Label of the measure by which detectors are told apart; by default ``tpr@`` at
+        ``operating_fpr`` where that is given, else ``auc``, else the first.
+    measures : sequence of str, optional
+        Labels of the measures to compare with each other. By default all of the table, but of
+        ``auc@`` and ``tpr@`` at more than two rates only those at 0.01, at 0.05, and those that
+        the other arguments ask for.
+    reference : str, optional
+        Label of the measure from whose ranking distances are taken.
+    control : str, optional
+        Name of the detector to compare the others with; by default every two are compared.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1); the level of all tests is what it leaves.
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals. Each comparison draws the same data sets, those that its function
+        draws with this seed.
+    n_threads : int, optional
+        Threads over data sets and rates.
+    progress : callable, optional
+        Called with the number of comparisons that are done, and that of all.
+
+    Returns
+    -------
+    RunsOverview
+        By name, where the table allows it: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
+        ``kendall``, ``selection_loss``, ``class_sensitivity``, ``discriminability_auc``,
+        ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each criterion,
+        ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described. What a table does not allow is no error: it is
+        skipped, with the reason.
+
+    See Also
+    --------
+    average_ranks, friedman, nemenyi, wilcoxon_holm, kendall_matrix, selection_loss : The parts.
+    class_sensitivity, discriminability, loss_at_chosen_fpr, rank_distance, recommend : The others.
+
+    Notes
+    -----
+    Discriminability, and the loss at the rates that its criteria choose, need at least three
+    columns ``auc@`` or ``tpr@`` and two folds.
+
+    Takes the time of its parts, of which discriminability is the slowest: O(n_models^2) for each
+    data set and rate, twelve times.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.
+    .. [2] V. Škvára, T. Pevný and V. Šmídl, "Choosing the operating threshold in evaluation of
+       anomaly detection methods", 2020, section 3.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.comparison.overview import compare_runs
+    >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.9]]
+    >>> tpr = [[0.5, 0.6, 0.1], [0.6, 0.5, 0.2], [0.4, 0.2, 0.3]]
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {"auc": auc, "tpr@0.05": tpr}, detectors=["knn", "lof", "svm"]
+    ... )
+    >>> overview = compare_runs(results, operating_fpr=0.05, rng=0)
+    >>> list(overview)[:6]
+    ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'kendall', 'selection_loss']
+    >>> overview["recommendation_tpr@0.05"].measure
+    'tpr@0.05'
+    >>> overview.skipped["rank_distance"]
+    'no reference is given'
+    """
+    table = as_results(results, None)
+    request = _check_request(table, operating_fpr, measure, measures, reference, control)
+    check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
+    # depends on which comparisons there are.
+    seed = rng if isinstance(rng, int) else int(check_generator(rng).integers(2**63))
+    options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
+    sections: dict[str, Tabular] = {}
+    skipped: dict[str, str] = {}
+    with thread_limit(n_threads):
+        makers = dict(_makers(request, options))
+        for done, (name, make) in enumerate(makers.items()):
+            if progress is not None:
+                progress(done, len(makers))
+            if isinstance(make, str):
+                skipped[name] = make
+                continue
+            try:
+                sections[name] = make()
+            except (InvalidInputError, UndefinedMeasureError) as error:
+                skipped[name] = str(error)
+    if progress is not None:
+        progress(len(makers), len(makers))
+    return RunsOverview(
+        table, request.measures, request.measure, control, reference, skipped, sections
+    )
+
+
+def _check_request(
+    table: ResultTable,
+    operating_fpr: Point | None,
+    measure: str | None,
+    measures: Sequence[str] | None,
+    reference: str | None,
+    control: str | None,
+) -> _Request:
+    """Check what is asked for, and fill in what is not."""
+    rates = [one.rate for one in level_columns(table, "tpr") if one.rate is not None]
+    at = {rate: _tpr_at(table, rate) for rate in rates}
+    application = None
+    if operating_fpr is not None:
+        rate = exact_rate(operating_fpr, "operating_fpr")
+        if rate not in at:
+            known = _listed([at[one] for one in rates]) if rates else "of which there is none"
+            raise InvalidInputError(
+                f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
+                f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
+            )
+        application = at[rate]
+    for argument, label in (("measure", measure), ("reference", reference)):
+        if label is not None:
+            _check_label(table, label, argument)
+    if control is not None and control not in table.detectors:
+        raise InvalidInputError(
+            f"control must be one of {', '.join(table.detectors)}; found {control!r}"
+        )
+    if measures is None:
+        wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
+        chosen = [label for label in table.labels if label in wanted]
+    else:
+        chosen = _check_labels(table, measures)
+    principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
+    asked = [rate for rate in _RATES if rate in at] if application is None else [rate]
+    return _Request(table, chosen, principal, asked, reference, control)
+
+
+def _check_labels(table: ResultTable, measures: Sequence[str]) -> list[str]:
+    if isinstance(measures, str):
+        raise TypeError(f"measures must be a sequence of labels; found {measures!r} alone")
+    chosen = list(dict.fromkeys(measures))
+    if not chosen:
+        raise InvalidInputError("measures must name at least one measure; found none")
+    for label in chosen:
+        _check_label(table, label, "measures")
+    return chosen
+
+
+def _check_label(table: ResultTable, label: str, argument: str) -> None:
+    if label not in table.labels:
+        # Hundreds of rates would hide what is wrong.
+        known = [one.name for one in usual_measures(table)]
+        more = ", …" * (len(known) < len(table.labels))
+        raise InvalidInputError(
+            f"{argument} must be one of {', '.join(known)}{more}; found {label!r}"
+        )
+
+
+def _tpr_at(table: ResultTable, rate: Fraction) -> str:
+    return next(one.name for one in level_columns(table, "tpr") if one.rate == rate)
+
+
+def _makers(request: _Request, options: Mapping[str, object]) -> Iterable[tuple[str, _Maker]]:
+    """Yield the name of each comparison with what makes it, or why it cannot be made."""
+    table, measures = request.table, request.measures
+
+    def of(function: Callable[..., Tabular], **more: object) -> _Maker:
+        return partial(function, table, **options, **more)
+
+    yield "ranks", of(average_ranks, measures=measures)
+    yield "friedman", of(friedman, measures=measures)
+    for name, function in (("nemenyi", nemenyi), ("wilcoxon", wilcoxon_holm)):
+        yield name, of(function, measure=request.measure, control=request.control)
+    alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
+    yield "kendall", alone or of(kendall_matrix, measures=measures)
+    yield "selection_loss", alone or of(selection_loss, measures=measures)
+    yield "class_sensitivity", _no_classes(table) or of(class_sensitivity, measures=measures)
+    for one in LEVEL_MEASURES:
+        why = _no_curve(table, [one])
+        yield f"discriminability_{one}", why or of(discriminability, measure=one)
+    why = _no_curve(table, LEVEL_MEASURES)
+    for criterion in CRITERIA:
+        make = of(loss_at_chosen_fpr, criterion=criterion, measures=measures)
+        yield f"loss_at_{criterion}", why or make
+    yield (
+        "rank_distance",
+        _no_distance(request)
+        or of(
+            rank_distance,
+            reference=request.reference,
+            measures=[label for label in measures if label != request.reference],
+        ),
+    )
+    for rate in request.rates:
+        label = _tpr_at(table, rate)
+        yield f"recommendation_{label}", of(recommend, application=label, measures=measures)
+    if not request.rates:
+        yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
+
+
+def _no_classes(table: ResultTable) -> str:
+    if table.anomaly_classes is None:
+        return "the table has no column of the classes of anomalies"
+    return ""
+
+
+def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:
+    """Return why there is no curve over rates to look at; nothing if there is."""
+    for measure in measures:
+        n = len(level_columns(table, measure))
+        if n < _LEVELS:
+            return f"there must be columns {measure}@ at {_LEVELS} rates or more; found {n}"
+    if len(table.folds) < 2:
+        return "there must be two folds or more, over which models vary; found 1"
+    return ""
+
+
+def _no_distance(request: _Request) -> str:
+    if request.reference is None:
+        return "no reference is given"
+    if set(request.measures) <= {request.reference}:
+        return f"there is no measure beside {request.reference}"
+    return ""
+
+
+def _summary(table: ResultTable) -> str:
+    counts = {
+        "data sets": table.n_datasets,
+        "detectors": len(table.detectors),
+        "models": len(table.models),
+        "folds": len(table.folds),
+    }
+    numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
+    return f"{numbers}. Of the best three of a column the first is bold, the others are marked."
+
+
+def _listed(labels: Sequence[str]) -> str:
+    named = ", ".join(labels[:_NAMED])
+    more = len(labels) - _NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _items(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -1,0 +1,1 @@
+"""Pairs of models told apart at each level of a measure: statistics, p-values, counts."""

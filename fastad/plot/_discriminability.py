@@ -1,0 +1,148 @@
+"""Discriminability against the false positive rate."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastad._arguments import check_choice
+from fastad._types import FloatVector
+from fastad.comparison.operating import ChosenFpr, CriterionName, Discriminability
+from fastad.comparison.separation.statistics import CRITERIA
+from fastad.errors import InvalidInputError
+from fastad.plot import _drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+_SCALES = ("log", "linear")
+
+
+class DiscriminabilityDisplay(_drawing.Display):
+    """A criterion by false positive rate, its critical value, and the rates that it chooses.
+
+    Parameters
+    ----------
+    found : Discriminability
+        What `fastad.discriminability` returns.
+
+    Attributes
+    ----------
+    found : Discriminability
+        As given.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each curve, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.discriminability : The numbers.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Choosing the operating threshold in evaluation of
+       anomaly detection methods", 2020, section 2.
+
+    Examples
+    --------
+    >>> import fastad, numpy as np
+    >>> from fastad.plot import DiscriminabilityDisplay
+    >>> from matplotlib.figure import Figure
+    >>> rng = np.random.default_rng(0)
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {f"tpr@{p}": rng.uniform(size=(4, 5, 10)) for p in (0.1, 0.2, 0.3)}
+    ... )
+    >>> found = fastad.discriminability(results, rng=0)
+    >>> display = DiscriminabilityDisplay(found).plot(Figure().subplots(), criterion="welch-mean")
+    >>> display.ax_.get_ylabel()
+    'welch-mean of tpr'
+    """
+
+    def __init__(self, found: Discriminability) -> None:
+        if not isinstance(found, Discriminability):
+            raise TypeError(
+                f"found must be a fastad.Discriminability; found {type(found).__name__}"
+            )
+        self.found = found
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        criterion: CriterionName = "tukey-mean",
+        dataset: str | None = None,
+        xscale: Literal["log", "linear"] = "linear",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the criterion with its critical value, and mark the rates that it chooses.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
+            Which criterion.
+        dataset : str, optional
+            Name of a data set; by default the mean over all, with each one thin behind it.
+        xscale : {"log", "linear"}, default "linear"
+            Scale of the false positive rate.
+        legend : bool, default True
+            Whether to draw the legend.
+        line_kw : mapping of str, optional
+            Properties of the line, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        DiscriminabilityDisplay
+            This display.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such data set.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        check_choice(criterion, CRITERIA, "criterion")
+        check_choice(xscale, _SCALES, "xscale")
+        curve, critical, chosen = self._curve(criterion, dataset)
+        (axes,) = _drawing.open_axes(ax)
+        rates = self.found.fpr
+        if dataset is None:
+            for one in self.found.separations.values():
+                axes.plot(rates, one.criteria[criterion], color="0.8", linewidth=0.7, zorder=1)
+        name = dataset or f"mean of {len(self.found.separations)} data sets"
+        self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
+        _drawing.draw_reference(axes, rates, critical, f"critical value, {self.found.alpha:g}")
+        for rate, what in ((chosen.optimal, "highest"), (chosen.lowest, "first above")):
+            if not math.isnan(rate):
+                height = float(curve[list(rates).index(rate)])
+                _drawing.draw_mark(axes, rate, height, self.line_)
+                _drawing.draw_text(axes, rate, height, f" {what}: {rate:g}")
+        axes.set(
+            xscale=xscale,
+            xlabel="False positive rate",
+            ylabel=f"{criterion} of {self.found.measure}",
+        )
+        axes.grid(alpha=0.3)
+        if legend:
+            _drawing.draw_legend(axes, "upper right")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _curve(
+        self, criterion: CriterionName, dataset: str | None
+    ) -> tuple[FloatVector, FloatVector, ChosenFpr]:
+        if dataset is None:
+            return *self.found.curve(criterion), self.found.averaged[criterion]
+        if dataset not in self.found.separations:
+            raise InvalidInputError(
+                f"dataset must be one of {', '.join(self.found.separations)}; found {dataset!r}"
+            )
+        one = self.found.separations[dataset]
+        test = criterion.partition("-")[0]
+        return (
+            one.criteria[criterion],
+            one.critical_values[test],
+            self.found.chosen[dataset][criterion],
+        )

@@ -1,0 +1,138 @@
+"""Heat maps of a number for each two measures."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad.comparison.matrix import MeasureMatrix
+from fastad.comparison.tabular import number
+from fastad.plot import _drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+    from matplotlib.text import Text
+    from typing_extensions import Self
+
+# Inches for each column and row of a new figure, and for the names beside them.
+_CELL = (0.62, 0.34)
+_NAMES = (2.2, 1.6)
+# Cells darker than this part of the scale have white text.
+_DARK = 0.55
+
+
+class MatrixDisplay(_drawing.Display):
+    """Correlation or loss between measures as a heat map with its values.
+
+    Parameters
+    ----------
+    matrix : KendallMatrix, LossMatrix or SensitivityMatrix
+        What `fastad.kendall_matrix`, `fastad.selection_loss` or `fastad.class_sensitivity` returns.
+
+    Attributes
+    ----------
+    matrix : KendallMatrix, LossMatrix or SensitivityMatrix
+        As given.
+    ax_, figure_, image_, texts_
+        Axes, figure, image of the cells, and their texts row by row; once drawn.
+
+    See Also
+    --------
+    fastad.kendall_matrix, fastad.selection_loss, fastad.class_sensitivity : The numbers.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import MatrixDisplay
+    >>> from matplotlib.figure import Figure
+    >>> auc, tpr = [[0.9, 0.8, 0.7]], [[0.5, 0.6, 0.1]]
+    >>> results = fastad.ResultTable.from_arrays({"auc": auc, "tpr@0.05": tpr})
+    >>> found = fastad.kendall_matrix(results, rng=0)
+    >>> MatrixDisplay(found).plot(Figure().subplots()).texts_[1].get_text()
+    '0.33'
+    """
+
+    def __init__(self, matrix: MeasureMatrix) -> None:
+        if not isinstance(matrix, MeasureMatrix):
+            raise TypeError(
+                "matrix must be a KendallMatrix, LossMatrix or SensitivityMatrix; "
+                f"found {type(matrix).__name__}"
+            )
+        self.matrix = matrix
+
+    def plot(self, ax: "Axes | None" = None, *, cmap: str | None = None) -> "Self":
+        """Draw the cells and their values.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot, large enough for all cells.
+        cmap : str, optional
+            Name of the colours; by default dark is good.
+
+        Returns
+        -------
+        MatrixDisplay
+            This display.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        values = self.matrix.value
+        if ax is None:
+            axes = _new_axes(*values.shape)
+        else:
+            (axes,) = _drawing.open_axes(ax)
+        higher = self.matrix.higher_is_better
+        self.image_: AxesImage = axes.imshow(
+            values, cmap=cmap or ("Blues" if higher else "Blues_r"), aspect="auto"
+        )
+        axes.set_xticks(
+            range(values.shape[1]), [_drawing.shown_text(n) for n in self.matrix.columns]
+        )
+        axes.set_yticks(range(values.shape[0]), [_drawing.shown_text(n) for n in self.matrix.rows])
+        axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="left", rotation_mode="anchor")
+        axes.spines[:].set_visible(False)
+        axes.set_xticks(np.arange(values.shape[1] - 1) + 0.5, minor=True)
+        axes.set_yticks(np.arange(values.shape[0] - 1) + 0.5, minor=True)
+        axes.grid(which="minor", color="white", linewidth=1.5)
+        axes.tick_params(which="minor", length=0)
+        self.texts_ = self._write(axes, dark_is_high=cmap is not None or higher)
+        axes.set_ylabel(self.matrix.row_name)
+        axes.set_xlabel(self.matrix.column_name)
+        axes.xaxis.set_label_position("bottom")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _write(self, axes: "Axes", *, dark_is_high: bool) -> "list[Text]":
+        shares: Any = self.image_.norm(self.matrix.value)
+        texts = []
+        for (row, column), value in np.ndenumerate(self.matrix.value):
+            share = float(shares[row, column]) if not math.isnan(value) else 0.0
+            dark = share > _DARK if dark_is_high else share < 1 - _DARK and not math.isnan(value)
+            texts.append(
+                axes.text(
+                    column,
+                    row,
+                    number(float(value), self.matrix.form),
+                    ha="center",
+                    va="center",
+                    fontsize="small",
+                    color="white" if dark else "black",
+                )
+            )
+        return texts
+
+
+def _new_axes(n_rows: int, n_columns: int) -> "Axes":
+    _drawing.need_matplotlib()
+    # pyplot, so that an interactive session shows the figure.
+    from matplotlib import pyplot
+
+    size = (_CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1])
+    return pyplot.figure(figsize=size, layout="constrained").add_subplot()

@@ -1,0 +1,101 @@
+"""Pictures of all comparisons of a table of results."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fastad.comparison.matrix import MeasureMatrix
+from fastad.comparison.operating import Discriminability
+from fastad.comparison.overview import RunsOverview
+from fastad.comparison.rank_comparison import RankComparison
+from fastad.comparison.separation.statistics import CRITERIA
+from fastad.comparison.tabular import Tabular
+from fastad.plot import _drawing
+from fastad.plot._critical_difference import CriticalDifferenceDisplay
+from fastad.plot._discriminability import DiscriminabilityDisplay
+from fastad.plot._matrix import MatrixDisplay
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Inches: of a diagram of ranks, of each two of its names, and of what is above them.
+_RANKS, _TWO_NAMES, _AXIS = 9.0, 0.27, 1.3
+# Inches: of each column and row of a heat map, and for the names beside them.
+_CELL, _NAMES = (0.66, 0.34), (2.2, 2.0)
+# Inches: of the panel of a criterion; panels in a row.
+_PANEL, _COLUMNS = (4.2, 3.1), 3
+
+
+def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
+    """Draw each comparison that there is a picture of.
+
+    Parameters
+    ----------
+    overview : RunsOverview
+        What `compare_runs` returns.
+
+    Yields
+    ------
+    name : str
+        Name of the comparison.
+    figure : matplotlib.figure.Figure
+        A critical-difference diagram, a heat map, or the five criteria of discriminability against
+        the false positive rate. pyplot does not know of it, and need not close it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    _drawing.need_matplotlib()
+    for name, found in overview.items():
+        figure = _draw(found)
+        if figure is not None:
+            figure.suptitle(_drawing.shown_text(overview.title(name)), fontsize="medium")
+            yield name, figure
+
+
+def _draw(found: Tabular) -> "Figure | None":
+    if isinstance(found, RankComparison):
+        return _draw_ranks(found)
+    if isinstance(found, MeasureMatrix):
+        return _draw_matrix(found)
+    if isinstance(found, Discriminability):
+        return _draw_criteria(found)
+    return None
+
+
+def _new_figure(width: float, height: float) -> "Figure":
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _draw_ranks(found: RankComparison) -> "Figure":
+    rows = math.ceil(len(found.detectors) / 2) + 0.4 * len(found.groups)
+    figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
+    CriticalDifferenceDisplay(found).plot(figure.subplots())
+    return figure
+
+
+def _draw_matrix(found: MeasureMatrix) -> "Figure":
+    n_rows, n_columns = found.value.shape
+    width, height = _CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1]
+    figure = _new_figure(width, height)
+    MatrixDisplay(found).plot(figure.subplots())
+    return figure
+
+
+def _draw_criteria(found: Discriminability) -> "Figure":
+    rows = math.ceil((len(CRITERIA) + 1) / _COLUMNS)
+    figure = _new_figure(_PANEL[0] * _COLUMNS, _PANEL[1] * rows)
+    panels = figure.subplots(rows, _COLUMNS).ravel()
+    display = DiscriminabilityDisplay(found)
+    for criterion, axes in zip(CRITERIA, panels, strict=False):
+        display.plot(axes, criterion=criterion, legend=False)
+    # The lines are the same in all: their legend has a place of its own.
+    lines, names = panels[0].get_legend_handles_labels()
+    for spare in panels[len(CRITERIA) :]:
+        spare.set_axis_off()
+    panels[len(CRITERIA)].legend(lines, names, loc="center", frameon=False)
+    return figure
