@@ -87,13 +87,15 @@ class TextTable:
                 (rf"\cellcolor[gray]{{{_SHADES[place]}}}" if place else "") + _latex(cell)
                 for cell, place in zip(row, places, strict=True)
             ]
-            lines.append(" & ".join(cells) + r" \\")
+            # Behind \\ a row must not begin like an option.
+            start = "{}" if cells[0].startswith(("[", "*")) else ""
+            lines.append(start + " & ".join(cells) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return columns of text under their heads: the first to the left, the others to the right."""
-    lines = [list(header), *(list(row) for row in rows)]
+    lines = [[_one_line(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(
@@ -105,8 +107,14 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _markdown(cell: str) -> str:
-    return cell.replace("|", "\\|").replace("*", "\\*").replace("\n", " ")
+    for special in "\\|*":
+        cell = cell.replace(special, "\\" + special)
+    return _one_line(cell)
 
 
 def _latex(cell: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in cell)
+    return "".join(_LATEX.get(character, character) for character in _one_line(cell))
+
+
+def _one_line(cell: str) -> str:
+    return " ".join(cell.splitlines()) if "\n" in cell or "\r" in cell else cell

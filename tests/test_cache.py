@@ -82,6 +82,23 @@ for method in ("auto", "uniform", "splitting"):
     fastad.evaluate_unlabelled(scores, X, **how)
 fastad.level_sets(scores["it"], X, method="uniform", n_samples=9000, rng=0).criteria(n_resamples=2)
 """
+COMPARISON = """
+import json
+import numpy as np, fastad
+rng = np.random.default_rng(1)
+curves = {f"tpr@{p}": rng.uniform(size=(3, 40, 7)) for p in (0.1, 0.2, 0.3)}
+results = fastad.ResultTable.from_arrays(curves)
+fastad.average_ranks(results, n_resamples=3, rng=0)
+fastad.kendall_matrix(results, n_resamples=3, rng=0)
+fastad.selection_loss(results, n_resamples=3, rng=0)
+found = fastad.discriminability(results, n_resamples=3, rng=0)
+for correction in ("none", "shaffer"):
+    found.p_values("0", fpr=0.1, correction=correction)
+steps = np.round(rng.uniform(size=(2, 2, 3)), 1)
+for values in (steps, np.ones((1, 4, 3)), rng.uniform(size=(1, 2000, 3))):
+    table = fastad.ResultTable.from_arrays({"tpr@0.1": values})
+    fastad.discriminability(table, n_resamples=3, rng=0)
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -143,8 +160,8 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "code",
-    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED],
-    ids=["measures", "certainty", "volumes", "unlabelled"],
+    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON],
+    ids=["measures", "certainty", "volumes", "unlabelled", "comparison"],
 )
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}

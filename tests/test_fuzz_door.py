@@ -322,6 +322,8 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "min_fpr": st.just(0.1),
     "max_tpr": st.just(1),
     "alpha": st.just(0.5),
+    "coverage": st.just(0.9),
+    "subsample": st.just(0.5),
 }
 rates = st.sampled_from([0.4, 0.5, 1, [0.25, 0.5], np.array([0.5]), Fraction(1, 3)])
 

@@ -26,6 +26,14 @@ METHODS = sorted(
 DATA = ("y_true", "y_score", "sample_weight", "pos_label")
 SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
 DATA_WITHOUT_LABELS = {
+    **dict.fromkeys(
+        (
+            *("average_ranks", "class_sensitivity", "discriminability", "friedman"),
+            *("kendall_matrix", "loss_at_chosen_fpr", "nemenyi", "rank_distance", "recommend"),
+            *("selection_loss", "wilcoxon_holm"),
+        ),
+        ("results",),
+    ),
     "emmv": SCORES_AND_BOX,
     "emmv_subsampled": ("detectors", "X_train", "X_test"),
     "evaluate_unlabelled": ("scores", "X"),

@@ -208,6 +208,22 @@ def test_constant_folds_have_no_variance() -> None:
         np.testing.assert_array_equal(np.ldexp(found.means, exponent), np.sort(values[:, 0]))
 
 
+@pytest.mark.parametrize("n_folds", [2, 3, 7, 10, 100])
+def test_means_and_deviations_are_exact(n_folds: int) -> None:
+    rng = np.random.default_rng(n_folds)
+    values = rng.uniform(0.5, 1, (200, n_folds))
+    # Sums that cancel, and folds that differ in their last bit.
+    values[:50] *= rng.choice([-1.0, 1.0, 1e-9], (50, n_folds))
+    values[150:] = values[150:, :1]
+    values[150:, -1] = np.nextafter(values[150:, -1], 2)
+    values[0, 0] = 1.0 - 2.0**-53  # so that the unit is 1
+    found = Models.of(values)
+    rows = values[found.order].tolist()
+    assert found.means.tolist() == [oracle.average(row) for row in rows]
+    expected = [math.sqrt(oracle.variance(row)) for row in rows]
+    np.testing.assert_allclose(found.deviations, expected, rtol=1e-14)
+
+
 def test_spreads_whose_squares_vanish() -> None:
     tiny = 2.0**-700
     values = np.array([[0.0, tiny, 2 * tiny], [5 * tiny, 6 * tiny, 7 * tiny], [0.5, 0.6, 0.7]])

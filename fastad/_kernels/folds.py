@@ -1,7 +1,27 @@
 """Means over the folds of many cells of a table."""
 
+import numpy as np
+
 from fastad._jit import kernel
 from fastad._types import FloatVector, IntVector
+
+
+@kernel
+def sum_of_sorted(
+    values: FloatVector,  # (n,)
+    divisor: float,  # of each value
+) -> float:
+    """Sum quotients with the rounding errors of the sum."""
+    total, lost = 0.0, 0.0
+    for i in range(values.shape[0]):
+        value = values[i] / divisor
+        larger = total + value
+        rest = larger - total
+        lost += (total - (larger - rest)) + (value - rest)
+        total = larger
+    if total - total == 0.0:  # infinite sums have lost nothing that can be told
+        total += lost
+    return total
 
 
 @kernel
@@ -20,22 +40,18 @@ def fold_means(
         start = starts[cell]
         n = start
         for i in range(start, starts[cell + 1]):
-            value = values[i]
-            if value == value:
-                place = n
-                while place > start and values[place - 1] > value:
-                    values[place] = values[place - 1]
-                    place -= 1
-                values[place] = value
+            if values[i] == values[i]:
+                values[n] = values[i]
                 n += 1
-        total, lost = 0.0, 0.0
-        for i in range(start, n):
-            larger = total + values[i]
-            rest = larger - total
-            lost += (total - (larger - rest)) + (values[i] - rest)
-            total = larger
-        if total - total == 0.0:  # infinite sums have lost nothing that can be told
-            total += lost
         count = n - start
+        values[start:n].sort()
+        mean = sum_of_sorted(values[start:n], 1.0) / count
+        if (
+            count > 0
+            and mean - mean != 0.0
+            and abs(values[start]) < np.inf
+            and values[n - 1] < np.inf
+        ):
+            mean = sum_of_sorted(values[start:n], float(count))  # the sum is beyond float64
         defined[cell] = count
-        means[cell] = total / count
+        means[cell] = mean

@@ -19,6 +19,8 @@ _BLOCK = 256
 _SHIFT = np.int64(46)
 # Some roundings.
 _NEAR = 2.0**-50
+# In place of a p-value of 0, which is below alpha however many tests there are.
+_LEAST_P = 1e-300
 
 
 @kernel
@@ -171,7 +173,7 @@ def welch_pass(
             if buckets.shape[1] > 0:
                 # Divisions here, because in this loop they compile to vector instructions.
                 for c in range(size):
-                    t[c] = alpha / p_values[c]
+                    t[c] = alpha / max(p_values[c], _LEAST_P)
                     share[c] = p_values[c] * m / alpha
                 for c in range(size):
                     p = p_values[c]

@@ -203,6 +203,114 @@ def compare(
 
 @app.command()
 @ends_cleanly
+def compare_runs(
+    *,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Tables of runs: .csv, .npz, .parquet, .arrow."),
+    ],
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the data set, by default dataset; may be repeated."),
+    ] = None,
+    detector: Annotated[
+        str | None, typer.Option(help="Column of the detector, by default detector.")
+    ] = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a parameter of the detector; may be repeated. By default params, where "
+            "there is one.",
+        ),
+    ] = None,
+    fold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the fold or repeat; may be repeated. By default fold, where there is "
+            "one.",
+        ),
+    ] = None,
+    anomaly_class: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the class of the anomalies. By default anomaly_class, where there is "
+            "one.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure to compare with others, a column; may be repeated. By default all that "
+            "fastad knows.",
+        ),
+    ] = None,
+    higher_is_better: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
+    ] = None,
+    lower_is_better: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure by which detectors are told apart. By default tpr@ at --operating-fpr, "
+            "else auc.",
+        ),
+    ] = None,
+    operating_fpr: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="False positive rate at which the detector will work."),
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Measure from whose ranking distances are taken.")
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(help="Detector to compare the others with.")
+    ] = None,
+    confidence_level: _Level = 0.95,
+    n_resamples: Annotated[
+        int, typer.Option(min=1, help="Number of times that data sets are drawn again.")
+    ] = 2000,
+    seed: _Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder to save tables and pictures to.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say which detector, which measure and which operating point many runs speak for."""
+    from fastad.cli.compare_runs import run
+    from fastad.cli.readers.runs import Columns
+
+    run(
+        files,
+        Columns(
+            dataset or [],
+            detector,
+            params or [],
+            fold or [],
+            anomaly_class,
+            higher_is_better or [],
+            lower_is_better or [],
+        ),
+        {
+            "measures": measure or None,
+            "measure": by,
+            "operating_fpr": operating_fpr,
+            "reference": reference,
+            "control": control,
+            "confidence_level": confidence_level,
+            "n_resamples": n_resamples,
+            "rng": seed,
+        },
+        output=output,
+        as_json=as_json,
+    )
+
+
+@app.command()
+@ends_cleanly
 def volume(
     *,
     file: _OneFile,

@@ -71,7 +71,18 @@ def _call_everything() -> None:
         _judge_all(scores)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
             _measure_all(y_true, scores, weights)
+    _compare_all()
     _estimate_all()
+
+
+def _compare_all() -> None:
+    """Compare models on data sets and folds."""
+    values = np.random.default_rng(0).uniform(size=(2, 3, 3))
+    results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
+    fastad.kendall_matrix(results, n_resamples=2, rng=0)
+    found = fastad.discriminability(results, n_resamples=2, rng=0)
+    for test in ("welch", "tukey"):
+        found.p_values("0", fpr=0.1, test=test)
 
 
 def _judge_all(scores: npt.NDArray[Any]) -> None:

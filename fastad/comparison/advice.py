@@ -249,10 +249,7 @@ def recommend(
         )
     table = as_results(results, None)
     judge = _application(table, operating_fpr, application)
-    candidates = [
-        table.measure(label, "measures")
-        for label in dict.fromkeys(table.labels if measures is None else measures)
-    ]
+    candidates = table.measures if measures is None else table.chosen(measures, "measures")
     if new_anomalies and table.anomaly_classes is None:
         raise InvalidInputError(
             "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none"

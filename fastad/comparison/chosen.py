@@ -104,11 +104,7 @@ def loss_at_chosen_fpr(
     level = float(check_inside(alpha, "alpha"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    known = (
-        usual_measures(table)
-        if measures is None
-        else [table.measure(label, "measures") for label in dict.fromkeys(measures)]
-    )
+    known = usual_measures(table) if measures is None else table.chosen(measures, "measures")
     merits = [merits_of(table, known)]
     columns = list(known)
     with thread_limit(n_threads):
@@ -118,7 +114,8 @@ def loss_at_chosen_fpr(
             columns.append(MeasureColumn(f"{measure}@{criterion}", higher_is_better=True))
     together = np.concatenate(merits, axis=2)
     loss = loss_of(best_models(together), shortfalls(together))
-    return LossMatrix(**averaged(loss, columns, columns, table.problems, resampling))
+    missing = table.missing_rows()
+    return LossMatrix(**averaged(loss, columns, columns, table.problems, resampling, missing))
 
 
 def usual_measures(table: ResultTable) -> list[MeasureColumn]:

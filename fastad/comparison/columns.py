@@ -1,6 +1,6 @@
 """Which columns of a table are measures, and which way is better."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_flag, exact_rate
-from fastad._frames import as_array
+from fastad._arguments import check_flag, exact_rate, shown
 from fastad._types import FloatVector
 from fastad.errors import InvalidInputError
 from fastad.registry import read_label
@@ -17,6 +16,7 @@ from fastad.registry import read_label
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
+_COLUMN = "a column of numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,8 @@ def find_measures(
                 f"{', '.join(names)}: name others with higher_is_better={{name: True}}"
             )
         return measures
-    if isinstance(wanted, str):
-        raise TypeError(f"measures must be a sequence of labels; found {wanted!r} alone")
     measures = []
-    for name in dict.fromkeys(wanted):
+    for name in label_list(wanted, "measures"):
         _check_there(name, free, "measures")
         measure = _measure(name, stated)
         if measure is None:
@@ -75,38 +73,61 @@ def find_measures(
                 f"with higher_is_better={{{name!r}: True}}"
             )
         measures.append(measure)
-    if not measures:
-        raise InvalidInputError("measures must name at least one measure; found none")
     return measures
 
 
-def numbers(column: Any, name: str) -> FloatVector:
-    """Return a column of a measure; what is missing becomes NaN."""
+def label_list(labels: Any, argument: str) -> list[str]:
+    """Check a sequence of labels; return each once."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        alone = " alone" if isinstance(labels, str) else ""
+        raise TypeError(f"{argument} must be a sequence of labels; found {shown(labels)}{alone}")
+    found = list(labels)
+    for label in found:
+        if not isinstance(label, str):
+            raise TypeError(f"{argument} must hold labels; found {shown(label)}")
+    if not found:
+        raise InvalidInputError(f"{argument} must name at least one measure; found none")
+    return list(dict.fromkeys(found))
+
+
+def numbers(column: Any, name: str, *, what: str = _COLUMN) -> FloatVector:
+    """Return a column of a measure, or an array of any shape; what is missing becomes NaN."""
+    refuse_masked(column, name)
     try:
         values: npt.NDArray[Any] = np.asarray(column)
         if values.dtype == object:
-            cells = [np.nan if _is_missing(cell) else cell for cell in values.tolist()]
-            values = np.asarray(cells)
-    except (ValueError, TypeError):
-        values = as_array(column, name)
-    if values.ndim != 1 or values.dtype.kind not in "biuf":
+            flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
+            values = np.asarray(flat).reshape(values.shape)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be {what}; found {error}") from None
+    if values.dtype.kind not in "biuf" or (what == _COLUMN and values.ndim != 1):
         raise InvalidInputError(
-            f"{name} must be a column of numbers; found {values.dtype} of shape {values.shape}"
+            f"{name} must be {what}; found {values.dtype} of shape {values.shape}"
         )
     return values.astype(np.float64)
 
 
 def texts(column: Any, name: str) -> list[str | None]:
     """Return a column of parameters as texts; whole numbers read alike in every type."""
-    values = np.asarray(column, dtype=object)
+    values = np.asarray(column)
     if values.ndim != 1:
         raise InvalidInputError(f"{name} must be a column; found shape {values.shape}")
+    if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
+        return [None if cell != cell else _text(cell) for cell in values]
     return [None if _is_missing(cell) else _text(cell) for cell in values.tolist()]
 
 
+def refuse_masked(column: Any, name: str) -> None:
+    """Refuse what would lose its mask."""
+    if isinstance(column, np.ma.MaskedArray):
+        raise InvalidInputError(f"{name} must not be masked; found a masked array: fill it")
+
+
 def _text(cell: Any) -> str:
-    if isinstance(cell, float) and cell.is_integer():
-        return f"{cell:.0f}"  # a missing value in the column has made floats of whole numbers
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return (
+            f"{float(cell):.0f}"  # a missing value in the column has made floats of whole numbers
+        )
     return str(cell)
 
 
@@ -154,7 +175,7 @@ def _directions(stated: Mapping[str, bool] | None) -> dict[str, bool]:
 
 
 def _check_there(name: object, free: Sequence[str], argument: str) -> None:
-    if name not in free:
+    if name not in free:  # a label, or whatever was given for one
         raise InvalidInputError(
             f"{argument} must name columns of the table, {', '.join(free) or 'which has none'}; "
             f"found {name!r}"

@@ -95,9 +95,8 @@ def kendall_matrix(
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     with thread_limit(n_threads):
         tau = kendall_by_problem(merits_of(table, table.measures))
-    return KendallMatrix(
-        **averaged(tau, table.measures, table.measures, table.problems, resampling)
-    )
+    own, missing = table.measures, table.missing_rows()
+    return KendallMatrix(**averaged(tau, own, own, table.problems, resampling, missing))
 
 
 def kendall_by_problem(merits: Merits) -> npt.NDArray[np.float64]:

@@ -149,16 +149,15 @@ def rank_distance(
     >>> fastad.rank_distance(table, reference="tpr@0.4").means.value
     array([1.41421356])
     """
-    labels = None if measures is None else [reference, *measures]
-    table = as_results(results, labels)
+    table = as_results(results, measures, judged_by=[reference])
     wanted = table.measure(reference, "reference")
     check_detectors(table)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    others = [
-        table.measure(label, "measures")
-        for label in dict.fromkeys(table.labels if measures is None else measures)
-        if measures is not None or label != reference
-    ]
+    others = (
+        [one for one in table.measures if one is not wanted]
+        if measures is None
+        else table.chosen(measures, "measures")
+    )
     goal = rank_rows(best_merits(table, wanted))
     ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._tables import TextTable
 from fastad._types import FloatMatrix, FloatVector, IntMatrix
 from fastad.comparison.columns import MeasureColumn
-from fastad.comparison.resampling import Resampling, defined_mean
+from fastad.comparison.resampling import Averages, Resampling, defined_mean
 from fastad.comparison.tabular import NOTHING, Tabular, best_three, number
 
 
@@ -51,6 +51,8 @@ class MeasureMatrix(Tabular):
         The numbers behind the means.
     confidence_level : float
         Of each interval.
+    missing : sequence of str
+        In words, which rows the table lacks.
     """
 
     rows: Sequence[str]
@@ -64,6 +66,7 @@ class MeasureMatrix(Tabular):
     datasets: Sequence[str]
     by_dataset: npt.NDArray[np.float64]
     confidence_level: float
+    missing: Sequence[str]
 
     # What the numbers are, and how they read.
     _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
@@ -124,11 +127,18 @@ class MeasureMatrix(Tabular):
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
             lacking[name] = max(n, lacking.get(name, 0))
         total = len(self.datasets)
-        return [
+        remarks = [
             f"nan: {name} has no value in {n} of {total} data sets, which are left out"
             for name, n in lacking.items()
             if n
         ]
+        for (i, j), n in np.ndenumerate(self.n_undefined):
+            if n > max(lacking[self.rows[i]], lacking[self.columns[j]]):
+                remarks.append(
+                    f"nan: {self.rows[i]} with {self.columns[j]} has no value in {n} of {total} "
+                    "data sets"
+                )
+        return [*self.missing, *remarks]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each two measures.
@@ -154,33 +164,47 @@ def averaged(
     columns: Sequence[MeasureColumn],
     datasets: Sequence[str],
     resampling: Resampling,
+    missing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the fields of a matrix: means over data sets, the first axis."""
     found = resampling.average(by_dataset)
-    low, high = resampling.interval(found.replicates, found.n_clusters)
     groups = {"mean": list(range(len(columns)))}
     rates = sorted({one.rate for one in columns if one.rate is not None})
     if len(rates) > 1:
         for rate in rates:
             at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
             groups[f"mean@{float(rate):g}"] = at_rate
-    means = {}
-    for name, chosen in groups.items():
-        ends = resampling.interval(
-            defined_mean(found.replicates[..., chosen], axis=-1),
-            found.n_clusters[:, chosen].max(axis=1),
-        )
-        means[name] = RowMeans(defined_mean(found.value[:, chosen], axis=-1), *ends)
-    return {
-        "rows": [one.name for one in rows],
-        "columns": [one.name for one in columns],
+    low, high = resampling.interval(found.replicates, found.n_clusters)
+    fields: dict[str, Any] = {
         "value": found.value,
         "low": low,
         "high": high,
         "n_datasets": found.n,
         "n_undefined": found.n_undefined,
-        "means": means,
-        "datasets": datasets,
         "by_dataset": by_dataset,
-        "confidence_level": resampling.confidence_level,
     }
+    for array in fields.values():
+        array.flags.writeable = False
+    return {
+        "rows": [one.name for one in rows],
+        "columns": [one.name for one in columns],
+        **fields,
+        "means": {name: _row_means(found, chosen, resampling) for name, chosen in groups.items()},
+        "datasets": datasets,
+        "confidence_level": resampling.confidence_level,
+        "missing": missing,
+    }
+
+
+def _row_means(found: Averages, chosen: list[int], resampling: Resampling) -> RowMeans:
+    """Average each row over some columns; a row of one cell among several has no mean."""
+    value = defined_mean(found.value[:, chosen], axis=1)
+    low, high = resampling.interval(
+        defined_mean(found.replicates[..., chosen], axis=-1),
+        found.n_clusters[:, chosen].max(axis=1),
+    )
+    alone = np.count_nonzero(~np.isnan(found.value[:, chosen]), axis=1) < min(2, len(chosen))
+    for array in (value, low, high):
+        array[alone] = np.nan
+        array.flags.writeable = False
+    return RowMeans(value, low, high)

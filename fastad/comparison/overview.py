@@ -1,6 +1,6 @@
 """``compare_runs``: all comparisons that a table of results allows, in one go."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 from fastad._arguments import N_RESAMPLES, check_generator, exact_rate
 from fastad._threads import thread_limit
 from fastad._types import Point
-from fastad.comparison.advice import Recommendation, recommend
+from fastad.comparison.advice import recommend
 from fastad.comparison.chosen import loss_at_chosen_fpr, usual_measures
 from fastad.comparison.correlation import kendall_matrix
 from fastad.comparison.distance import rank_distance
@@ -21,6 +21,7 @@ from fastad.comparison.posthoc import nemenyi, wilcoxon_holm
 from fastad.comparison.ranks import average_ranks
 from fastad.comparison.resampling import check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
+from fastad.comparison.runs_overview import RunsOverview, some_of
 from fastad.comparison.selection import class_sensitivity, selection_loss
 from fastad.comparison.separation.statistics import CRITERIA
 from fastad.comparison.tabular import Tabular
@@ -35,168 +36,6 @@ _Maker: TypeAlias = Callable[[], Tabular] | str
 _RATES = (Fraction(1, 100), Fraction(5, 100))
 # A curve over rates, of which a highest point can be asked for, has so many at least.
 _LEVELS = 3
-# So many labels are named in a sentence.
-_NAMED = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunsOverview(Mapping[str, Tabular]):
-    """All comparisons of a table of results by name; prints as their tables under headings.
-
-    Each value is what the function of that comparison returns.
-
-    Attributes
-    ----------
-    table : ResultTable
-        The results that are compared.
-    measures : sequence of str
-        Labels of the measures that are compared with each other.
-    measure : str
-        The one by which detectors are told apart.
-    control : str or None
-        Detector that the others were compared with.
-    reference : str or None
-        Measure from whose ranking distances were taken.
-    skipped : mapping of str to str
-        Why the others could not be made, by name.
-    """
-
-    table: ResultTable
-    measures: Sequence[str]
-    measure: str
-    control: str | None
-    reference: str | None
-    skipped: Mapping[str, str]
-    _sections: Mapping[str, Tabular]
-
-    def __getitem__(self, name: str) -> Tabular:
-        return self._sections[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sections)
-
-    def __len__(self) -> int:
-        return len(self._sections)
-
-    def __repr__(self) -> str:
-        return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"
-
-    def __str__(self) -> str:
-        parts = ["\n".join(self.remarks())]
-        for name, (words, found) in self.sections().items():
-            title = self.title(name)
-            lines = [title, "-" * len(title), found.text_table().plain(), *words]
-            parts.append("\n".join(lines))
-        parts.append("\n".join(self.reasons()))
-        return "\n\n".join(part for part in parts if part)
-
-    def title(self, name: str) -> str:
-        """Return the heading of a comparison.
-
-        Parameters
-        ----------
-        name : str
-            Name of a comparison, made or skipped.
-
-        Returns
-        -------
-        str
-        """
-        kind, _, argument = name.partition("_tpr@")
-        if kind == "recommendation":
-            return f"Which measure to select models by, for tpr@{argument}"
-        kind, _, criterion = name.partition("loss_at_")
-        if criterion:
-            return f"Selection loss, with AUC and TPR at the rate that {criterion} chooses"
-        against = "" if self.control is None else f", against {self.control}"
-        return {
-            "ranks": "Mean ranks of detectors",
-            "friedman": "Whether detectors differ at all: Friedman's test",
-            "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
-            "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
-            "kendall": "Rank correlation of measures over models: Kendall's tau",
-            "selection_loss": "Selection loss, where one measure selects and another judges",
-            "class_sensitivity": "Selection loss on other classes of anomalies",
-            "discriminability_auc": "False positive rates where models differ by AUC",
-            "discriminability_tpr": "False positive rates where models differ by TPR",
-            "rank_distance": f"Distance of rankings from that by {self.reference}",
-            "recommendation": "Which measure to select models by",
-        }[name]
-
-    def sections(self) -> dict[str, tuple[list[str], Tabular]]:
-        """Return each comparison after what it says in words.
-
-        A sentence that an earlier comparison says, too, is left out.
-
-        Returns
-        -------
-        dict of str to (list of str, Tabular)
-        """
-        said: set[str] = set()
-        sections = {}
-        for name, found in self.items():
-            words = [found.text] if isinstance(found, Recommendation) else found.remarks()
-            sections[name] = [one for one in words if one not in said], found
-            said.update(words)
-        return sections
-
-    def remarks(self) -> list[str]:
-        """Return in words which rows are missing, and where measures are undefined.
-
-        Returns
-        -------
-        list of str
-            A line for all missing rows, and for all measures that lack equally many values.
-        """
-        table = self.table
-        remarks = table.remarks()[:1] if table.n_missing else []
-        lacking: dict[int, list[str]] = {}
-        for label in table.labels:
-            n = int(np.count_nonzero(np.isnan(table.by_fold(label)))) - table.n_missing
-            if n:
-                lacking.setdefault(n, []).append(label)
-        total = table.n_datasets * len(table.models) * len(table.folds) - table.n_missing
-        for n, labels in lacking.items():
-            verb = "is" if len(labels) == 1 else "are"
-            remarks.append(f"nan: {_listed(labels)} {verb} undefined in {n} of {total} rows")
-        return remarks
-
-    def reasons(self) -> list[str]:
-        """Return in words what is skipped, a line for each reason.
-
-        Returns
-        -------
-        list of str
-        """
-        together: dict[str, list[str]] = {}
-        for name, reason in self.skipped.items():
-            together.setdefault(reason, []).append(name)
-        return [f"skipped: {', '.join(names)}: {reason}" for reason, names in together.items()]
-
-    def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
-        """Return everything as a page in Markdown.
-
-        Parameters
-        ----------
-        pictures : mapping of str to str, optional
-            Address of the picture of a comparison, by name.
-
-        Returns
-        -------
-        str
-        """
-        shown = pictures or {}
-        parts = ["# Comparison of runs", _summary(self.table)]
-        parts.append(_items(self.remarks()))
-        for name, (words, found) in self.sections().items():
-            title = self.title(name)
-            parts += [f"## {title}", found.to_markdown().rstrip("\n"), _items(words)]
-            if name in shown:
-                parts.append(f"![{title}]({shown[name]})")
-        if self.skipped:
-            parts.append("## Skipped")
-            parts.append(_items([f"{name}: {reason}" for name, reason in self.skipped.items()]))
-        return "\n\n".join(part for part in parts if part) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +190,7 @@ def _check_request(
     if operating_fpr is not None:
         rate = exact_rate(operating_fpr, "operating_fpr")
         if rate not in at:
-            known = _listed([at[one] for one in rates]) if rates else "of which there is none"
+            known = some_of([at[one] for one in rates]) if rates else "of which there is none"
             raise InvalidInputError(
                 f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
                 f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
@@ -460,24 +299,3 @@ def _no_distance(request: _Request) -> str:
     if set(request.measures) <= {request.reference}:
         return f"there is no measure beside {request.reference}"
     return ""
-
-
-def _summary(table: ResultTable) -> str:
-    counts = {
-        "data sets": table.n_datasets,
-        "detectors": len(table.detectors),
-        "models": len(table.models),
-        "folds": len(table.folds),
-    }
-    numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
-    return f"{numbers}. Of the best three of a column the first is bold, the others are marked."
-
-
-def _listed(labels: Sequence[str]) -> str:
-    named = ", ".join(labels[:_NAMED])
-    more = len(labels) - _NAMED
-    return f"{named} and {more} more" if more > 0 else named
-
-
-def _items(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

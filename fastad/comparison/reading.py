@@ -1,6 +1,6 @@
 """Reading a tidy table: its columns, and numbers for what is named in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from fastad._validate import fixed
 from fastad.comparison.columns import texts
 from fastad.errors import InvalidInputError
 from fastad.grouping import factorize
+
+# Between the parameters of a model, where no text has it.
+_BETWEEN = "\x1f"
 
 
 def table_of(table: Any) -> dict[str, Any]:
@@ -28,9 +31,24 @@ def table_of(table: Any) -> dict[str, Any]:
     return dict(columns)
 
 
+def key_names(wanted: Any, argument: str) -> list[str]:
+    """Return the names of columns that an argument gives: one, or a sequence of them."""
+    names = [wanted] if isinstance(wanted, str) else wanted
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{argument} must be the name of a column, or several; found {wanted!r}")
+    return list(names)
+
+
 def check_lengths(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
     """Check that all columns are as long as that of the first key; return how long."""
-    lengths = {name: len(column) for name, column in columns.items()}
+    lengths = {}
+    for name, column in columns.items():
+        try:
+            lengths[name] = len(column)
+        except TypeError:
+            raise InvalidInputError(
+                f"table[{name!r}] must be a column; found {type(column).__name__}"
+            ) from None
     n_rows = lengths[keys[0]]
     for name, n in lengths.items():
         if n != n_rows:
@@ -69,8 +87,10 @@ def numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
     return joined, [codes[first] for codes in columns]
 
 
-def given_names(given: Sequence[Any] | None, n: int, argument: str) -> npt.NDArray[Any]:
+def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
     """Return n names, by default whole numbers, as entries that may be tuples."""
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise TypeError(f"{argument} must be a sequence of names; found {given!r}")
     names = list(range(n)) if given is None else list(given)
     if len(names) != n:
         raise InvalidInputError(f"{argument} must have {n} names; found {len(names)}")
@@ -85,18 +105,19 @@ def parameters(
     """Return the code of each row's parameters, and how they read."""
     if not names:
         return np.zeros(n_rows, np.int64), [""]
-    cells = [texts(columns[name], f"table[{name!r}]") for name in names]
-    if len(names) == 1:
-        joined = [cell or "" for cell in cells[0]]
-    else:
-        joined = [
-            ", ".join(
-                f"{name}={cell}" for name, cell in zip(names, row, strict=True) if cell is not None
-            )
-            for row in zip(*cells, strict=True)
-        ]
-    codes, distinct = factorize(np.array(joined, object), "table", n_rows)
-    return codes, [str(text) for text in distinct]
+    rows = zip(*(texts(columns[name], f"table[{name!r}]") for name in names), strict=True)
+    # What is missing differs from every text.
+    whole = [_BETWEEN.join("" if cell is None else f"={cell}" for cell in row) for row in rows]
+    codes, distinct = factorize(np.array(whole, object), "table", n_rows)
+    shown = []
+    for text in distinct.tolist():
+        cells = text.split(_BETWEEN)
+        if len(names) == 1:
+            shown.append(cells[0][1:])
+        else:
+            given = zip(names, cells, strict=True)
+            shown.append(", ".join(f"{name}{cell}" for name, cell in given if cell))
+    return codes, shown
 
 
 def problem_names(datasets: Sequence[Any], classes: Sequence[Any] | None) -> list[str]:

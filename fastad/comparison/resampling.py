@@ -95,7 +95,7 @@ class Resampling:
         np.add.at(sizes, self.clusters, defined)
         n = defined.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(defined, flat, 0.0).sum(axis=0) / n
+            value = defined_mean(flat, axis=0)
             # Not by BLAS, whose sums depend on the number of its threads.
             replicates = np.einsum("rc,cx->rx", self.counts, sums)
             replicates /= np.einsum("rc,cx->rx", self.counts, sizes)
@@ -154,9 +154,13 @@ def check_resampling(
 
 
 def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[np.float64]:
-    """Average over an axis where values are defined; NaN where none is."""
-    defined = ~np.isnan(values)
-    total = np.where(defined, values, 0.0).sum(axis=axis)
-    with np.errstate(invalid="ignore"):
+    """Average over an axis where values are defined; NaN where none is.
+
+    By rising value, so that their order changes no bit.
+    """
+    ordered = np.sort(values, axis=axis)
+    defined = ~np.isnan(ordered)
+    total = np.where(defined, ordered, 0.0).sum(axis=axis)
+    with np.errstate(invalid="ignore", over="ignore"):
         mean: npt.NDArray[np.float64] = total / defined.sum(axis=axis)
     return mean

@@ -13,11 +13,18 @@ from fastad._kernels import groups as grouping_kernels
 from fastad._kernels.folds import fold_means
 from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad._validate import fixed
-from fastad.comparison.columns import MeasureColumn, find_measures, numbers
+from fastad.comparison.columns import (
+    MeasureColumn,
+    find_measures,
+    label_list,
+    numbers,
+    refuse_masked,
+)
 from fastad.comparison.reading import (
     check_lengths,
     combined,
     given_names,
+    key_names,
     numbered,
     parameters,
     problem_names,
@@ -87,7 +94,7 @@ class ResultTable:
 
         Parameters
         ----------
-        table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or Evaluation
+        table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or GroupedEvaluation
             Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
         measures : sequence of str, optional
             Columns to read; by default all whose name is the label of a measure.
@@ -123,8 +130,10 @@ class ResultTable:
         def given(wanted: Names | None, default: str) -> list[str]:
             if wanted is None:
                 return [default] if default in columns else []
-            return [wanted] if isinstance(wanted, str) else list(wanted)
+            return key_names(wanted, default)
 
+        if not isinstance(detector, str):
+            raise TypeError(f"detector must be the name of a column; found {detector!r}")
         keys = {
             "dataset": given(dataset, "dataset"),
             "anomaly_class": given(anomaly_class, "anomaly_class"),
@@ -139,6 +148,7 @@ class ResultTable:
                         f"{argument} must name a column of the table; found {name!r}, and the "
                         f"columns {', '.join(names)}"
                     )
+                refuse_masked(columns[name], f"table[{name!r}]")
         taken = [name for wanted in keys.values() for name in wanted]
         n_rows = check_lengths(columns, taken)
         found = find_measures(names, taken, measures, higher_is_better)
@@ -197,6 +207,7 @@ class ResultTable:
         Returns
         -------
         ResultTable
+            Data sets and models stand in the order of their names, not of the arrays.
 
         Raises
         ------
@@ -213,7 +224,13 @@ class ResultTable:
         """
         if not isinstance(values, Mapping) or not values:
             raise TypeError(f"values must map labels to arrays; found {type(values).__name__}")
-        arrays = {name: np.asarray(array, np.float64) for name, array in values.items()}
+        arrays = {
+            name: numbers(array, f"values[{name!r}]", what="an array of numbers")
+            for name, array in values.items()
+        }
+        for name in ("dataset", "detector", "params", "fold"):
+            if name in arrays:
+                raise InvalidInputError(f"values must hold measures; found the label {name!r}")
         shape = next(iter(arrays.values())).shape
         for name, array in arrays.items():
             if array.shape != shape or array.ndim not in (2, 3) or not array.size:
@@ -325,6 +342,10 @@ class ResultTable:
             f"{argument} must be one of {', '.join(self.labels)}; found {label!r}"
         )
 
+    def chosen(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
+        """Return measures by their labels, each once."""
+        return [self.measure(label, argument) for label in label_list(labels, argument)]
+
     def means(self, label: str) -> FloatMatrix:
         """Return a measure of each problem and model, averaged over folds.
 
@@ -334,7 +355,7 @@ class ResultTable:
             Over the folds in which it is defined; NaN where there are none. Neither the order of
             rows nor that of folds moves a bit.
         """
-        found = self._means.get(label)
+        found = self._means.get(self.measure(label, "label").name)
         if found is None:
             n_cells = len(self._starts) - 1
             found, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
@@ -353,7 +374,7 @@ class ResultTable:
         """
         cells = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         values = np.full((len(self._starts) - 1, len(self.folds)), math.nan)
-        values[cells, self._fold_of] = self._values[label]
+        values[cells, self._fold_of] = self._values[self.measure(label, "label").name]
         return values.reshape(self.n_datasets, len(self.models), len(self.folds))
 
     @property
@@ -373,15 +394,19 @@ class ResultTable:
             for cell, fold in np.argwhere(~present).tolist()
         ]
 
+    def missing_rows(self) -> list[str]:
+        """Return in words how many rows are missing, and the first of them; nothing if none is."""
+        if not self.n_missing:
+            return []
+        missing = self.missing
+        named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
+        more = "; …" * (len(missing) > _NAMED)
+        total = len(missing) + len(self._fold_of)
+        return [f"missing: {len(missing)} of {total} rows ({named}{more})"]
+
     def remarks(self) -> list[str]:
         """Return in words which rows are missing, and where measures are undefined."""
-        remarks = []
-        if self.n_missing:
-            missing = self.missing
-            named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
-            more = "; …" * (len(missing) > _NAMED)
-            total = len(missing) + len(self._fold_of)
-            remarks.append(f"missing: {len(missing)} of {total} rows ({named}{more})")
+        remarks = self.missing_rows()
         for label in self.labels:
             n = int(np.count_nonzero(np.isnan(self._values[label])))
             if n:
@@ -393,16 +418,22 @@ class ResultTable:
         return {}
 
 
-def as_results(results: Results, measures: Sequence[str] | None) -> ResultTable:
-    """Return the table of results that an argument is, or that its columns make."""
+def as_results(
+    results: Results,
+    measures: Sequence[str] | None,
+    *,
+    judged_by: Sequence[str] | None = None,
+) -> ResultTable:
+    """Return the table of results that an argument is, or that its columns make.
+
+    With the measures that are asked for, and those that judge, which a table may have beside them.
+    """
     if not isinstance(results, ResultTable):
-        return ResultTable.from_table(results, measures=measures)
-    if measures is None:
+        wanted = None if measures is None else label_list(measures, "measures")
+        if judged_by is not None and wanted is not None:
+            wanted += label_list(judged_by, "judged_by")
+        return ResultTable.from_table(results, measures=wanted)
+    if measures is None or judged_by is not None:
         return results
-    if isinstance(measures, str):
-        raise TypeError(f"measures must be a sequence of labels; found {measures!r} alone")
-    chosen = [results.measure(label, "measures") for label in dict.fromkeys(measures)]
-    if not chosen:
-        raise InvalidInputError("measures must name at least one measure; found none")
     fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
-    return ResultTable(**{**fields, "measures": chosen})
+    return ResultTable(**{**fields, "measures": results.chosen(measures, "measures")})

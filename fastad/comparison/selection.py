@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._kernels.folds import fold_means
 from fastad._types import IntVector, Point
 from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.matrix import MeasureMatrix, averaged
-from fastad.comparison.resampling import check_resampling
+from fastad.comparison.resampling import check_resampling, defined_mean
 from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
@@ -78,8 +79,8 @@ def selection_loss(
     On each data set the model is chosen that is best by the row's measure; its loss is
     (c_best - c_used) / c_best in the column's measure, (c_used - c_best) / c_best where lower is
     better, over the size of c_best where that is negative. Several models that are best alike
-    share the choice: their losses are averaged. A data set where c_best is 0 or undefined, or
-    where a chosen model lacks the column's measure, is left out and counted.
+    share the choice: their losses are averaged. A data set where c_best is 0, infinite or
+    undefined, or where a chosen model lacks the column's measure, is left out and counted.
 
     Models are chosen and judged on the same test data, so that the loss tells how two measures
     disagree and nothing else; `recommend` also judges on folds that did not choose.
@@ -106,13 +107,14 @@ def selection_loss(
     auc             -     10.0%¹  5.0%²
     tpr@0.05     5.6%¹        -   2.8%¹
     """
-    table = as_results(results, None if measures is None else [*measures, *(judged_by or ())])
-    rows = _chosen(table, measures, "measures")
-    columns = rows if judged_by is None else _chosen(table, judged_by, "judged_by")
+    table = as_results(results, measures, judged_by=judged_by)
+    rows = table.measures if measures is None else table.chosen(measures, "measures")
+    columns = rows if judged_by is None else table.chosen(judged_by, "judged_by")
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     best = best_models(merits_of(table, rows))
     loss = loss_of(best, shortfalls(merits_of(table, columns)))
-    return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling))
+    missing = table.missing_rows()
+    return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling, missing))
 
 
 def class_sensitivity(
@@ -185,7 +187,7 @@ def class_sensitivity(
         raise InvalidInputError(
             "results must have a column of the classes of anomalies, anomaly_class; found none"
         )
-    chosen = _chosen(table, None, "measures")
+    chosen = table.measures
     merits = merits_of(table, chosen)
     best, short = best_models(merits), shortfalls(merits)
     losses = list(class_losses(table, best, short))
@@ -197,7 +199,8 @@ def class_sensitivity(
     names = [str(table.datasets[classes[0]]) for classes, _ in losses]
     values = np.array([loss for _, loss in losses])
     resampling = check_resampling(np.arange(len(names)), confidence_level, n_resamples, rng)
-    return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling))
+    missing = table.missing_rows()
+    return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling, missing))
 
 
 def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
@@ -205,41 +208,39 @@ def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
     return np.stack([one.sign * table.means(one.name) for one in measures], axis=-1)
 
 
-def best_models(merits: Merits) -> npt.NDArray[np.float64]:
-    """Return how much each problem's and measure's choice falls on each model: shares of 1.
-
-    All 0 where no model has a value.
-    """
-    best = _highest(merits)
-    chosen = merits == best[:, None, :]
-    shares: npt.NDArray[np.float64] = chosen / np.maximum(chosen.sum(axis=1), 1)[:, None, :]
-    return shares
+def best_models(merits: Merits) -> npt.NDArray[np.bool_]:
+    """Return which models each measure chooses on each problem: all that are best alike."""
+    chosen: npt.NDArray[np.bool_] = merits == _highest(merits)[:, None, :]
+    return chosen
 
 
 def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
     """Return by what share of the best value each model falls short of it; NaN of 0."""
     best = _highest(merits)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         short: npt.NDArray[np.float64] = (best[:, None, :] - merits) / np.abs(best)[:, None, :]
     short[~np.isfinite(short)] = np.nan
     return short
 
 
 def loss_of(
-    best: npt.NDArray[np.float64], short: npt.NDArray[np.float64]
+    chosen: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the loss of each problem, selecting and judging measure."""
-    unknown = np.isnan(short)
-    # Not by BLAS, whose sums depend on the number of its threads.
-    loss: npt.NDArray[np.float64] = np.einsum("dmr,dmc->drc", best, np.where(unknown, 0.0, short))
-    lacking = np.einsum("dmr,dmc->drc", best, unknown.astype(np.float64))
-    nobody = best.sum(axis=1) == 0
-    loss[(lacking > 0) | nobody[:, :, None]] = np.nan
-    return loss
+    """Return the loss of each problem, selecting and judging measure: the mean over the chosen."""
+    n_problems, _, n_rows = chosen.shape
+    problem, _, model = np.nonzero(chosen.transpose(0, 2, 1))
+    n_chosen = chosen.sum(axis=1).reshape(-1)
+    starts = np.concatenate([[0], np.cumsum(n_chosen)])
+    loss = np.empty((n_problems * n_rows, short.shape[2]))
+    for column in range(short.shape[2]):
+        means, defined = np.empty(len(n_chosen)), np.empty(len(n_chosen), np.int64)
+        fold_means(short[problem, model, column], starts, means, defined)
+        loss[:, column] = np.where(defined == n_chosen, means, np.nan)
+    return loss.reshape(n_problems, n_rows, -1)
 
 
 def class_losses(
-    table: ResultTable, best: npt.NDArray[np.float64], short: npt.NDArray[np.float64]
+    table: ResultTable, best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
 ) -> Iterator[tuple[IntVector, npt.NDArray[np.float64]]]:
     """Yield the problems of each data set with several classes, and its losses between them."""
     for cluster in range(int(table.clusters.max()) + 1):
@@ -249,31 +250,19 @@ def class_losses(
 
 
 def _between_classes(
-    best: npt.NDArray[np.float64], short: npt.NDArray[np.float64], classes: IntVector
+    best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64], classes: IntVector
 ) -> npt.NDArray[np.float64]:
     """Average the loss over the ordered pairs of different classes where it is defined."""
-    shape = best.shape[2], short.shape[2]
-    total, n = np.zeros(shape), np.zeros(shape)
+    losses = []
     for one in classes:
         others = classes[classes != one]
-        chosen = np.broadcast_to(best[one], (len(others), *best.shape[1:]))
-        loss = loss_of(chosen, short[others])
-        total += np.nansum(loss, axis=0)
-        n += np.count_nonzero(~np.isnan(loss), axis=0)
-    with np.errstate(invalid="ignore"):
-        mean: npt.NDArray[np.float64] = total / n
-    return mean
+        losses.append(
+            loss_of(np.broadcast_to(best[one], (len(others), *best.shape[1:])), short[others])
+        )
+    return defined_mean(np.concatenate(losses), axis=0)
 
 
 def _highest(merits: Merits) -> npt.NDArray[np.float64]:
     """Return the highest merit of each problem and measure; NaN where there is none."""
     best = np.where(np.isnan(merits), -np.inf, merits).max(axis=1)
     return np.where(np.isnan(merits).all(axis=1), np.nan, best)
-
-
-def _chosen(
-    table: ResultTable, measures: Sequence[str] | None, argument: str
-) -> Sequence[MeasureColumn]:
-    if measures is None:
-        return table.measures
-    return [table.measure(label, argument) for label in dict.fromkeys(measures)]

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from fastad.comparison.matrix import MeasureMatrix
-from fastad.comparison.operating import Discriminability
-from fastad.comparison.overview import RunsOverview
+from fastad.comparison.operating import CriterionName, Discriminability
 from fastad.comparison.rank_comparison import RankComparison
-from fastad.comparison.separation.statistics import CRITERIA
+from fastad.comparison.runs_overview import RunsOverview
 from fastad.comparison.tabular import Tabular
 from fastad.plot import _drawing
 from fastad.plot._critical_difference import CriticalDifferenceDisplay
@@ -87,15 +86,16 @@ def _draw_matrix(found: MeasureMatrix) -> "Figure":
 
 
 def _draw_criteria(found: Discriminability) -> "Figure":
-    rows = math.ceil((len(CRITERIA) + 1) / _COLUMNS)
+    criteria = get_args(CriterionName)
+    rows = math.ceil((len(criteria) + 1) / _COLUMNS)
     figure = _new_figure(_PANEL[0] * _COLUMNS, _PANEL[1] * rows)
     panels = figure.subplots(rows, _COLUMNS).ravel()
     display = DiscriminabilityDisplay(found)
-    for criterion, axes in zip(CRITERIA, panels, strict=False):
+    for criterion, axes in zip(criteria, panels, strict=False):
         display.plot(axes, criterion=criterion, legend=False)
     # The lines are the same in all: their legend has a place of its own.
     lines, names = panels[0].get_legend_handles_labels()
-    for spare in panels[len(CRITERIA) :]:
+    for spare in panels[len(criteria) :]:
         spare.set_axis_off()
-    panels[len(CRITERIA)].legend(lines, names, loc="center", frameon=False)
+    panels[len(criteria)].legend(lines, names, loc="center", frameon=False)
     return figure

@@ -1,0 +1,165 @@
+"""``fastad compare-runs``: which detector, which measure, which operating point."""
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from fastad._files import written_aside
+from fastad._threads import available_threads
+from fastad.cli._console import DataError, say, show, show_table
+from fastad.cli.detectors import remarks, shown_progress
+from fastad.cli.readers.runs import Columns, named_files, read_runs
+from fastad.cli.writers import save_columns, save_text
+from fastad.comparison.overview import compare_runs
+from fastad.comparison.runs_overview import RunsOverview
+from fastad.comparison.tabular import Tabular
+from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.report import envelope
+
+# Arguments of the function, and the options of the command that they come from.
+_OPTIONS = {
+    "measures": "--measure",
+    "measure": "--by",
+    "operating_fpr": "--operating-fpr",
+    "reference": "--reference",
+    "control": "--control",
+    "confidence_level": "--confidence-level",
+    "n_resamples": "--n-resamples",
+}
+_DPI = 150
+
+
+def run(
+    files: Sequence[Path],
+    columns: Columns,
+    options: Mapping[str, Any],
+    *,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare the runs of all files, print what they say, and save it."""
+    for name in columns.higher:
+        if name in columns.lower:
+            raise typer.BadParameter(
+                f"{name!r} is also --higher-is-better", param_hint="--lower-is-better"
+            )
+    available_threads()
+    table = read_runs(files, columns, options["measures"])
+    if output is not None:
+        _check_folder(output)
+    try:
+        with remarks(), shown_progress("comparisons") as progress:
+            found = compare_runs(table, **options, progress=progress)
+    except InvalidInputError as error:
+        raise _bad_option(error, files) from None
+    if not found:
+        raise DataError(
+            f"{named_files(files)}: nothing can be compared: {'; '.join(found.reasons())}"
+        )
+    if output is not None:
+        _save(found, output)
+    if as_json:
+        show(_as_json(found, files))
+        return
+    for remark in found.remarks():
+        say(remark)
+    for name, words in found.new_words().items():
+        text = found[name].text_table()
+        show_table(text.header, text.marked(), title=found.title(name))
+        if words:
+            show("\n".join([*words, ""]))
+    for reason in found.reasons():
+        say(reason)
+
+
+def _bad_option(error: InvalidInputError, files: Sequence[Path]) -> Exception:
+    """Return what to raise for an error of the function: about an option, or about the data."""
+    message = str(error)
+    for argument, option in _OPTIONS.items():
+        if message.startswith(f"{argument} "):
+            return typer.BadParameter(message.removeprefix(f"{argument} "), param_hint=option)
+    return DataError(f"{named_files(files)}: {message}")
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder, and see whether a file can be made in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise DataError(f"{folder}: the folder cannot be written to: {error.strerror}") from None
+
+
+def _save(found: RunsOverview, folder: Path) -> None:
+    """Save each comparison as a table and as a picture, and a page of all."""
+    try:
+        for name, one in found.items():
+            save_columns(one.to_columns(), folder / f"{name}.csv")
+            text = "\n".join([one.to_markdown(), *(f"- {line}" for line in found.words(name))])
+            save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
+            save_text(one.to_latex(), folder / f"{name}.tex")
+        pictures = _save_pictures(found, folder)
+        save_text(found.to_markdown(pictures), folder / "index.md")
+    except OSError as error:
+        raise DataError(f"{folder}: files cannot be written: {error.strerror}") from None
+
+
+def _save_pictures(found: RunsOverview, folder: Path) -> dict[str, str]:
+    """Save pictures where matplotlib is installed; return their names."""
+    from fastad.plot._overview import draw_overview
+
+    pictures: dict[str, str] = {}
+    try:
+        with shown_progress("pictures") as progress:
+            for name, figure in draw_overview(found):
+                import matplotlib as mpl
+
+                progress(len(pictures), None)
+                # The same bits whenever they are drawn.
+                with mpl.rc_context({"svg.hashsalt": "fastad"}):
+                    for ending, about in ((".png", {}), (".svg", {"Date": None})):
+                        with written_aside(folder / f"{name}{ending}") as aside:
+                            figure.savefig(aside, dpi=_DPI, metadata=about)
+                pictures[name] = f"{name}.png"
+    except MissingExtraError as error:
+        say(f"There are no pictures: {error}")
+    return pictures
+
+
+def _as_json(found: RunsOverview, files: Sequence[Path]) -> str:
+    content = envelope([])
+    del content["detectors"]
+    content |= {
+        "files": [str(path) for path in files],
+        "measure": found.measure,
+        "measures": list(found.measures),
+        "remarks": found.remarks(),
+        "sections": {name: _records(one) for name, one in found.items()},
+        "words": {name: found.words(name) for name in found},
+        "skipped": dict(found.skipped),
+    }
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+
+
+def _records(found: Tabular) -> list[dict[str, Any]]:
+    columns = found.to_columns()
+    return [
+        {name: _plain(cell) for name, cell in zip(columns, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def _plain(cell: Any) -> Any:
+    """Return NaN as null, and an infinite number as text, which JSON can hold."""
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None if math.isnan(cell) else str(cell)
+    return cell
