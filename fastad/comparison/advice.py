@@ -65,6 +65,8 @@ class Recommendation(Tabular):
         How many data sets they are judged on.
     confidence_level : float
         Of each interval and each comparison.
+    missing : sequence of str
+        In words, which rows the table lacks.
     """
 
     measure: str
@@ -78,12 +80,13 @@ class Recommendation(Tabular):
     tau: Means
     data: str
     confidence_level: float
+    missing: Sequence[str]
 
     def __repr__(self) -> str:
         return f"<Recommendation of {self.measure} for {self.application}>"
 
     def __str__(self) -> str:
-        return f"{self.text}\n\n{self.text_table().plain()}"
+        return "\n".join([self.text, "", self.text_table().plain(), *self.remarks()])
 
     @property
     def text(self) -> str:
@@ -125,6 +128,10 @@ class Recommendation(Tabular):
             rows,
             best_three(merits).tolist(),
         )
+
+    def remarks(self) -> list[str]:
+        """Return in words which rows the table lacks."""
+        return list(self.missing)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each candidate.
@@ -296,6 +303,7 @@ def recommend(
             else f"{n_judged} problems of {n_clusters} data sets"
         ),
         confidence_level=resampling.confidence_level,
+        missing=table.missing_rows(),
     )
 
 

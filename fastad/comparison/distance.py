@@ -33,6 +33,8 @@ class RankDistances(Tabular):
         Over data sets, with their intervals.
     closest : numpy.ndarray of shape (n_measures,)
         Share of the data sets on which no other measure is closer.
+    missing : sequence of str
+        In words, which rows the table lacks.
     """
 
     reference: str
@@ -41,6 +43,7 @@ class RankDistances(Tabular):
     distances: FloatMatrix
     means: Means
     closest: FloatMatrix
+    missing: Sequence[str]
 
     def __repr__(self) -> str:
         return f"<RankDistances of {len(self.measures)} measures from {self.reference}>"
@@ -67,9 +70,12 @@ class RankDistances(Tabular):
         """Return in words where distances are undefined."""
         total = len(self.datasets)
         return [
-            f"nan: {label} or {self.reference} lacks a detector in {n} of {total} data sets"
-            for label, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
-            if n
+            *self.missing,
+            *(
+                f"nan: {label} or {self.reference} lacks a detector in {n} of {total} data sets"
+                for label, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
+                if n
+            ),
         ]
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -171,4 +177,5 @@ def rank_distance(
         distances,
         resampling.means(distances),
         np.broadcast_to(closest, len(others)).astype(np.float64),
+        table.missing_rows(),
     )

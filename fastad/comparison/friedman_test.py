@@ -204,7 +204,7 @@ def friedman(
     corrected = check_flag(correct_ties, "correct_ties")
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
-    tests, remarks = [], []
+    tests, remarks = [], table.missing_rows()
     for measure in table.measures:
         merits = best_merits(table, measure)
         tests.append(_test(measure.name, rank_rows(merits), resampling, corrected=corrected))

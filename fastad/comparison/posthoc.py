@@ -320,5 +320,5 @@ def _rank(
         alpha,
         resampling.confidence_level,
         resampling.n_resamples,
-        gaps + shared_points(table),
+        [*table.missing_rows(), *gaps, *shared_points(table)],
     )

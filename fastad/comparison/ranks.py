@@ -167,7 +167,7 @@ def average_ranks(
     ranks: dict[str, FloatMatrix] = {}
     mean, std, low, high = np.full((4, *shape), np.nan)
     n_datasets = np.zeros(shape[0], np.int64)
-    remarks = []
+    remarks = table.missing_rows()
     for i, measure in enumerate(table.measures):
         merits = best_merits(table, measure)
         ranks[measure.name] = ranked = rank_rows(merits)
