@@ -26,7 +26,8 @@ def evaluated() -> pd.DataFrame:
     groups["fold"] = np.arange(n) // 80 % 2
     measures = ["auc", "tpr_at_fpr", "auc_at_fpr"]
     found = fastad.evaluate(y, scores, groups=groups, measures=measures, fpr=[0.01, 0.05, 0.1])
-    return found.to_frame("pandas")
+    table: pd.DataFrame = found.to_frame("pandas")
+    return table
 
 
 RUNS = evaluated()
@@ -42,7 +43,9 @@ def save(path: Path, table: pd.DataFrame = RUNS) -> Path:
         table.to_feather(path, compression="uncompressed")
     else:
         texts = table.select_dtypes(exclude="number").columns
-        arrays = {name: table[name].to_numpy(str if name in texts else None) for name in table}
+        arrays: dict[str, Any] = {
+            str(name): table[name].to_numpy(str if name in texts else None) for name in table
+        }
         np.savez(path, **arrays)
     return path
 

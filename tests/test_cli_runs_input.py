@@ -146,7 +146,7 @@ def test_wrong_data_are_an_error_that_says_where(tmp_path: Path, change: Any, me
 def test_wrong_columns_of_parquet_are_named(tmp_path: Path) -> None:
     path = save(tmp_path / "r.parquet", RUNS.assign(auc=RUNS.auc.astype(str)))
     assert "column 'auc' must hold numbers; found " in call(path).stderr
-    save(path, RUNS.assign(dataset=[None, *RUNS.dataset[1:]]))
+    save(path, RUNS.assign(dataset=RUNS.dataset.where(RUNS.index > 0)))
     assert (
         "'dataset' must not have missing values; found 1, the first at row 0" in call(path).stderr
     )

@@ -209,7 +209,7 @@ def test_bad_arguments_are_refused_before_any_work(
 
 def test_one_label_alone_is_no_sequence(table: fastad.ResultTable) -> None:
     with pytest.raises(TypeError, match="measures must be a sequence"):
-        compare_runs(table, measures="auc")  # type: ignore[arg-type]
+        compare_runs(table, measures="auc")
 
 
 @settings(max_examples=15)

@@ -71,7 +71,9 @@ def run(
         say(remark)
     for name, words in found.new_words().items():
         text = found[name].text_table()
-        show_table(text.header, text.marked(), title=found.title(name))
+        # Not as the title of the table, which breaks it where the table is narrow.
+        show(found.title(name))
+        show_table(text.header, text.marked())
         if words:
             show("\n".join([*words, ""]))
     for reason in found.reasons():

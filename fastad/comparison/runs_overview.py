@@ -84,7 +84,7 @@ class RunsOverview(Mapping[str, Tabular]):
             return f"Selection loss, with AUC and TPR at the rate that {criterion} chooses"
         against = "" if self.control is None else f", against {self.control}"
         return {
-            "ranks": "Mean ranks of detectors",
+            "ranks": "Mean ranks of detectors ± standard deviation over data sets",
             "friedman": "Whether detectors differ at all: Friedman's test",
             "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
             "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
@@ -193,7 +193,10 @@ def _summary(table: ResultTable) -> str:
         "folds": len(table.folds),
     }
     numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
-    return f"{numbers}. Of the best three of a column the first is bold, the others are marked."
+    return (
+        f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, and "
+        "the others have ² and ³."
+    )
 
 
 def some_of(labels: Sequence[str]) -> str:
