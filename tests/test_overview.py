@@ -83,7 +83,6 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         "selection_loss": fastad.selection_loss(table, **several),
         "discriminability_auc": fastad.discriminability(table, measure="auc", **HOW),
         "discriminability_tpr": fastad.discriminability(table, measure="tpr", **HOW),
-        "loss_at_welch-mean": fastad.loss_at_chosen_fpr(table, criterion="welch-mean", **HOW),
         "rank_distance": fastad.rank_distance(
             table, reference="tpr@0.05", measures=usual[:-1], **HOW
         ),
@@ -94,6 +93,28 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         assert type(overview[name]) is type(found)
         assert numbers(overview[name]) == numbers(found)
         assert str(overview[name]) == str(found)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_losses_at_chosen_rates_are_those_of_the_function(
+    table: fastad.ResultTable, overview: RunsOverview, criterion: Any
+) -> None:
+    found: Any = overview[f"loss_at_{criterion}"]
+    wanted = fastad.loss_at_chosen_fpr(table, criterion=criterion, **HOW)
+    assert (found.rows, found.columns) == (wanted.rows, wanted.columns)
+    assert np.array_equal(found.by_dataset, wanted.by_dataset, equal_nan=True)
+    # Of the same draws as the losses without these rates.
+    loss: Any = overview["selection_loss"]
+    for name in ("value", "low", "high"):
+        assert np.array_equal(getattr(found, name)[:5, :5], getattr(loss, name), equal_nan=True)
+
+
+def test_tests_are_at_the_level_that_the_confidence_level_leaves(table: fastad.ResultTable) -> None:
+    found: Any = compare_runs(table, confidence_level=0.9, **HOW)
+    assert found["discriminability_auc"].alpha == 0.1
+    assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
+    wanted = fastad.discriminability(table, measure="tpr", alpha=0.1, confidence_level=0.9, **HOW)
+    assert numbers(found["discriminability_tpr"]) == numbers(wanted)
 
 
 def test_classes_of_anomalies_add_their_loss() -> None:
@@ -144,7 +165,7 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
     [
         (results("auc"), {"kendall": "one measure alone", "recommendation": "neither tpr@0.01"}),
         (results("auc", "tpr@0.1", "tpr@0.05"), {"discriminability_tpr": "columns tpr@ at 3"}),
-        (results(n_folds=1), dict.fromkeys(["discriminability_auc", *LOSSES], "two folds")),
+        (results(n_folds=1), dict.fromkeys(["discriminability_auc", *LOSSES], "must be two folds")),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, 0.6]]}, detectors=["knn", "lof"]),
             {"friedman": None, "class_sensitivity": "no column of the classes"},

@@ -1,7 +1,7 @@
 """What it costs to select models at the false positive rate where they differ."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -19,7 +19,7 @@ from fastad.comparison.operating import (
     discriminate,
     level_columns,
 )
-from fastad.comparison.resampling import check_resampling
+from fastad.comparison.resampling import Resampling, check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.comparison.selection import LossMatrix, best_models, loss_of, merits_of, shortfalls
 from fastad.comparison.separation.statistics import CRITERIA
@@ -105,13 +105,27 @@ def loss_at_chosen_fpr(
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     known = usual_measures(table) if measures is None else table.chosen(measures, "measures")
+    with thread_limit(n_threads):
+        found = {
+            measure: discriminate(table, measure, level, resampling) for measure in LEVEL_MEASURES
+        }
+    return loss_with_chosen(table, known, found, criterion, choice, resampling)
+
+
+def loss_with_chosen(
+    table: ResultTable,
+    known: Sequence[MeasureColumn],
+    found: Mapping[str, Discriminability],
+    criterion: CriterionName,
+    choice: Choice,
+    resampling: Resampling,
+) -> LossMatrix:
+    """Return the losses of measures, and of AUC and TPR at the rates that were found."""
     merits = [merits_of(table, known)]
     columns = list(known)
-    with thread_limit(n_threads):
-        for measure in LEVEL_MEASURES:
-            found = discriminate(table, measure, level, resampling)
-            merits.append(_at_chosen(table, measure, found, criterion, choice)[:, :, None])
-            columns.append(MeasureColumn(f"{measure}@{criterion}", higher_is_better=True))
+    for measure, one in found.items():
+        merits.append(_at_chosen(table, measure, one, criterion, choice)[:, :, None])
+        columns.append(MeasureColumn(f"{measure}@{criterion}", higher_is_better=True))
     together = np.concatenate(merits, axis=2)
     loss = loss_of(best_models(together), shortfalls(together))
     missing = table.missing_rows()

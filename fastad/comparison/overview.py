@@ -4,26 +4,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._arguments import N_RESAMPLES, check_generator, exact_rate
+from fastad._arguments import N_RESAMPLES, check_generator, check_inside, exact_rate
 from fastad._threads import thread_limit
 from fastad._types import Point
 from fastad.comparison.advice import recommend
-from fastad.comparison.chosen import loss_at_chosen_fpr, usual_measures
+from fastad.comparison.chosen import loss_with_chosen, usual_measures
 from fastad.comparison.correlation import kendall_matrix
 from fastad.comparison.distance import rank_distance
 from fastad.comparison.friedman_test import friedman
-from fastad.comparison.operating import LEVEL_MEASURES, discriminability, level_columns
+from fastad.comparison.operating import (
+    LEVEL_MEASURES,
+    CriterionName,
+    Discriminability,
+    LevelMeasure,
+    discriminability,
+    level_columns,
+)
 from fastad.comparison.posthoc import nemenyi, wilcoxon_holm
 from fastad.comparison.ranks import average_ranks
 from fastad.comparison.resampling import check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.comparison.runs_overview import RunsOverview, some_of
-from fastad.comparison.selection import class_sensitivity, selection_loss
-from fastad.comparison.separation.statistics import CRITERIA
+from fastad.comparison.selection import LossMatrix, class_sensitivity, selection_loss
 from fastad.comparison.tabular import Tabular
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
@@ -89,8 +95,7 @@ def compare_runs(
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
-        Seed of the intervals. Each comparison draws the same data sets, those that its function
-        draws with this seed.
+        Seed of the intervals. All comparisons draw the same data sets.
     n_threads : int, optional
         Threads over data sets and rates.
     progress : callable, optional
@@ -121,7 +126,7 @@ def compare_runs(
     columns ``auc@`` or ``tpr@`` and two folds.
 
     Takes the time of its parts, of which discriminability is the slowest: O(n_models^2) for each
-    data set and rate, twelve times.
+    data set and rate, for AUC and for TPR.
 
     References
     ----------
@@ -238,7 +243,7 @@ def _tpr_at(table: ResultTable, rate: Fraction) -> str:
     return next(one.name for one in level_columns(table, "tpr") if one.rate == rate)
 
 
-def _makers(request: _Request, options: Mapping[str, object]) -> Iterable[tuple[str, _Maker]]:
+def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
     """Yield the name of each comparison with what makes it, or why it cannot be made."""
     table, measures = request.table, request.measures
 
@@ -253,13 +258,12 @@ def _makers(request: _Request, options: Mapping[str, object]) -> Iterable[tuple[
     yield "kendall", alone or of(kendall_matrix, measures=measures)
     yield "selection_loss", alone or of(selection_loss, measures=measures)
     yield "class_sensitivity", _no_classes(table) or of(class_sensitivity, measures=measures)
-    for one in LEVEL_MEASURES:
-        why = _no_curve(table, [one])
-        yield f"discriminability_{one}", why or of(discriminability, measure=one)
+    curves = _Curves(request, options)
+    for one in get_args(LevelMeasure):
+        yield f"discriminability_{one}", _no_curve(table, [one]) or partial(curves.of, one)
     why = _no_curve(table, LEVEL_MEASURES)
-    for criterion in CRITERIA:
-        make = of(loss_at_chosen_fpr, criterion=criterion, measures=measures)
-        yield f"loss_at_{criterion}", why or make
+    for criterion in get_args(CriterionName):
+        yield f"loss_at_{criterion}", why or partial(curves.loss_at, criterion)
     yield (
         "rank_distance",
         _no_distance(request)
@@ -274,6 +278,31 @@ def _makers(request: _Request, options: Mapping[str, object]) -> Iterable[tuple[
         yield f"recommendation_{label}", of(recommend, application=label, measures=measures)
     if not request.rates:
         yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
+
+
+class _Curves:
+    """Discriminability by AUC and by TPR, which all criteria share: it takes the longest."""
+
+    def __init__(self, request: _Request, options: Mapping[str, Any]) -> None:
+        self.request, self.options = request, options
+        self._found: dict[str, Discriminability] = {}
+
+    def of(self, measure: LevelMeasure) -> Discriminability:
+        """Return the curves of a measure."""
+        if measure not in self._found:
+            level = float(1 - check_inside(self.options["confidence_level"], "confidence_level"))
+            self._found[measure] = discriminability(
+                self.request.table, measure=measure, alpha=level, **self.options
+            )
+        return self._found[measure]
+
+    def loss_at(self, criterion: CriterionName) -> LossMatrix:
+        """Return what `loss_at_chosen_fpr` does."""
+        table = self.request.table
+        known = [table.measure(label) for label in self.request.measures]
+        found = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
+        resampling = check_resampling(table.clusters, **self.options)
+        return loss_with_chosen(table, known, found, criterion, "optimal", resampling)
 
 
 def _no_classes(table: ResultTable) -> str:

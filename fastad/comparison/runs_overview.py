@@ -194,8 +194,8 @@ def _summary(table: ResultTable) -> str:
     }
     numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
     return (
-        f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, and "
-        "the others have ² and ³."
+        f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, "
+        "and the others have ² and ³."
     )
 
 

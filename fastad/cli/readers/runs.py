@@ -178,8 +178,8 @@ def _read_part(
         if column.dtype.kind not in kinds or column.ndim != 1 or column.shape != n_rows:
             what = "numbers" if name in measures else "names"
             raise DataError(
-                f"{path}: column {name!r} must hold {n_rows} {what}; found {column.dtype} of shape "
-                f"{column.shape}"
+                f"{path}: column {name!r} must be a vector of {what}, as long as {named[0]!r}; "
+                f"found {column.dtype} of shape {column.shape}"
             )
     return part
 
