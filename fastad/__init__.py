@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from fastad.comparison.operating import ChosenFpr as ChosenFpr
     from fastad.comparison.operating import Discriminability as Discriminability
     from fastad.comparison.operating import discriminability as discriminability
+    from fastad.comparison.overview import compare_runs as compare_runs
     from fastad.comparison.posthoc import nemenyi as nemenyi
     from fastad.comparison.posthoc import wilcoxon_holm as wilcoxon_holm
     from fastad.comparison.rank_comparison import RankComparison as RankComparison
     from fastad.comparison.ranks import RankTable as RankTable
     from fastad.comparison.ranks import average_ranks as average_ranks
     from fastad.comparison.results import ResultTable as ResultTable
+    from fastad.comparison.runs_overview import RunsOverview as RunsOverview
     from fastad.comparison.selection import LossMatrix as LossMatrix
     from fastad.comparison.selection import SensitivityMatrix as SensitivityMatrix
     from fastad.comparison.selection import class_sensitivity as class_sensitivity
@@ -317,6 +319,7 @@ _HOMES = {
         "wilcoxon_holm",
     ),
     "comparison.rank_comparison": ("RankComparison",),
+    "comparison.overview": ("compare_runs",),
     "comparison.ranks": (
         "RankTable",
         "average_ranks",
@@ -327,6 +330,7 @@ _HOMES = {
         "discriminability",
     ),
     "comparison.results": ("ResultTable",),
+    "comparison.runs_overview": ("RunsOverview",),
     "comparison.selection": (
         "LossMatrix",
         "SensitivityMatrix",

@@ -28,7 +28,7 @@ SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
 DATA_WITHOUT_LABELS = {
     **dict.fromkeys(
         (
-            *("average_ranks", "class_sensitivity", "discriminability", "friedman"),
+            *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
             *("kendall_matrix", "loss_at_chosen_fpr", "nemenyi", "rank_distance", "recommend"),
             *("selection_loss", "wilcoxon_holm"),
         ),

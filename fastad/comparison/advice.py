@@ -1,7 +1,7 @@
 """``recommend``: which measure to select models by, for one application."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -276,9 +276,9 @@ def recommend(
             "sets, because its best value is 0 or undefined"
         )
     grounds = defined[0]
-    counted = ~np.isnan(losses[grounds]).all(axis=1)
+    counted = np.any(~np.isnan(losses[grounds]), axis=1)
     judged = _judged(losses[grounds][counted])
-    own = replace(resampling, clusters=np.unique(table.clusters[counted], return_inverse=True)[1])
+    own = resampling.among(counted)
     found = own.average(losses[grounds][counted])
     places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
     best = int(places[0])

@@ -13,6 +13,7 @@ from fastad.comparison.ranks import best_merits, check_detectors, rank_rows
 from fastad.comparison.resampling import Means, check_resampling
 from fastad.comparison.results import Results, as_results
 from fastad.comparison.tabular import Tabular, best_three, number
+from fastad.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +165,8 @@ def rank_distance(
         if measures is None
         else table.chosen(measures, "measures")
     )
+    if not others:
+        raise InvalidInputError(f"results must have a measure beside {reference}; found none")
     goal = rank_rows(best_merits(table, wanted))
     ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))

@@ -177,9 +177,9 @@ def friedman(
     freedom, and F = (n - 1) W / (1 - W) with k - 1 and (k - 1) (n - 1). Without the correction,
     sum(u²) is what it would be if no ranks were tied.
 
-    Chi-square is conservative where data sets are few, F is to be preferred [1]_. Resampled data
-    sets agree with themselves, hence more than other data sets would: the interval of W is moved by
-    the mean excess of the replicates.
+    Chi-square is conservative where data sets are few, F is to be preferred (Demšar). Resampled
+    data sets agree with themselves, hence more than other data sets would: the interval of W is
+    moved by the mean excess of the replicates.
 
     O(n k log k) time, then O(n k) for each replicate.
 

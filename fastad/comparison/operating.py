@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -363,7 +363,7 @@ def discriminate(
         for name, one in separations.items()
     }
     kept = np.isin(np.array(table.problems, object), list(separations))
-    own = replace(resampling, clusters=np.unique(table.clusters[kept], return_inverse=True)[1])
+    own = resampling.among(kept)
     every = list(separations.values())
     return Discriminability(
         measure,

@@ -138,13 +138,12 @@ def compare_runs(
     Examples
     --------
     >>> import fastad
-    >>> from fastad.comparison.overview import compare_runs
     >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.9]]
     >>> tpr = [[0.5, 0.6, 0.1], [0.6, 0.5, 0.2], [0.4, 0.2, 0.3]]
     >>> results = fastad.ResultTable.from_arrays(
     ...     {"auc": auc, "tpr@0.05": tpr}, detectors=["knn", "lof", "svm"]
     ... )
-    >>> overview = compare_runs(results, operating_fpr=0.05, rng=0)
+    >>> overview = fastad.compare_runs(results, operating_fpr=0.05, rng=0)
     >>> list(overview)[:6]
     ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'kendall', 'selection_loss']
     >>> overview["recommendation_tpr@0.05"].measure

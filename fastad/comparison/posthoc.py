@@ -183,11 +183,11 @@ def wilcoxon_holm(
     -----
     Differences of two detectors are ranked over data sets by their size, and the ranks of those in
     favour of each are added up. Data sets without a difference are ranked with the others, and half
-    of their ranks goes to each sum [2]_. They stay as they are when all other signs are changed,
-    which is what the p-value counts [3]_: exactly up to 50 data sets, with ties too, by the normal
-    distribution beyond. Whoever has the larger sum is the better of a pair, in rare cases not the
-    one of the better mean rank. Differences are tied where they are equal as floats: those of
-    decimals may differ by their rounding.
+    of their ranks goes to each sum (Demšar). They stay as they are when all other signs are
+    changed, which is what the p-value counts (Pratt): exactly up to 50 data sets, with ties too, by
+    the normal distribution beyond. Whoever has the larger sum is the better of a pair, in rare
+    cases not the one of the better mean rank. Differences are tied where they are equal as floats:
+    those of decimals may differ by their rounding.
 
     Each pair takes O(n log n) time for n data sets, up to 50 of them O(n^3).
 

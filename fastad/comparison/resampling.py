@@ -1,7 +1,6 @@
 """Means over data sets, and their intervals from resampled data sets."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,7 @@ class Averages:
     n_clusters: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Resampling:
     """Data sets drawn again and again, with replacement.
 
@@ -70,18 +69,33 @@ class Resampling:
         Of each interval.
     generator : numpy.random.Generator
         Source of the replicates.
+    counts : numpy.ndarray of shape (n_resamples, n_datasets)
+        How often each data set is drawn.
     """
 
     clusters: IntVector
     n_resamples: int
     confidence_level: float
     generator: np.random.Generator
+    counts: FloatMatrix
 
-    @cached_property
-    def counts(self) -> FloatMatrix:
-        """How often each data set is drawn, of shape (n_resamples, n_datasets)."""
-        n = int(self.clusters.max()) + 1
-        return self.generator.multinomial(n, np.full(n, 1 / n), self.n_resamples).astype(float)
+    @classmethod
+    def draw(
+        cls,
+        clusters: IntVector,
+        n_resamples: int,
+        confidence_level: float,
+        generator: np.random.Generator,
+    ) -> "Resampling":
+        """Draw the data sets of all replicates."""
+        n = int(clusters.max()) + 1
+        counts = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
+        return cls(clusters, n_resamples, confidence_level, generator, counts)
+
+    def among(self, kept: npt.NDArray[np.bool_]) -> "Resampling":
+        """Draw anew, among the data sets of some problems."""
+        clusters = np.unique(self.clusters[kept], return_inverse=True)[1]
+        return self.draw(clusters, self.n_resamples, self.confidence_level, self.generator)
 
     def average(self, values: npt.NDArray[np.float64]) -> "Averages":
         """Average over the problems, the first axis, where values are defined."""
@@ -145,7 +159,7 @@ def check_resampling(
     rng: int | np.random.Generator | None,
 ) -> Resampling:
     """Check the options of intervals over data sets."""
-    return Resampling(
+    return Resampling.draw(
         clusters,
         check_count(n_resamples, "n_resamples"),
         float(check_inside(confidence_level, "confidence_level")),

@@ -39,6 +39,8 @@ Names: TypeAlias = str | Sequence[str]
 
 # So many missing cells are named in a remark.
 _NAMED = 3
+# So many measures are listed where one is unknown.
+_LISTED = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -281,11 +283,11 @@ class ResultTable:
             f"{detectors[i]} {text}".rstrip() for i, text in zip(detector_of, params, strict=True)
         ]
         if len(repeated):
-            first = order[repeated[0]]
+            row = int(order[repeated + 1].min())
             raise InvalidInputError(
                 "table must hold each data set, detector, params and fold once; found "
-                f"{len(repeated)} repeated rows, the first at row {order[repeated[0] + 1]}: "
-                f"{datasets[problem[first]]}, {models[model[first]]}, fold {folds[fold[first]]}"
+                f"{len(repeated)} repeated rows, the first at row {row}: "
+                f"{datasets[problem[row]]}, {models[model[row]]}, fold {folds[fold[row]]}"
             )
         for what, shown in (("model", models), ("data set", problem_names(datasets, classes))):
             if len(set(shown)) < len(shown):
@@ -338,9 +340,8 @@ class ResultTable:
         for one in self.measures:
             if one.name == label:
                 return one
-        raise InvalidInputError(
-            f"{argument} must be one of {', '.join(self.labels)}; found {label!r}"
-        )
+        known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
+        raise InvalidInputError(f"{argument} must be one of {known}; found {label!r}")
 
     def chosen(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
         """Return measures by their labels, each once."""

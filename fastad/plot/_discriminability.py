@@ -109,16 +109,21 @@ class DiscriminabilityDisplay(_drawing.Display):
         (axes,) = _drawing.open_axes(ax)
         rates = self.found.fpr
         if dataset is None:
-            for one in self.found.separations.values():
-                axes.plot(rates, one.criteria[criterion], color="0.8", linewidth=0.7, zorder=1)
+            for i, one in enumerate(self.found.separations.values()):
+                label = "" if i else "each of them"
+                curve_of_one = one.criteria[criterion]
+                axes.plot(rates, curve_of_one, color="0.8", linewidth=0.7, zorder=1, label=label)
         name = dataset or f"mean of {len(self.found.separations)} data sets"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         _drawing.draw_reference(axes, rates, critical, f"critical value, {self.found.alpha:g}")
-        for rate, what in ((chosen.optimal, "highest"), (chosen.lowest, "first above")):
+        for rate, what, marker in (
+            (chosen.optimal, "highest", "o"),
+            (chosen.lowest, "first above it", "D"),
+        ):
             if not math.isnan(rate):
                 height = float(curve[list(rates).index(rate)])
-                _drawing.draw_mark(axes, rate, height, self.line_)
-                _drawing.draw_text(axes, rate, height, f" {what}: {rate:g}")
+                label = f"{what}, at {rate:g}"
+                _drawing.draw_mark(axes, rate, height, self.line_, label=label, marker=marker)
         axes.set(
             xscale=xscale,
             xlabel="False positive rate",

@@ -151,14 +151,17 @@ def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -
     _REFERENCES.update(ax.plot(x, y, label=label, **_REFERENCE))
 
 
-def draw_mark(ax: "Axes", x: float, y: float, line: "Line2D") -> None:
+def draw_mark(
+    ax: "Axes", x: float, y: float, line: "Line2D", *, label: str | None = None, marker: str = "o"
+) -> None:
     """Mark a point of a detector's line; the legend says what it is."""
     style: dict[str, Any] = {
         "color": line.get_color(),
         "markerfacecolor": "white",
         "markeredgewidth": 1.6,
+        "label": label,
     }
-    ax.plot([x], [y], marker="o", linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
+    ax.plot([x], [y], marker, linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
 
 
 def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastad._types import FloatMatrix
 from fastad.comparison.matrix import MeasureMatrix
 from fastad.comparison.tabular import number
 from fastad.plot import _drawing
@@ -87,8 +88,13 @@ class MatrixDisplay(_drawing.Display):
         else:
             (axes,) = _drawing.open_axes(ax)
         higher = self.matrix.higher_is_better
+        vmin, vmax = _scale(values, higher_is_better=higher)
         self.image_: AxesImage = axes.imshow(
-            values, cmap=cmap or ("Blues" if higher else "Blues_r"), aspect="auto"
+            values,
+            cmap=cmap or ("Blues" if higher else "Blues_r"),
+            aspect="auto",
+            vmin=vmin,
+            vmax=vmax,
         )
         axes.set_xticks(
             range(values.shape[1]), [_drawing.shown_text(n) for n in self.matrix.columns]
@@ -127,6 +133,15 @@ class MatrixDisplay(_drawing.Display):
                 )
             )
         return texts
+
+
+def _scale(values: FloatMatrix, *, higher_is_better: bool) -> tuple[float, float]:
+    """Return the ends of the colours: a few bad cells do not make all others one colour."""
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return 0.0, 1.0
+    low, high = np.quantile(found, [0.1, 1.0] if higher_is_better else [0.0, 0.9])
+    return float(low), float(max(high, low + 1e-12))
 
 
 def _new_axes(n_rows: int, n_columns: int) -> "Axes":
