@@ -339,7 +339,7 @@ def test_a_bad_number_of_threads_is_refused(n_threads: Any) -> None:
         fastad.evaluate(Y, _RAW, n_threads=n_threads)
 
 
-@pytest.mark.parametrize("measures", [3, 2.5, object()])
+@pytest.mark.parametrize("measures", [3, 2.5, object(), np.array("auc"), np.ma.array(1, mask=True)])
 def test_measures_of_another_type_are_named(measures: Any) -> None:
     with pytest.raises(TypeError, match="measures must be a sequence of texts"):
         fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastad import Recommendation, ResultTable, recommend
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 from tests.comparison_oracles import (
     Rows,
     as_columns,
@@ -390,47 +390,3 @@ def test_a_mapping_with_a_measure_where_lower_is_better() -> None:
     rows["dataset"] = list("aabbccdd")
     found = recommend(rows, application="fpr@tpr0.8", measures=["auc"], rng=0)
     assert found.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms
-
-
-TABLE = arrays(auc=[[0.9, 0.8]], tpr=[[0.5, 0.6]])
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({}, InvalidInputError, "either operating_fpr or application; found neither"),
-        (
-            {"operating_fpr": 0.1, "application": "auc"},
-            InvalidInputError,
-            "found both",
-        ),
-        ({"operating_fpr": 0.2}, InvalidInputError, r"operating_fpr .* tpr@0\.1; found 0\.2"),
-        ({"operating_fpr": 1.5}, InvalidInputError, r"operating_fpr must lie in \[0, 1\]"),
-        ({"operating_fpr": "0.1"}, TypeError, "operating_fpr must be a number; found str"),
-        ({"operating_fpr": True}, TypeError, "operating_fpr must be a number; found bool"),
-        ({"application": "ap"}, InvalidInputError, "application must be one of auc, tpr@0.1"),
-        ({"operating_fpr": 0.1, "measures": ["ap"]}, InvalidInputError, "measures must be one of"),
-        ({"operating_fpr": 0.1, "measures": []}, InvalidInputError, "at least one measure"),
-        ({"operating_fpr": 0.1, "measures": "auc"}, TypeError, "found 'auc' alone"),
-        ({"operating_fpr": 0.1, "new_anomalies": True}, InvalidInputError, "anomaly_class; found"),
-        ({"operating_fpr": 0.1, "new_anomalies": 1}, TypeError, "new_anomalies must be True"),
-        ({"operating_fpr": 0.1, "confidence_level": 2}, InvalidInputError, "confidence_level"),
-        ({"operating_fpr": 0.1, "n_resamples": 0}, InvalidInputError, "n_resamples must be at"),
-        ({"operating_fpr": 0.1, "rng": "x"}, TypeError, "rng must be an int"),
-    ],
-)
-def test_bad_arguments(options: Any, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        recommend(TABLE, **options)
-
-
-def test_no_column_at_a_rate() -> None:
-    table = arrays(auc=[[0.9, 0.8]])
-    with pytest.raises(InvalidInputError, match=r"which has none; found 0\.1: evaluate with fpr="):
-        recommend(table, operating_fpr=0.1)
-
-
-def test_no_loss_anywhere() -> None:
-    for tpr in ([[0, 0]], [[nan, nan]]):
-        with pytest.raises(UndefinedMeasureError, match=r"tpr@0\.1 has no loss on any of 1 data"):
-            recommend(arrays(auc=[[0.9, 0.8]], tpr=tpr), operating_fpr=0.1)

@@ -1,6 +1,6 @@
 """Which columns of a table are measures, and which way is better."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -78,10 +78,12 @@ def find_measures(
 
 def label_list(labels: Any, argument: str) -> list[str]:
     """Check a sequence of labels; return each once."""
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        alone = " alone" if isinstance(labels, str) else ""
-        raise TypeError(f"{argument} must be a sequence of labels; found {shown(labels)}{alone}")
-    found = list(labels)
+    if isinstance(labels, str):
+        raise TypeError(f"{argument} must be a sequence of labels; found {labels!r} alone")
+    try:
+        found = list(labels)
+    except TypeError:
+        raise TypeError(f"{argument} must be a sequence of labels; found {shown(labels)}") from None
     for label in found:
         if not isinstance(label, str):
             raise TypeError(f"{argument} must hold labels; found {shown(label)}")

@@ -1,6 +1,6 @@
 """Reading a tidy table: its columns, and numbers for what is named in them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,9 +89,10 @@ def numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
 
 def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
     """Return n names, by default whole numbers, as entries that may be tuples."""
-    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
-        raise TypeError(f"{argument} must be a sequence of names; found {given!r}")
-    names = list(range(n)) if given is None else list(given)
+    try:
+        names = list(range(n)) if given is None else list(given)
+    except TypeError:
+        raise TypeError(f"{argument} must be a sequence of names; found {given!r}") from None
     if len(names) != n:
         raise InvalidInputError(f"{argument} must have {n} names; found {len(names)}")
     entries = np.empty(n, object)

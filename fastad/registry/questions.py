@@ -65,10 +65,12 @@ def standard_questions(fpr: Sequence[Fraction]) -> Questions:
 
 def parse_questions(measures: str | Iterable[str], fpr: Sequence[Fraction]) -> Questions:
     """Read labels ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures."""
-    texts = [measures] if isinstance(measures, str) else measures
-    if not isinstance(texts, Iterable):
-        raise TypeError(f"measures must be a sequence of texts; found {type(measures).__name__}")
-    texts = list(texts)
+    try:
+        texts = [measures] if isinstance(measures, str) else list(measures)
+    except TypeError:  # an array without axes says that it is iterable
+        raise TypeError(
+            f"measures must be a sequence of texts; found {type(measures).__name__}"
+        ) from None
     if not texts:
         raise InvalidInputError("measures must name at least one measure; found none")
     return _distinct([question for text in texts for question in _parse(text, fpr)])
