@@ -59,8 +59,8 @@ def test_no_column_at_a_rate() -> None:
 
 def test_no_loss_anywhere() -> None:
     for tpr in ([[0, 0]], [[nan, nan]]):
+        table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": tpr})
         with pytest.raises(UndefinedMeasureError, match=r"tpr@0\.1 has no loss on any of 1 data"):
-            table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": tpr})
             recommend(table, operating_fpr=0.1)
 
 

@@ -1,12 +1,23 @@
 """The commands."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
 import fastad
 from fastad.cli._console import ends_cleanly, show
+from fastad.cli._options import (
+    Feature,
+    LabelColumn,
+    Level,
+    Model,
+    OneFile,
+    PosLabel,
+    Seed,
+    Standardize,
+    Trust,
+)
 
 app = typer.Typer(
     name="fastad",
@@ -16,38 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-# Options that several commands have.
-_OneFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
-]
-_LabelColumn: TypeAlias = Annotated[
-    str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
-]
-_PosLabel: TypeAlias = Annotated[
-    str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
-]
-_Level: TypeAlias = Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")]
-_Model: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
-]
-_Trust: TypeAlias = Annotated[
-    bool,
-    typer.Option("--trust", help="Load --model, which runs whatever code is in the file."),
-]
-_Standardize: TypeAlias = Annotated[
-    bool, typer.Option("--standardize", help="Standardise the features before fitting.")
-]
-_Feature: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column of a feature; may be repeated. By default every other column, of an "
-        ".npz file the matrix X.",
-    ),
-]
-_Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Of the replicates.")]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
@@ -74,7 +53,7 @@ def evaluate(
         list[Path],
         typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow."),
     ],
-    label: _LabelColumn = "y",
+    label: LabelColumn = "y",
     score: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +61,7 @@ def evaluate(
             "By default every other column.",
         ),
     ] = None,
-    pos_label: _PosLabel = None,
+    pos_label: PosLabel = None,
     group: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,14 +95,14 @@ def evaluate(
     ci: Annotated[
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
-    confidence_level: _Level = 0.95,
+    confidence_level: Level = 0.95,
     chance: Annotated[
         bool, typer.Option("--chance", help="Print what every value is worth by chance.")
     ] = False,
     n_resamples: Annotated[
         int, typer.Option(min=1, help="Replicates for intervals and for chance.")
     ] = 2000,
-    seed: _Seed = 0,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option(help="Save to a .csv, .json, .parquet or .arrow file too.")
@@ -154,8 +133,8 @@ def evaluate(
 @ends_cleanly
 def compare(
     *,
-    file: _OneFile,
-    label: _LabelColumn = "y",
+    file: OneFile,
+    label: LabelColumn = "y",
     score: Annotated[
         list[str] | None,
         typer.Option(
@@ -163,7 +142,7 @@ def compare(
             "By default every other column.",
         ),
     ] = None,
-    pos_label: _PosLabel = None,
+    pos_label: PosLabel = None,
     measure: Annotated[
         str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
     ] = "auc",
@@ -172,13 +151,13 @@ def compare(
         str,
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
     ] = "holm",
-    confidence_level: _Level = 0.95,
+    confidence_level: Level = 0.95,
     smallest_difference: Annotated[
         float | None,
         typer.Option(help="Say how many anomalies it takes to see a difference of this size."),
     ] = None,
     n_resamples: Annotated[int, typer.Option(min=1, help="Replicates or permutations.")] = 2000,
-    seed: _Seed = 0,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Say which of two or more detectors is better, and how sure that is."""
@@ -269,11 +248,11 @@ def compare_runs(
     control: Annotated[
         str | None, typer.Option(help="Detector to compare the others with.")
     ] = None,
-    confidence_level: _Level = 0.95,
+    confidence_level: Level = 0.95,
     n_resamples: Annotated[
         int, typer.Option(min=1, help="Number of times that data sets are drawn again.")
     ] = 2000,
-    seed: _Seed = 0,
+    seed: Seed = 0,
     output: Annotated[
         Path | None, typer.Option(help="Folder to save tables and pictures to.")
     ] = None,
@@ -313,9 +292,9 @@ def compare_runs(
 @ends_cleanly
 def volume(
     *,
-    file: _OneFile,
-    model: _Model = None,
-    trust: _Trust = False,
+    file: OneFile,
+    model: Model = None,
+    trust: Trust = False,
     detector: Annotated[
         list[str] | None,
         typer.Option(
@@ -326,8 +305,8 @@ def volume(
     train: Annotated[
         Path | None, typer.Option(help="Table to fit on instead; its normal rows.")
     ] = None,
-    standardize: _Standardize = False,
-    feature: _Feature = None,
+    standardize: Standardize = False,
+    feature: Feature = None,
     label: Annotated[
         str | None,
         typer.Option(
@@ -335,7 +314,7 @@ def volume(
             "without it all rows are normal.",
         ),
     ] = None,
-    pos_label: _PosLabel = None,
+    pos_label: PosLabel = None,
     fpr: Annotated[
         list[float] | None,
         typer.Option(
@@ -353,7 +332,7 @@ def volume(
         float,
         typer.Option(min=0.0, help="Widen the box on both sides by this share of its widths."),
     ] = 0.0,
-    confidence_level: _Level = 0.95,
+    confidence_level: Level = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the points and of the detectors.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -382,9 +361,9 @@ def volume(
 @ends_cleanly
 def evaluate_unlabelled(
     *,
-    file: _OneFile,
-    model: _Model = None,
-    trust: _Trust = False,
+    file: OneFile,
+    model: Model = None,
+    trust: Trust = False,
     detector: Annotated[
         list[str] | None,
         typer.Option(
@@ -395,8 +374,8 @@ def evaluate_unlabelled(
     train: Annotated[
         Path | None, typer.Option(help="Table to train on instead; then all rows are judged.")
     ] = None,
-    standardize: _Standardize = False,
-    feature: _Feature = None,
+    standardize: Standardize = False,
+    feature: Feature = None,
     label: Annotated[
         str | None,
         typer.Option(help="Column of labels, by default y: it is no feature, and not used."),
@@ -422,7 +401,7 @@ def evaluate_unlabelled(
         float, typer.Option(help="Excess mass at which the area EM ends, in (0, 1).")
     ] = 0.9,
     n_resamples: Annotated[int, typer.Option(min=1, help="Bootstrap replicates.")] = 1000,
-    confidence_level: _Level = 0.95,
+    confidence_level: Level = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of halves, detectors, points.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

@@ -44,7 +44,7 @@ class MeasureMatrix(Tabular):
         Numbers of data sets behind each mean, and left out.
     means : mapping of str to RowMeans
         Mean of each row over all columns, ``"mean"``, and over those at one rate, ``"mean@0.05"``,
-        where there are several; the diagonal is part of them.
+        where there are several rates, and at it several measures; the diagonal is part of them.
     datasets : sequence of str
         Names of the data sets.
     by_dataset : numpy.ndarray of shape (n_datasets, n_rows, n_columns)
@@ -173,7 +173,8 @@ def averaged(
     if len(rates) > 1:
         for rate in rates:
             at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
-            groups[f"mean@{float(rate):g}"] = at_rate
+            if len(at_rate) > 1:
+                groups[f"mean@{float(rate):g}"] = at_rate
     low, high = resampling.interval(found.replicates, found.n_clusters)
     fields: dict[str, Any] = {
         "value": found.value,

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from fastad._arguments import check_choice
 from fastad._types import FloatVector
 from fastad.comparison.operating import ChosenFpr, CriterionName, Discriminability
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SCALES = ("log", "linear")
+# The picture is so many times as high as the mean and its critical value.
+_ROOM = 2.2
 
 
 class DiscriminabilityDisplay(_drawing.Display):
@@ -116,14 +120,16 @@ class DiscriminabilityDisplay(_drawing.Display):
         name = dataset or f"mean of {len(self.found.separations)} data sets"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         _drawing.draw_reference(axes, rates, critical, f"critical value, {self.found.alpha:g}")
-        for rate, what, marker in (
-            (chosen.optimal, "highest", "o"),
-            (chosen.lowest, "first above it", "D"),
+        for rate, what, marker, side in (
+            (chosen.optimal, "highest", "o", "bottom"),
+            (chosen.lowest, "first above it", "D", "top"),
         ):
             if not math.isnan(rate):
                 height = float(curve[list(rates).index(rate)])
-                label = f"{what}, at {rate:g}"
-                _drawing.draw_mark(axes, rate, height, self.line_, label=label, marker=marker)
+                _drawing.draw_mark(axes, rate, height, self.line_, label=what, marker=marker)
+                _drawing.draw_text(axes, rate, height, f"  {rate:g}", va=side)
+        # A data set without variance may lie a thousand times above the others.
+        axes.set_ylim(0, _ROOM * float(np.nanmax([*curve, *critical])))
         axes.set(
             xscale=xscale,
             xlabel="False positive rate",

@@ -93,9 +93,12 @@ def _draw_criteria(found: Discriminability) -> "Figure":
     display = DiscriminabilityDisplay(found)
     for criterion, axes in zip(criteria, panels, strict=False):
         display.plot(axes, criterion=criterion, legend=False)
-    # The lines are the same in all: their legend has a place of its own.
-    lines, names = panels[0].get_legend_handles_labels()
+    # The lines are the same in all that have them: their legend has a place of its own.
+    legend: dict[str, Any] = {}
+    for axes in panels[: len(criteria)]:
+        lines, names = axes.get_legend_handles_labels()
+        legend |= dict(zip(names, lines, strict=True))
     for spare in panels[len(criteria) :]:
         spare.set_axis_off()
-    panels[len(criteria)].legend(lines, names, loc="center", frameon=False)
+    panels[len(criteria)].legend(list(legend.values()), list(legend), loc="center", frameon=False)
     return figure
