@@ -296,7 +296,6 @@ def test_measures_without_a_loss_somewhere_are_not_judged() -> None:
     assert "¹" not in last
 
 
-@pytest.mark.xfail(strict=True, reason="losses on as many data sets are taken for the same ones")
 def test_measures_with_losses_on_different_data_sets_are_not_compared() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
     table = arrays(auc=[[1, 2], [1, 2], [nan] * 2], ap=[[nan] * 2, [1, 2], [1, 2]], tpr=tpr)
@@ -341,7 +340,6 @@ def test_new_anomalies_by_hand() -> None:
     assert "on anomalies of other classes, over 2 data sets" in found.text
 
 
-@pytest.mark.xfail(strict=True, reason="new_anomalies falls back to the anomalies that are known")
 def test_new_anomalies_need_two_classes() -> None:
     rows = {name: column[:2] + column[4:6] for name, column in new_rows().items()}
     with pytest.raises(UndefinedMeasureError, match="two classes"):

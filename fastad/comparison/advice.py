@@ -268,16 +268,20 @@ def recommend(
     if len(table.folds) > 1:
         losses["other folds"] = _on_other_folds(table, candidates, judge)
     losses["same folds"] = _on_same_folds(table, candidates, judge)
-    order = [name for name in losses if new_anomalies or name != "other classes"]
-    defined = [name for name in order if not np.isnan(losses[name]).all()]
+    order = ["other classes"] if new_anomalies else ["other folds", "same folds"]
+    defined = [name for name in order if name in losses and not np.isnan(losses[name]).all()]
     if not defined:
+        why = (
+            "no data set has two classes of anomalies on which it has one"
+            if new_anomalies
+            else "its best value is 0 or undefined"
+        )
         raise UndefinedMeasureError(
             f"recommend is undefined: {judge.name} has no loss on any of {table.n_datasets} data "
-            "sets, because its best value is 0 or undefined"
+            f"sets; {why}"
         )
     grounds = defined[0]
-    counted = np.any(~np.isnan(losses[grounds]), axis=1)
-    judged = _judged(losses[grounds][counted])
+    counted, judged = _comparable(losses[grounds])
     own = resampling.among(counted)
     found = own.average(losses[grounds][counted])
     places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
@@ -307,11 +311,17 @@ def recommend(
     )
 
 
-def _judged(losses: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Tell which candidates may be compared: those with a loss on as many data sets as any has."""
-    n_defined = np.count_nonzero(~np.isnan(losses), axis=0)
-    full: npt.NDArray[np.bool_] = n_defined == n_defined.max()
-    return full
+def _comparable(
+    losses: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the data sets to compare candidates on, and which candidates have losses on all.
+
+    They are the data sets of the candidate that has most, of equal ones the first.
+    """
+    defined = ~np.isnan(losses)
+    counted: npt.NDArray[np.bool_] = defined[:, int(np.argmax(defined.sum(axis=0)))]
+    judged: npt.NDArray[np.bool_] = np.all(defined[counted], axis=0)
+    return counted, judged
 
 
 def _application(

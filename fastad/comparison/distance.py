@@ -156,7 +156,7 @@ def rank_distance(
     >>> fastad.rank_distance(table, reference="tpr@0.4").means.value
     array([1.41421356])
     """
-    table = as_results(results, measures, judged_by=[reference])
+    table = as_results(results, None)
     wanted = table.measure(reference, "reference")
     check_detectors(table)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
@@ -173,12 +173,15 @@ def rank_distance(
     nearest = np.where(np.isnan(distances), np.inf, distances).min(axis=1, keepdims=True)
     counted = ~np.isnan(distances).all(axis=1)
     closest = (distances == nearest)[counted].mean(axis=0) if counted.any() else np.nan
+    closest = np.broadcast_to(closest, len(others)).astype(np.float64)
+    for array in (distances, closest):
+        array.flags.writeable = False
     return RankDistances(
         reference,
         [one.name for one in others],
         table.problems,
         distances,
         resampling.means(distances),
-        np.broadcast_to(closest, len(others)).astype(np.float64),
+        closest,
         table.missing_rows(),
     )

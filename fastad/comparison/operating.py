@@ -336,19 +336,20 @@ def discriminate(
             f"{len(table.folds)}"
         )
     rates = np.array([float(one.rate) for one in levels if one.rate is not None])
+    rates.flags.writeable = False
     separations, models, values, left_out = {}, {}, {}, []
     by_level = [table.by_fold(one.name) for one in levels]
     for i, name in enumerate(table.problems):
         runs = np.stack([one[i] for one in by_level], axis=-1)
         whole = np.isfinite(runs).all(axis=(1, 2))
+        few = bool(np.count_nonzero(whole) < 2)
         if not whole.all():
             first = table.models[int(np.argmin(whole))]
             left_out.append(
                 f"{name}: {np.count_nonzero(~whole)} of {len(whole)} models lack a value on some "
-                f"fold ({first}, …)"
+                f"fold ({first}, …)" + ", and fewer than two are left" * few
             )
-        if np.count_nonzero(whole) < 2:
-            left_out.append(f"{name}: left out, with fewer than two models to compare")
+        if few:
             continue
         values[name] = runs[whole]
         models[name] = [model for model, kept in zip(table.models, whole, strict=True) if kept]
@@ -395,6 +396,7 @@ def _mean_curve(
     test = criterion.partition("-")[0]
     curves = np.array([one.criteria[criterion] for one in separations])
     critical = np.array([one.critical_values[test] for one in separations])
+    critical[np.isnan(curves)] = np.nan
     return defined_mean(curves, axis=0), defined_mean(critical, axis=0)
 
 

@@ -125,7 +125,10 @@ class Resampling:
         """Average over the problems, the first axis, and put an interval about each mean."""
         found = self.average(values)
         low, high = self.interval(found.replicates, found.n_clusters)
-        return Means(found.value, low, high, found.n, found.n_undefined)
+        fields = (found.value, low, high, found.n, found.n_undefined)
+        for array in fields:
+            array.flags.writeable = False
+        return Means(*fields)
 
     def interval(
         self, replicates: npt.NDArray[np.float64], n_clusters: npt.NDArray[np.int64]

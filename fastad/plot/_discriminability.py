@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from fastad._arguments import check_choice
 from fastad._types import FloatVector
 from fastad.comparison.operating import ChosenFpr, CriterionName, Discriminability
@@ -119,7 +117,8 @@ class DiscriminabilityDisplay(_drawing.Display):
                 axes.plot(rates, curve_of_one, color="0.8", linewidth=0.7, zorder=1, label=label)
         name = dataset or f"mean of {len(self.found.separations)} data sets"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
-        _drawing.draw_reference(axes, rates, critical, f"critical value, {self.found.alpha:g}")
+        of = "" if dataset is None else f" of {dataset}"
+        _drawing.draw_reference(axes, rates, critical, f"critical value{of}, {self.found.alpha:g}")
         for rate, what, marker, side in (
             (chosen.optimal, "highest", "o", "bottom"),
             (chosen.lowest, "first above it", "D", "top"),
@@ -129,7 +128,8 @@ class DiscriminabilityDisplay(_drawing.Display):
                 _drawing.draw_mark(axes, rate, height, self.line_, label=what, marker=marker)
                 _drawing.draw_text(axes, rate, height, f"  {rate:g}", va=side)
         # A data set without variance may lie a thousand times above the others.
-        axes.set_ylim(0, _ROOM * float(np.nanmax([*curve, *critical])))
+        highest = max((value for value in (*curve, *critical) if value > 0), default=1.0)
+        axes.set_ylim(0, _ROOM * float(highest))
         axes.set(
             xscale=xscale,
             xlabel="False positive rate",

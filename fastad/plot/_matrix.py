@@ -1,7 +1,7 @@
 """Heat maps of a number for each two measures."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # Inches for each column and row of a new figure, and for the names beside them.
 _CELL = (0.62, 0.34)
 _NAMES = (2.2, 1.6)
-# Cells darker than this part of the scale have white text.
-_DARK = 0.55
 
 
 class MatrixDisplay(_drawing.Display):
@@ -108,31 +106,38 @@ class MatrixDisplay(_drawing.Display):
         axes.set_yticks(np.arange(values.shape[0] - 1) + 0.5, minor=True)
         axes.grid(which="minor", color="white", linewidth=1.5)
         axes.tick_params(which="minor", length=0)
-        self.texts_ = self._write(axes, dark_is_high=cmap is not None or higher)
+        self.texts_ = self._write(axes)
         axes.set_ylabel(self.matrix.row_name)
         axes.set_xlabel(self.matrix.column_name)
         axes.xaxis.set_label_position("bottom")
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _write(self, axes: "Axes", *, dark_is_high: bool) -> "list[Text]":
-        shares: Any = self.image_.norm(self.matrix.value)
-        texts = []
-        for (row, column), value in np.ndenumerate(self.matrix.value):
-            share = float(shares[row, column]) if not math.isnan(value) else 0.0
-            dark = share > _DARK if dark_is_high else share < 1 - _DARK and not math.isnan(value)
-            texts.append(
-                axes.text(
-                    column,
-                    row,
-                    number(float(value), self.matrix.form),
-                    ha="center",
-                    va="center",
-                    fontsize="small",
-                    color="white" if dark else "black",
-                )
+    def _write(self, axes: "Axes") -> "list[Text]":
+        return [
+            axes.text(
+                column,
+                row,
+                number(float(value), self.matrix.form),
+                ha="center",
+                va="center",
+                fontsize="small",
+                color=self._readable(float(value)),
             )
-        return texts
+            for (row, column), value in np.ndenumerate(self.matrix.value)
+        ]
+
+    def _readable(self, value: float) -> str:
+        """Return black or white, whichever can be read better on the colour of a value."""
+        if math.isnan(value):
+            return "black"
+        red, green, blue, _ = self.image_.to_rgba(np.array([value]), norm=True)[0]
+        channels = np.array([red, green, blue])
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        luminance = float(linear @ [0.2126, 0.7152, 0.0722])  # of sRGB
+        return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
 
 
 def _scale(values: FloatMatrix, *, higher_is_better: bool) -> tuple[float, float]:

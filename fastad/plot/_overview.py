@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fastad.comparison.matrix import MeasureMatrix
 from fastad.comparison.operating import CriterionName, Discriminability

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Event
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -130,8 +129,8 @@ def separate(values: npt.NDArray[np.float64], *, alpha: float) -> Separation:
     }
     return Separation(
         n_models, n_folds, n_models * (n_models - 1) // 2, alpha,
-        MappingProxyType(criteria), MappingProxyType(critical_values),
-        MappingProxyType(n_separable), MappingProxyType(n_infinite),
+        criteria, critical_values,
+        n_separable, n_infinite,
         _floats(row.f for row in overall), _floats(row.df_between for row in overall),
         _floats(row.df_within for row in overall), _floats(row.p_value for row in overall),
     )  # fmt: skip
