@@ -203,7 +203,7 @@ def test_what_cannot_be_made_has_its_reason_and_stops_nothing(
             r"operating_fpr must .* tpr@0\.01, tpr@0\.05, tpr@0\.1; found 0\.2",
         ),
         ({"operating_fpr": 2}, "operating_fpr must lie in"),
-        ({"measure": "tpr@0.2"}, r"measure must be one of auc, .*, …; found 'tpr@0\.2'"),
+        ({"measure": "tpr@0.2"}, r"measure must be one of auc, .*tpr@0.1; found 'tpr@0\.2'"),
         ({"measures": ["auc", "f1"]}, "measures must be one of .* found 'f1'"),
         ({"measures": []}, "measures must name at least one"),
         ({"reference": "x"}, "reference must be one of"),

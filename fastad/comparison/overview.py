@@ -202,7 +202,7 @@ def _check_request(
         application = at[rate]
     for argument, label in (("measure", measure), ("reference", reference)):
         if label is not None:
-            _check_label(table, label, argument)
+            table.measure(label, argument)
     if control is not None and control not in table.detectors:
         raise InvalidInputError(
             f"control must be one of {', '.join(table.detectors)}; found {control!r}"
@@ -211,31 +211,10 @@ def _check_request(
         wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
         chosen = [label for label in table.labels if label in wanted]
     else:
-        chosen = _check_labels(table, measures)
+        chosen = [one.name for one in table.chosen(measures, "measures")]
     principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
     asked = [rate for rate in _RATES if rate in at] if application is None else [rate]
     return _Request(table, chosen, principal, asked, reference, control)
-
-
-def _check_labels(table: ResultTable, measures: Sequence[str]) -> list[str]:
-    if isinstance(measures, str):
-        raise TypeError(f"measures must be a sequence of labels; found {measures!r} alone")
-    chosen = list(dict.fromkeys(measures))
-    if not chosen:
-        raise InvalidInputError("measures must name at least one measure; found none")
-    for label in chosen:
-        _check_label(table, label, "measures")
-    return chosen
-
-
-def _check_label(table: ResultTable, label: str, argument: str) -> None:
-    if label not in table.labels:
-        # Hundreds of rates would hide what is wrong.
-        known = [one.name for one in usual_measures(table)]
-        more = ", …" * (len(known) < len(table.labels))
-        raise InvalidInputError(
-            f"{argument} must be one of {', '.join(known)}{more}; found {label!r}"
-        )
 
 
 def _tpr_at(table: ResultTable, rate: Fraction) -> str:
