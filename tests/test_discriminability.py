@@ -165,10 +165,10 @@ def test_of_equal_rates_the_lowest() -> None:
 
 
 def test_columns_that_are_no_rates_do_not_count() -> None:
-    values = runs() | {"tpr@0": runs()["auc"], "auc@tpr0.8": runs()["auc"]}
+    values = runs() | {"tpr@1e-05": runs()["auc"], "auc@tpr0.8": runs()["auc"]}
     values |= {"fpr@tpr0.8": runs()["auc"], "precision@0.2": runs()["auc"], "auc@1": runs()["auc"]}
     table = ResultTable.from_arrays(values)
-    assert discriminability(table, rng=0).fpr.tolist() == [0, *sorted(RATES)]
+    assert discriminability(table, rng=0).fpr.tolist() == [1e-05, *sorted(RATES)]
     assert discriminability(table, measure="auc", rng=0).fpr.tolist() == [*sorted(RATES), 1]
 
 
@@ -245,12 +245,16 @@ def test_missing_rows_are_missing_values() -> None:
 
 
 def test_means_over_data_sets_draw_their_classes_together() -> None:
-    # Of b one class cannot be compared; all classes of a choose 0.1, those of c 0.2.
+    # No class of Z, the first, can be compared; all of a choose 0.1, those of c 0.2.
     rows: list[dict[str, Any]] = []
-    for dataset, gains, n_classes in (("a", (0.5, 0.2), 8), ("b", (0, 0), 1), ("c", (0.2, 0.5), 2)):
+    for dataset, gains, n_classes in (
+        ("a", (0.5, 0.2), 8),
+        ("Z", (0, 0), 10),
+        ("c", (0.2, 0.5), 2),
+    ):
         for c, model, fold in itertools.product(range(n_classes), range(2), range(3)):
             row = {"dataset": dataset, "anomaly_class": c, "detector": f"k{model}", "fold": fold}
-            noise = nan if dataset == "b" else fold / 10
+            noise = nan if dataset == "Z" else fold / 10
             rates = zip((0.1, 0.2), gains, strict=True)
             rows.append(row | {f"tpr@{p}": noise + model * gain for p, gain in rates})
     found = discriminability({key: [row[key] for row in rows] for key in rows[0]}, rng=0)

@@ -377,7 +377,7 @@ def test_missing_rows_are_named() -> None:
 @pytest.mark.parametrize("rate", [0.29, np.float32(0.29), np.float64(0.29)])
 def test_rates_are_the_decimals_as_written(rate: Any) -> None:
     rng = np.random.default_rng(0)
-    names = ["tpr@0.28", "tpr@0.29", "auc@0.29", "fpr@tpr0.29"]
+    names = ["auc@0.29", "fpr@tpr0.29", "tpr@0.28", "tpr@0.29"]
     table = ResultTable.from_arrays({name: rng.uniform(size=(3, 3)) for name in names})
     assert recommend(table, operating_fpr=rate, rng=0).application == "tpr@0.29"
 
