@@ -92,7 +92,6 @@ def test_too_few_folds_or_models() -> None:
         discriminability(ResultTable.from_arrays({"tpr@0.1": [[[1.0, 2.0], [1.0, nan]]]}))
 
 
-@pytest.mark.xfail(strict=True, reason="two columns at one rate, of which the last is read")
 def test_two_columns_at_one_rate() -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 4))
     with pytest.raises(InvalidInputError, match=r"tpr@0\.10"):
@@ -107,14 +106,8 @@ def test_two_columns_at_one_rate() -> None:
         ({"fpr": "x"}, TypeError, "fpr must be a number"),
         ({"fpr": 7}, InvalidInputError, "fpr must lie in"),
         ({"test": "tukey", "correction": "holm"}, InvalidInputError, "correction must be 'none'"),
-        pytest.param(
-            {"test": "student"}, InvalidInputError, "test must be one of",
-            marks=pytest.mark.xfail(strict=True, reason="any other test is taken for Welch's"),
-        ),
-        pytest.param(
-            {"correction": "sidak"}, InvalidInputError, "correction must be one of",
-            marks=pytest.mark.xfail(strict=True, reason="a bare KeyError"),
-        ),
+        ({"test": "student"}, InvalidInputError, "test must be one of"),
+        ({"correction": "sidak"}, InvalidInputError, "correction must be one of"),
     ],
 )  # fmt: skip
 def test_bad_arguments_of_p_values(options: Any, error: Any, words: str) -> None:

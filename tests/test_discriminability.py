@@ -179,7 +179,7 @@ def test_one_rate_and_two_models() -> None:
         CRITERIA, 0.1
     )
     assert math.isnan(float(found.optimal["tukey-q"].low))  # one data set has no interval
-    assert repr(found) == "<Discriminability of tpr at 1 rates on 1 data sets>"
+    assert repr(found) == "<Discriminability of tpr at 1 rates on 1 data set>"
 
 
 def test_no_variance() -> None:
@@ -233,7 +233,7 @@ def test_the_number_of_data_sets_with_models_left_out() -> None:
     values = runs(seed=4, shape=(3, 2, 4))
     values["tpr@0.1"][:2, 0, 0] = nan  # two data sets, with two remarks each
     found = discriminability(ResultTable.from_arrays(values), rng=0)
-    assert "1 more data sets" not in str(found)
+    assert "more data sets" not in str(found)
 
 
 def test_missing_rows_are_missing_values() -> None:

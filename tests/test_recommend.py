@@ -86,7 +86,7 @@ def check_decision(found: Recommendation, losses: dict[str, Losses]) -> None:
     assert sorted([*found.as_good, *found.worse, found.measure]) == sorted(whole)
     for names in (found.as_good, found.worse):
         assert [m for m in found.measures if m in names] == list(names)
-    assert f"over {len(counted)} data sets." in found.text
+    assert f"over {len(counted)} data set{'s' * (len(counted) > 1)}." in found.text
 
 
 def check_means(found: Any, measures: Any, losses: dict[str, Losses]) -> None:

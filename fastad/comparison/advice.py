@@ -25,7 +25,7 @@ from fastad.comparison.selection import (
     merits_of,
     shortfalls,
 )
-from fastad.comparison.tabular import Tabular, best_three, number
+from fastad.comparison.tabular import Tabular, best_three, how_many, interval_text, number
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Grounds on which measures may be judged, the strongest first, and what each is in words.
@@ -302,9 +302,9 @@ def recommend(
         losses={name: resampling.means(one[:, places]) for name, one in losses.items()},
         tau=resampling.means(tau[:, places]),
         data=(
-            f"{n_judged} data sets"
+            how_many(n_judged, "data set")
             if n_judged == n_clusters or grounds == "other classes"
-            else f"{n_judged} problems of {n_clusters} data sets"
+            else f"{n_judged} problems of {how_many(n_clusters, 'data set')}"
         ),
         confidence_level=resampling.confidence_level,
         missing=table.missing_rows(),
@@ -388,7 +388,7 @@ def _tau_with(
 
 
 def _cell(found: Means, place: int, form: str) -> str:
-    value, low, high = (
-        number(float(one[place]), form) for one in (found.value, found.low, found.high)
-    )
-    return f"{value} [{low}, {high}]"
+    value = number(float(found.value[place]), form)
+    if np.isnan(found.low[place]):
+        return value
+    return f"{value} {interval_text(float(found.low[place]), float(found.high[place]), form)}"

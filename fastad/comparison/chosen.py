@@ -125,7 +125,8 @@ def loss_with_chosen(
     columns = list(known)
     for measure, one in found.items():
         merits.append(_at_chosen(table, measure, one, criterion, choice)[:, :, None])
-        columns.append(MeasureColumn(f"{measure}@{criterion}", higher_is_better=True))
+        better = level_columns(table, measure)[0].higher_is_better
+        columns.append(MeasureColumn(f"{measure}@{criterion}", better))
     together = np.concatenate(merits, axis=2)
     loss = loss_of(best_models(together), shortfalls(together))
     missing = table.missing_rows()
@@ -148,11 +149,11 @@ def usual_measures(table: ResultTable) -> list[MeasureColumn]:
 def _at_chosen(
     table: ResultTable, measure: str, found: Discriminability, criterion: str, choice: str
 ) -> FloatMatrix:
-    """Return the measure of each model at the rate that is chosen on each data set."""
+    """Return the merit of each model at the rate that is chosen on each data set."""
     merits = np.full((table.n_datasets, len(table.models)), np.nan)
-    columns = {float(one.rate or 0): one.name for one in level_columns(table, measure)}
+    columns = {float(one.rate or 0): one for one in level_columns(table, measure)}
     for i, name in enumerate(table.problems):
         rate = getattr(found.chosen[name][criterion], choice) if name in found.chosen else math.nan
         if not math.isnan(rate):
-            merits[i] = table.means(columns[rate])[i]
+            merits[i] = columns[rate].sign * table.means(columns[rate].name)[i]
     return merits

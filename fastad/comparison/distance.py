@@ -12,7 +12,7 @@ from fastad._types import FloatMatrix, Point
 from fastad.comparison.ranks import best_merits, check_detectors, rank_rows
 from fastad.comparison.resampling import Means, check_resampling
 from fastad.comparison.results import Results, as_results
-from fastad.comparison.tabular import Tabular, best_three, number
+from fastad.comparison.tabular import Tabular, best_three, fixed_arrays, interval_text, number
 from fastad.errors import InvalidInputError
 
 
@@ -56,7 +56,7 @@ class RankDistances(Tabular):
             [
                 label,
                 number(float(found.value[i]), ".3f"),
-                f"[{number(float(found.low[i]), '.3f')}, {number(float(found.high[i]), '.3f')}]",
+                interval_text(float(found.low[i]), float(found.high[i]), ".3f"),
                 number(float(self.closest[i]), ".0%"),
                 str(found.n[i]),
             ]
@@ -64,6 +64,7 @@ class RankDistances(Tabular):
         ]
         nothing = np.full(len(rows), np.nan)
         merits = np.column_stack([-found.value, nothing, self.closest, nothing])
+        merits[found.n < found.n.max()] = np.nan  # means over other data sets
         head = [f"distance from {self.reference}", "mean", "interval", "closest", "data sets"]
         return TextTable(head, rows, best_three(merits).tolist())
 
@@ -174,8 +175,7 @@ def rank_distance(
     counted = ~np.isnan(distances).all(axis=1)
     closest = (distances == nearest)[counted].mean(axis=0) if counted.any() else np.nan
     closest = np.broadcast_to(closest, len(others)).astype(np.float64)
-    for array in (distances, closest):
-        array.flags.writeable = False
+    fixed_arrays(distances, closest)
     return RankDistances(
         reference,
         [one.name for one in others],

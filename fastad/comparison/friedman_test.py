@@ -13,7 +13,6 @@ from fastad._types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.comparison.ranks import (
     best_merits,
     check_detectors,
-    interval_text,
     intervals_text,
     left_out,
     rank_rows,
@@ -21,7 +20,7 @@ from fastad.comparison.ranks import (
 )
 from fastad.comparison.resampling import Resampling, check_resampling
 from fastad.comparison.results import Results, as_results
-from fastad.comparison.tabular import NOTHING, Tabular, number
+from fastad.comparison.tabular import NOTHING, Tabular, interval_text, number
 
 
 @dataclass(frozen=True, slots=True)

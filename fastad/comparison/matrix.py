@@ -12,7 +12,7 @@ from fastad._tables import TextTable
 from fastad._types import FloatMatrix, FloatVector, IntMatrix
 from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.resampling import Averages, Resampling, defined_mean
-from fastad.comparison.tabular import NOTHING, Tabular, best_three, number
+from fastad.comparison.tabular import NOTHING, Tabular, best_three, fixed_arrays, number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +184,7 @@ def averaged(
         "n_undefined": found.n_undefined,
         "by_dataset": by_dataset,
     }
-    for array in fields.values():
-        array.flags.writeable = False
+    fixed_arrays(*fields.values())
     return {
         "rows": [one.name for one in rows],
         "columns": [one.name for one in columns],
@@ -207,5 +206,5 @@ def _row_means(found: Averages, chosen: list[int], resampling: Resampling) -> Ro
     alone = np.count_nonzero(~np.isnan(found.value[:, chosen]), axis=1) < min(2, len(chosen))
     for array in (value, low, high):
         array[alone] = np.nan
-        array.flags.writeable = False
+    fixed_arrays(value, low, high)
     return RowMeans(value, low, high)

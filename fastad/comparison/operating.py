@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -19,17 +20,19 @@ from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.comparison.separation.one_level import PairTest, pair_p_values
 from fastad.comparison.separation.statistics import (
     CRITERIA,
+    WELCH_CORRECTIONS,
     Separation,
     separate,
 )
 from fastad.comparison.separation.welch import PairCorrection
-from fastad.comparison.tabular import Tabular, number
+from fastad.comparison.tabular import Tabular, fixed_arrays, how_many, number
 from fastad.errors import InvalidInputError
 
 LevelMeasure = Literal["auc", "tpr"]
 CriterionName = Literal["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"]
 
 LEVEL_MEASURES = ("auc", "tpr")
+_TESTS = ("welch", "tukey")
 # So many remarks on single data sets are printed.
 _SHOWN = 3
 
@@ -92,7 +95,7 @@ class Discriminability(Tabular):
     def __repr__(self) -> str:
         return (
             f"<Discriminability of {self.measure} at {len(self.fpr)} rates on "
-            f"{len(self.separations)} data sets>"
+            f"{how_many(len(self.separations), 'data set')}>"
         )
 
     def curve(self, criterion: CriterionName) -> tuple[FloatVector, FloatVector]:
@@ -137,7 +140,9 @@ class Discriminability(Tabular):
         numpy.ndarray of shape (n_models, n_models)
             In the order of ``models[dataset]``; symmetric, 1 on the diagonal.
         """
-        if dataset not in self._values:
+        check_choice(test, _TESTS, "test")
+        check_choice(correction, WELCH_CORRECTIONS, "correction")
+        if not isinstance(dataset, str) or dataset not in self._values:
             raise InvalidInputError(
                 f"dataset must be one of {', '.join(self._values)}; found {dataset!r}"
             )
@@ -317,7 +322,13 @@ def level_columns(table: ResultTable, measure: str) -> list[MeasureColumn]:
         and one.name.partition("@")[0] == measure
         and one.name.partition("@")[2][:1].isdigit()
     ]
-    return sorted(found, key=lambda one: one.rate or Fraction(0))
+    levels = sorted(found, key=lambda one: one.rate or Fraction(0))
+    for one, other in pairwise(levels):
+        if one.rate == other.rate:
+            raise InvalidInputError(
+                f"results must have one column for each rate; found {one.name} and {other.name}"
+            )
+    return levels
 
 
 def discriminate(
@@ -336,7 +347,7 @@ def discriminate(
             f"{len(table.folds)}"
         )
     rates = np.array([float(one.rate) for one in levels if one.rate is not None])
-    rates.flags.writeable = False
+    fixed_arrays(rates)
     separations, models, values, left_out = {}, {}, {}, []
     by_level = [table.by_fold(one.name) for one in levels]
     for i, name in enumerate(table.problems):

@@ -11,16 +11,10 @@ from fastad._types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.certainty.corrections import CORRECTIONS
 from fastad.comparison.posthoc_laws import range_quantile, range_tail, signed_ranks
 from fastad.comparison.rank_comparison import RankComparison, runs_together
-from fastad.comparison.ranks import (
-    best_merits,
-    check_detectors,
-    fixed_arrays,
-    left_out,
-    rank_rows,
-    shared_points,
-)
+from fastad.comparison.ranks import best_merits, check_detectors, left_out, rank_rows, shared_points
 from fastad.comparison.resampling import Means, check_resampling
 from fastad.comparison.results import Results, as_results
+from fastad.comparison.tabular import fixed_arrays
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fastad._tables import TextTable
 from fastad._types import FloatMatrix, FloatVector
-from fastad.comparison.ranks import best_ranks, interval_text, intervals_text
-from fastad.comparison.tabular import Tabular, number
+from fastad.comparison.ranks import best_ranks, intervals_text
+from fastad.comparison.tabular import Tabular, interval_text, number
 
 # So many detectors are named in a sentence, and so many sentences make a verdict.
 _NAMED, _SENTENCES = 5, 4

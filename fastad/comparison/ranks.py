@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._arguments import N_RESAMPLES
 from fastad._tables import TextTable
@@ -13,7 +12,7 @@ from fastad._types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.resampling import check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
-from fastad.comparison.tabular import Tabular, best_three, number
+from fastad.comparison.tabular import Tabular, best_three, fixed_arrays, number
 from fastad.errors import InvalidInputError
 
 # So many of what is left out are named in a remark.
@@ -280,19 +279,6 @@ def shared_points(results: ResultTable) -> list[str]:
 def intervals_text(confidence_level: float) -> str:
     """Return the head of a column of intervals."""
     return f"{100 * confidence_level:g} % interval"
-
-
-def interval_text(low: float, high: float, form: str = ".2f") -> str:
-    """Return an interval as text, a dash where there is none."""
-    if np.isnan(low):
-        return number(low)
-    return f"[{low:{form}}, {high:{form}}]"
-
-
-def fixed_arrays(*arrays: npt.NDArray[Any]) -> None:
-    """Make the arrays of a result read-only."""
-    for array in arrays:
-        array.flags.writeable = False
 
 
 def _cell(mean: float, std: float) -> str:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from fastad._arguments import check_count, check_generator, check_inside
 from fastad._types import FloatMatrix, IntVector, Point
+from fastad.comparison.tabular import fixed_arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +127,7 @@ class Resampling:
         found = self.average(values)
         low, high = self.interval(found.replicates, found.n_clusters)
         fields = (found.value, low, high, found.n, found.n_undefined)
-        for array in fields:
-            array.flags.writeable = False
+        fixed_arrays(*fields)
         return Means(*fields)
 
     def interval(

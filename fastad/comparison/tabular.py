@@ -2,8 +2,10 @@
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad._frames import Frameable
 from fastad._tables import TextTable
@@ -59,3 +61,19 @@ def number(value: float, form: str = ".4f") -> str:
         return NOTHING
     text = format(value, form)
     return text.lstrip("-") if not text.strip("-0.%") else text
+
+
+def interval_text(low: float, high: float, form: str = ".2f") -> str:
+    """Return an interval as text, a dash where there is none."""
+    return NOTHING if math.isnan(low) else f"[{number(low, form)}, {number(high, form)}]"
+
+
+def how_many(n: int, what: str) -> str:
+    """Return a number of things: 1 data set, 2 data sets."""
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
+def fixed_arrays(*arrays: npt.NDArray[Any]) -> None:
+    """Make the arrays of a result read-only."""
+    for array in arrays:
+        array.flags.writeable = False

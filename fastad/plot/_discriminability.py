@@ -8,6 +8,7 @@ from fastad._arguments import check_choice
 from fastad._types import FloatVector
 from fastad.comparison.operating import ChosenFpr, CriterionName, Discriminability
 from fastad.comparison.separation.statistics import CRITERIA
+from fastad.comparison.tabular import how_many
 from fastad.errors import InvalidInputError
 from fastad.plot import _drawing
 
@@ -110,26 +111,20 @@ class DiscriminabilityDisplay(_drawing.Display):
         curve, critical, chosen = self._curve(criterion, dataset)
         (axes,) = _drawing.open_axes(ax)
         rates = self.found.fpr
-        if dataset is None:
-            for i, one in enumerate(self.found.separations.values()):
-                label = "" if i else "each of them"
-                curve_of_one = one.criteria[criterion]
-                axes.plot(rates, curve_of_one, color="0.8", linewidth=0.7, zorder=1, label=label)
-        name = dataset or f"mean of {len(self.found.separations)} data sets"
+        name = dataset or f"mean of {how_many(len(self.found.separations), 'data set')}"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         of = "" if dataset is None else f" of {dataset}"
         _drawing.draw_reference(axes, rates, critical, f"critical value{of}, {self.found.alpha:g}")
-        for rate, what, marker, side in (
-            (chosen.optimal, "highest", "o", "bottom"),
-            (chosen.lowest, "first above it", "D", "top"),
-        ):
-            if not math.isnan(rate):
-                height = float(curve[list(rates).index(rate)])
-                _drawing.draw_mark(axes, rate, height, self.line_, label=what, marker=marker)
-                _drawing.draw_text(axes, rate, height, f"  {rate:g}", va=side)
-        # A data set without variance may lie a thousand times above the others.
-        highest = max((value for value in (*curve, *critical) if value > 0), default=1.0)
-        axes.set_ylim(0, _ROOM * float(highest))
+        others = self.found.separations.values() if dataset is None else ()
+        single = [one.criteria[criterion] for one in others]
+        for i, one in enumerate(single if len(single) > 1 else ()):
+            label = "" if i else "each data set"
+            axes.plot(rates, one, color="0.8", linewidth=0.7, zorder=1, label=label)
+        self._mark(axes, curve, chosen)
+        # A data set without variance may lie a thousand times above the mean.
+        mean = max((value for value in (*curve, *critical) if value > 0), default=1.0)
+        highest = max((value for one in single for value in one if value > mean), default=mean)
+        axes.set_ylim(0, float(min(1.1 * highest, _ROOM * mean)))
         axes.set(
             xscale=xscale,
             xlabel="False positive rate",
@@ -137,9 +132,27 @@ class DiscriminabilityDisplay(_drawing.Display):
         )
         axes.grid(alpha=0.3)
         if legend:
-            _drawing.draw_legend(axes, "upper right")
+            _drawing.draw_legend(axes, "best")
         self.ax_, self.figure_ = axes, axes.figure
         return self
+
+    def _mark(self, axes: "Axes", curve: FloatVector, chosen: ChosenFpr) -> None:
+        """Mark the rates that are chosen, and write them beside their marks."""
+        rates = self.found.fpr
+        written = set()
+        for rate, what, marker, side in (
+            (chosen.optimal, "highest", "o", "bottom"),
+            (chosen.lowest, "first above it", "D", "top"),
+        ):
+            if math.isnan(rate):
+                continue
+            height = float(curve[list(rates).index(rate)])
+            _drawing.draw_mark(axes, rate, height, self.line_, label=what, marker=marker)
+            if rate not in written:
+                right = rate > rates[0] + 0.7 * (rates[-1] - rates[0])
+                options = {"ha": "right" if right else "left", "va": side}
+                _drawing.draw_text(axes, rate, height, f"  {rate:g}  ", **options)
+            written.add(rate)
 
     def _curve(
         self, criterion: CriterionName, dataset: str | None

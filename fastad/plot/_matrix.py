@@ -145,8 +145,9 @@ def _scale(values: FloatMatrix, *, higher_is_better: bool) -> tuple[float, float
     found = values[~np.isnan(values)]
     if not len(found):
         return 0.0, 1.0
-    low, high = np.quantile(found, [0.1, 1.0] if higher_is_better else [0.0, 0.9])
-    return float(low), float(max(high, low + 1e-12))
+    low, high = np.quantile(found, [0.1, 1.0] if higher_is_better else [0.0, 0.9]).tolist()
+    # Differences that nobody minds do not fill the scale.
+    return (min(low, high - 0.1), high) if higher_is_better else (low, max(high, low + 0.01))
 
 
 def _new_axes(n_rows: int, n_columns: int) -> "Axes":
