@@ -1,6 +1,7 @@
 """Reading a tidy table: its columns, and numbers for what is named in them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from fastad._frames import Frameable, table_columns
 from fastad._kernels import groups as kernels
 from fastad._types import IntVector
 from fastad._validate import fixed
-from fastad.comparison.columns import texts
+from fastad.comparison.columns import refuse_masked, texts
 from fastad.errors import InvalidInputError
 from fastad.grouping import factorize
 
@@ -31,8 +32,122 @@ def table_of(table: Any) -> dict[str, Any]:
     return dict(columns)
 
 
-def key_names(wanted: Any, argument: str) -> list[str]:
-    """Return the names of columns that an argument gives: one, or a sequence of them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """Problem, model and fold of each row, by number, and their names.
+
+    Attributes
+    ----------
+    problem, model, fold : numpy.ndarray of shape (n_rows,)
+        Places among the names.
+    datasets : list
+        Data set of each problem.
+    anomaly_classes : list or None
+        Class of the anomalies of each problem.
+    detectors : list of str
+        Each once.
+    detector_of : numpy.ndarray of shape (n_models,)
+        Place among them of each model.
+    models : list of str
+        Detector and parameters of each model.
+    folds : list
+        Each once.
+    """
+
+    problem: IntVector
+    model: IntVector
+    fold: IntVector
+    datasets: list[Any]
+    anomaly_classes: list[Any] | None
+    detectors: list[str]
+    detector_of: IntVector
+    models: list[str]
+    folds: list[Any]
+
+    def in_order(self) -> tuple[IntVector, IntVector]:
+        """Return the rows by problem, model and fold, and where each model of a problem starts.
+
+        Refuses repeated rows, and names that do not tell two things apart.
+        """
+        n_models, n_folds = len(self.models), len(self.folds)
+        if n_models < 2:
+            raise InvalidInputError(
+                f"table must hold at least two models to compare; found {n_models}"
+            )
+        place = (self.problem * n_models + self.model) * n_folds + self.fold
+        order = np.argsort(place, kind="stable")
+        place = place[order]
+        repeated = np.flatnonzero(place[1:] == place[:-1])
+        if len(repeated):
+            row = int(order[repeated + 1].min())
+            raise InvalidInputError(
+                "table must hold each data set, detector, params and fold once; found "
+                f"{len(repeated)} repeated rows, the first at row {row}: "
+                f"{self.datasets[self.problem[row]]}, {self.models[self.model[row]]}, "
+                f"fold {self.folds[self.fold[row]]}"
+            )
+        problems = problem_names(self.datasets, self.anomaly_classes)
+        for what, shown in (("model", self.models), ("data set", problems)):
+            if len(set(shown)) < len(shown):
+                twice = next(name for name in shown if shown.count(name) > 1)
+                raise InvalidInputError(f"table must name each {what} once; found two {twice!r}")
+        starts = np.zeros(len(problems) * n_models + 1, np.int64)
+        kernels.group_starts(fixed(place // n_folds), starts)
+        return order, starts
+
+
+def key_columns(
+    columns: Mapping[str, Any], *, detector: Any, dataset: Any, **optional: Any
+) -> dict[str, list[str]]:
+    """Return the columns of each key; of one that is not given, that of its name if it is there."""
+    if not isinstance(detector, str):
+        raise TypeError(f"detector must be the name of a column; found {detector!r}")
+    named = {"dataset": _names_of(dataset, "dataset"), "detector": [detector]}
+    for key, wanted in optional.items():
+        default = [key] if key in columns else []
+        named[key] = default if wanted is None else _names_of(wanted, key)
+    for argument, names in named.items():
+        for name in names:
+            if name not in columns:
+                raise InvalidInputError(
+                    f"{argument} must name a column of the table; found {name!r}, and the "
+                    f"columns {', '.join(columns)}"
+                )
+            refuse_masked(columns[name], f"table[{name!r}]")
+    return named
+
+
+def read_keys(columns: Mapping[str, Any], named: Mapping[str, Sequence[str]], n_rows: int) -> Keys:
+    """Read the problem, model and fold of each row."""
+
+    def read(key: str) -> tuple[IntVector, list[Any]]:
+        parts = [factorize(columns[name], f"table[{name!r}]", n_rows) for name in named[key]]
+        return _combined(parts, n_rows)
+
+    datasets, dataset_names = read("dataset")
+    classes, class_names = read("anomaly_class")
+    detectors, detector_names = read("detector")
+    params, params_names = _parameters(columns, named["params"], n_rows)
+    folds, fold_names = read("fold")
+    problem, (dataset_of, class_of) = _numbered([datasets, classes])
+    model, (detector_of, params_of) = _numbered([detectors, params])
+    return Keys(
+        problem,
+        model,
+        folds,
+        [dataset_names[i] for i in dataset_of],
+        [class_names[i] for i in class_of] if named["anomaly_class"] else None,
+        [str(name) for name in detector_names],
+        detector_of,
+        [
+            f"{detector_names[i]} {params_names[j]}".rstrip()
+            for i, j in zip(detector_of, params_of, strict=True)
+        ],
+        fold_names,
+    )
+
+
+def _names_of(wanted: Any, argument: str) -> list[str]:
     names = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{argument} must be the name of a column, or several; found {wanted!r}")
@@ -61,7 +176,7 @@ def check_lengths(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
     return n_rows
 
 
-def combined(
+def _combined(
     columns: Sequence[tuple[IntVector, npt.NDArray[Any]]], n_rows: int
 ) -> tuple[IntVector, list[Any]]:
     """Return the code of each row and the names, tuples of several columns."""
@@ -70,12 +185,12 @@ def combined(
     if len(columns) == 1:
         codes, names = columns[0]
         return codes, names.tolist()
-    codes, places = numbered([codes for codes, _ in columns])
+    codes, places = _numbered([codes for codes, _ in columns])
     parts = [names[place].tolist() for (_, names), place in zip(columns, places, strict=True)]
     return codes, list(zip(*parts, strict=True))
 
 
-def numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
+def _numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]:
     """Number the combinations of codes that occur; return also the codes of each."""
     joined = columns[0]
     for codes in columns[1:]:
@@ -100,7 +215,7 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
     return entries
 
 
-def parameters(
+def _parameters(
     columns: Mapping[str, Any], names: Sequence[str], n_rows: int
 ) -> tuple[IntVector, list[str]]:
     """Return the code of each row's parameters, and how they read."""

@@ -9,29 +9,23 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._kernels import groups as grouping_kernels
 from fastad._kernels.folds import fold_means
 from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad._validate import fixed
 from fastad.comparison.columns import (
     MeasureColumn,
     find_measures,
     label_list,
     numbers,
-    refuse_masked,
 )
 from fastad.comparison.reading import (
     check_lengths,
-    combined,
     given_names,
-    key_names,
-    numbered,
-    parameters,
+    key_columns,
     problem_names,
+    read_keys,
     table_of,
 )
 from fastad.errors import InvalidInputError
-from fastad.grouping import factorize
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
 Results: TypeAlias = Any
@@ -127,58 +121,31 @@ class ResultTable:
             than two models; the message says which and where.
         """
         columns = table_of(table)
-        names = list(columns)
-
-        def given(wanted: Names | None, default: str) -> list[str]:
-            if wanted is None:
-                return [default] if default in columns else []
-            return key_names(wanted, default)
-
-        if not isinstance(detector, str):
-            raise TypeError(f"detector must be the name of a column; found {detector!r}")
-        keys = {
-            "dataset": given(dataset, "dataset"),
-            "anomaly_class": given(anomaly_class, "anomaly_class"),
-            "detector": [detector],
-            "params": given(params, "params"),
-            "fold": given(fold, "fold"),
-        }
-        for argument, wanted in keys.items():
-            for name in wanted:
-                if name not in columns:
-                    raise InvalidInputError(
-                        f"{argument} must name a column of the table; found {name!r}, and the "
-                        f"columns {', '.join(names)}"
-                    )
-                refuse_masked(columns[name], f"table[{name!r}]")
-        taken = [name for wanted in keys.values() for name in wanted]
+        named = key_columns(
+            columns,
+            dataset=dataset,
+            anomaly_class=anomaly_class,
+            detector=detector,
+            params=params,
+            fold=fold,
+        )
+        taken = [name for names in named.values() for name in names]
         n_rows = check_lengths(columns, taken)
-        found = find_measures(names, taken, measures, higher_is_better)
+        found = find_measures(list(columns), taken, measures, higher_is_better)
         values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
-
-        def read(argument: str) -> tuple[IntVector, list[Any]]:
-            return combined(
-                [factorize(columns[name], f"table[{name!r}]", n_rows) for name in keys[argument]],
-                n_rows,
-            )
-
-        dataset_codes, dataset_names = read("dataset")
-        class_codes, class_names = read("anomaly_class")
-        problem, places = numbered([dataset_codes, class_codes])
-        detector_codes, detector_names = read("detector")
-        params_codes, params_names = parameters(columns, keys["params"], n_rows)
-        model, model_places = numbered([detector_codes, params_codes])
-        fold_codes, fold_names = read("fold")
-        return cls._arranged(
+        keys = read_keys(columns, named, n_rows)
+        order, starts = keys.in_order()
+        return cls(
             found,
-            [dataset_names[i] for i in places[0]],
-            [class_names[i] for i in places[1]] if keys["anomaly_class"] else None,
-            [str(name) for name in detector_names],
-            model_places[0],
-            [params_names[i] for i in model_places[1]],
-            fold_names,
-            values,
-            (problem, model, fold_codes),
+            keys.datasets,
+            keys.anomaly_classes,
+            keys.detectors,
+            keys.detector_of,
+            keys.models,
+            keys.folds,
+            {name: column[order] for name, column in values.items()},
+            starts,
+            keys.fold[order],
         )
 
     @classmethod
@@ -254,59 +221,6 @@ class ResultTable:
             )
         table |= {name: array.reshape(-1) for name, array in arrays.items()}
         return cls.from_table(table, measures=list(arrays), higher_is_better=higher_is_better)
-
-    @classmethod
-    def _arranged(
-        cls,
-        measures: Sequence[MeasureColumn],
-        datasets: list[Any],
-        classes: list[Any] | None,
-        detectors: list[str],
-        detector_of: IntVector,
-        params: list[str],
-        folds: list[Any],
-        values: Mapping[str, FloatVector],
-        codes: tuple[IntVector, IntVector, IntVector],
-    ) -> "ResultTable":
-        """Bring rows in the order of problem, model and fold; refuse repeated ones."""
-        n_models, n_folds = len(detector_of), len(folds)
-        if n_models < 2:
-            raise InvalidInputError(
-                f"table must hold at least two models to compare; found {n_models}"
-            )
-        problem, model, fold = codes
-        place = (problem * n_models + model) * n_folds + fold
-        order = np.argsort(place, kind="stable")
-        place = place[order]
-        repeated = np.flatnonzero(place[1:] == place[:-1])
-        models = [
-            f"{detectors[i]} {text}".rstrip() for i, text in zip(detector_of, params, strict=True)
-        ]
-        if len(repeated):
-            row = int(order[repeated + 1].min())
-            raise InvalidInputError(
-                "table must hold each data set, detector, params and fold once; found "
-                f"{len(repeated)} repeated rows, the first at row {row}: "
-                f"{datasets[problem[row]]}, {models[model[row]]}, fold {folds[fold[row]]}"
-            )
-        for what, shown in (("model", models), ("data set", problem_names(datasets, classes))):
-            if len(set(shown)) < len(shown):
-                twice = next(name for name in shown if shown.count(name) > 1)
-                raise InvalidInputError(f"table must name each {what} once; found two {twice!r}")
-        starts = np.zeros(len(datasets) * n_models + 1, np.int64)
-        grouping_kernels.group_starts(fixed(place // n_folds), starts)
-        return cls(
-            measures,
-            datasets,
-            classes,
-            detectors,
-            detector_of,
-            models,
-            folds,
-            {name: column[order] for name, column in values.items()},
-            starts,
-            place % n_folds,
-        )
 
     def __repr__(self) -> str:
         return (
