@@ -175,7 +175,7 @@ def averaged(
             at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
             if len(at_rate) > 1:
                 groups[f"mean@{float(rate):g}"] = at_rate
-    low, high = resampling.interval(found.replicates, found.n_clusters)
+    low, high = resampling.interval_of_mean(found)
     fields: dict[str, Any] = {
         "value": found.value,
         "low": low,

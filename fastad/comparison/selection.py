@@ -85,7 +85,7 @@ def selection_loss(
     Models are chosen and judged on the same test data, so that the loss tells how two measures
     disagree and nothing else; `recommend` also judges on folds that did not choose.
 
-    Intervals are percentiles over resampled data sets, widened for few of them. O(n_datasets
+    Intervals are made of resampled data sets, percentiles and studentized means. O(n_datasets
     n_models n_measures^2) time.
 
     References
