@@ -85,7 +85,7 @@ def test_the_lowest_rate_is_another_and_lacks_where_nothing_exceeds() -> None:
     label = told["lowest"].columns.index("tpr@tukey-mean")
     lacking = told["lowest"].n_undefined[label, label]
     assert told["optimal"].n_undefined[label, label] == 0 < lacking < 6
-    assert f"nan: tpr@tukey-mean has no value in {lacking} of 6 data sets" in str(told["lowest"])
+    assert f"nan: no loss by tpr@tukey-mean in {lacking} of 6 data sets" in str(told["lowest"])
     both = ~np.isnan(told["lowest"].by_dataset[:, 0, label])
     losses = [one.by_dataset[both, 0, label].tolist() for one in told.values()]
     assert losses[0] != losses[1]
@@ -159,7 +159,7 @@ def test_curves_over_rates_are_left_out_but_for_the_usual_rates() -> None:
     ]
     # Each measure by itself; two rates are no curve.
     assert names_of(*curve, "auc@0.2", "auc@0.3") == ["tpr@0.01", "tpr@0.05", "auc@0.2", "auc@0.3"]
-    assert names_of("tpr@0.1", "tpr@0.2", "tpr@0.3", "ap") == ["ap"]
+    assert names_of("tpr@0.1", "tpr@0.2", "tpr@0.3", "ap") == ["tpr@0.1", "ap"]
     others = ["auc@tpr0.8", "fpr@tpr0.8", "precision@0.1", "precision@0.2", "precision@0.3"]
     assert names_of(*others, "auc@0.1", "auc@0.2") == [*others, "auc@0.1", "auc@0.2"]
 

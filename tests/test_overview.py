@@ -299,7 +299,7 @@ def test_it_prints_all_tables_under_their_titles(overview: RunsOverview) -> None
     for name in overview:
         title = overview.title(name)
         assert f"{title}\n{'-' * len(title)}\n{overview[name].text_table().plain()}" in text
-        assert f"## {title}\n\n{overview[name].to_markdown()}" in page
+        assert f"## {title}\n\n{overview[name].text_table().markdown()}" in page
         for line in overview.words(name):
             assert line in text
             assert f"- {line}" in page

@@ -221,7 +221,7 @@ def marks(display: DiscriminabilityDisplay) -> dict[str, tuple[float, float]]:
 
 
 def marks_of(chosen: Any, curve: Any) -> dict[str, tuple[float, float]]:
-    both = {"highest": chosen.optimal, "first above it": chosen.lowest}
+    both = {"highest": chosen.optimal, "first above the critical value": chosen.lowest}
     return {
         what: (rate, curve[LEVELS.index(rate)])
         for what, rate in both.items()
@@ -236,7 +236,7 @@ def legend_of(display: Any) -> list[str]:
 
 
 def reference(display: DiscriminabilityDisplay) -> list[Any]:
-    return [one for one in display.ax_.lines if "critical" in str(one.get_label())]
+    return [one for one in display.ax_.lines if str(one.get_label()).startswith("critical")]
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -264,7 +264,7 @@ def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n
     labels = legend_of(display)
     mean = f"mean of {n} data set{'s' * (n > 1)}"
     others = ["each data set"] * (n > 1)
-    assert labels == [mean, "critical value, 0.05", *others, *found_marks]
+    assert labels == [mean, "critical value (level 0.05)", *others, *found_marks]
 
 
 def test_one_data_set() -> None:
@@ -319,7 +319,7 @@ def test_two_data_sets_on_the_same_axes_have_their_critical_values() -> None:
 def test_a_rate_that_is_chosen_twice_has_both_marks() -> None:
     display = DiscriminabilityDisplay(separated(gains=[0.5, 0.4, 0.3, 0.2])).plot(new_axes())
     draw(display)
-    assert list(marks(display)) == ["highest", "first above it"]
+    assert list(marks(display)) == ["highest", "first above the critical value"]
     assert len(set(marks(display).values())) == 1
 
 

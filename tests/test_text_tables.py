@@ -187,6 +187,7 @@ def cells_of_latex(line: str) -> list[str]:
     """Read a row of LaTeX."""
     assert line.endswith(r" \\")
     words = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^"}
+    words |= {"textless": "<", "textgreater": ">", "textbar": "|"}
     cells = [""]
     line = line.removeprefix("{}")
     for token in re.findall(r"\\[a-z]+\{\}|\\.|\$\\pm\$|\$\\infty\$|.", line[:-3], re.DOTALL):
@@ -260,8 +261,8 @@ def test_the_best_three_of_a_column(rows: list[list[float]]) -> None:
     places = best_three(np.array(rows))
     for column in range(2):
         values = [row[column] for row in rows]
-        distinct = sorted({value for value in values if value == value}, reverse=True)[:3]
-        expected = [distinct.index(x) + 1 if x in distinct else 0 for x in values]
+        ahead = [sum(other > x for other in values) for x in values]
+        expected = [n + 1 if n < 3 and x == x else 0 for n, x in zip(ahead, values, strict=True)]
         assert places[:, column].tolist() == expected
 
 
@@ -293,7 +294,7 @@ def test_a_loss_prints_as_the_papers_tables() -> None:
     assert lines[0].split()[2:] == ["auc", "tpr@0.05", "tpr@0.01", "mean"]
     # On the second data set auc chooses two, of which one has the half.
     assert lines[1].split()[1:4] == ["-", "75.0%²", "37.5%²"]
-    assert lines[4:] == ["nan: tpr@0.05 has no value in 1 of 2 data sets, which are left out"]
+    assert lines[4:] == ["nan: no loss by tpr@0.05 in 1 of 2 data sets, which are left out"]
 
 
 def test_a_remark_where_one_choice_alone_lacks_the_measure() -> None:
@@ -306,7 +307,10 @@ def test_a_remark_where_one_choice_alone_lacks_the_measure() -> None:
 
 def test_a_loss_in_markdown_latex_and_a_frame() -> None:
     result = loss_table()
-    for text in (result.to_markdown(), result.to_latex()):
+    table = result.text_table()
+    for text, remark in ((result.to_markdown(), "- nan: "), (result.to_latex(), "% nan: ")):
+        assert remark in text
+    for text in (table.markdown(), table.latex()):
         assert "nan" not in text
         assert all(label in text for label in result.rows)
     assert result.to_latex().count("\\\\\n") == 4

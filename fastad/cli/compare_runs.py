@@ -104,7 +104,9 @@ def _save(found: RunsOverview, folder: Path) -> None:
     try:
         for name, one in found.items():
             save_columns(one.to_columns(), folder / f"{name}.csv")
-            text = "\n".join([one.to_markdown(), *(f"- {line}" for line in found.words(name))])
+            text = "\n".join(
+                [one.text_table().markdown(), *(f"- {line}" for line in found.words(name))]
+            )
             save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
             save_text(one.to_latex(), folder / f"{name}.tex")
         pictures = _save_pictures(found, folder)

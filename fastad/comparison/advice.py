@@ -27,6 +27,7 @@ from fastad.comparison.selection import (
 )
 from fastad.comparison.tabular import Tabular, best_three, how_many, interval_text, number
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.unlabelled.ranking import better
 
 # Grounds on which measures may be judged, the strongest first, and what each is in words.
 _GROUNDS = {
@@ -34,6 +35,11 @@ _GROUNDS = {
     "other folds": "on folds that did not choose",
     "same folds": "on the data that chose",
 }
+
+# Share of the data sets that a measure must have a loss on, of those that any has.
+_MOST = 0.8
+# So many measures are named in a sentence.
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +110,7 @@ class Recommendation(Tabular):
             sentences.append(f"Worse: {self._named(self.worse)}.")
         if self.not_judged:
             sentences.append(
-                f"Not judged, because undefined on some of them: {', '.join(self.not_judged)}."
+                f"Not judged, because undefined on some of them: {self._listed(self.not_judged)}."
             )
         if self.grounds == "same folds":
             sentences.append(
@@ -160,11 +166,15 @@ class Recommendation(Tabular):
     def _loss(self, name: str) -> str:
         return _cell(self.losses[self.grounds], list(self.measures).index(name), ".1%")
 
+    def _listed(self, names: Sequence[str]) -> str:
+        more = len(names) - _NAMED
+        return ", ".join(names[:_NAMED]) + f" and {more} more" * (more > 0)
+
     def _named(self, names: Sequence[str]) -> str:
-        losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in names]]
-        return ", ".join(
-            f"{name} ({number(loss, '.1%')})" for name, loss in zip(names, losses, strict=True)
-        )
+        shown = names[:_NAMED]
+        losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in shown]]
+        parts = [f"{name} ({number(x, '.1%')})" for name, x in zip(shown, losses, strict=True)]
+        return ", ".join(parts) + f" and {len(names) - _NAMED} more" * (len(names) > _NAMED)
 
 
 def recommend(
@@ -217,15 +227,16 @@ def recommend(
     -----
     What a measure costs is the relative loss of `selection_loss` in the application's measure.
     Chosen and judged on the same data the application's own measure loses nothing, although a
-    noisy measure chooses badly. Where the table has folds each candidate therefore chooses on one
-    fold, and the choice is judged by the mean over the other folds; averaged over folds, then over
-    data sets. With ``new_anomalies`` it chooses on one class of anomalies and is judged on the
-    others, as in `class_sensitivity`.
+    noisy measure chooses badly. Where the table has folds each candidate therefore chooses by its
+    mean over all folds but one, and the application's measure on that one judges, as a share of
+    the best model's mean; averaged over folds, then over data sets. With ``new_anomalies`` it
+    chooses on one class of anomalies and is judged on the others, as in `class_sensitivity`.
 
-    A candidate that has no loss on a data set where others have one is not judged: means over
-    different data sets say nothing of measures. A candidate is as good as the recommended one
-    where the interval of the difference of their losses, over the same resampled data sets,
-    holds 0.
+    Candidates are compared on the data sets where all have a loss; one that lacks it on more than
+    a fifth of them is not judged. Of equal losses the first in the table is recommended. A
+    candidate is worse where it is so with the confidence level for all pairs at once, by the
+    largest studentized difference over resampled data sets: the best is chosen from the same data.
+    Below five data sets nothing is shown to be worse.
 
     O(n_datasets n_folds n_models n_measures) time.
 
@@ -286,7 +297,13 @@ def recommend(
     found = own.average(losses[grounds][counted])
     places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
     best = int(places[0])
-    worse = own.means(losses[grounds][counted] - losses[grounds][counted, best : best + 1]).low > 0
+    freedom = np.full(len(candidates), len(np.unique(own.clusters)) - 1.0)
+    worse = better(
+        -np.where(judged, found.value, np.nan),
+        -found.replicates,
+        freedom,
+        resampling.confidence_level,
+    )[best]
     others = [i for i in places[1:].tolist() if judged[i]]
     tau = _tau_with(table, candidates, judge)
     n_clusters = int(own.clusters.max()) + 1
@@ -316,11 +333,19 @@ def _comparable(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return the data sets to compare candidates on, and which candidates have losses on all.
 
-    They are the data sets of the candidate that has most, of equal ones the first.
+    Candidates that lack a loss on more than a fifth of the data sets are left out, so that the
+    others are compared on most; then those with the fewest, until there is a data set for all.
     """
     defined = ~np.isnan(losses)
-    counted: npt.NDArray[np.bool_] = defined[:, int(np.argmax(defined.sum(axis=0)))]
-    judged: npt.NDArray[np.bool_] = np.all(defined[counted], axis=0)
+    sizes = defined.sum(axis=0)
+    judged: npt.NDArray[np.bool_] = sizes >= _MOST * sizes.max()
+    while not np.all(defined[:, judged], axis=1).any():
+        judged &= sizes > sizes[judged].min()
+        if not judged.any():
+            raise UndefinedMeasureError(
+                "recommend is undefined: there is no data set on which two measures have a loss"
+            )
+    counted: npt.NDArray[np.bool_] = np.all(defined[:, judged], axis=1)
     return counted, judged
 
 
@@ -364,19 +389,26 @@ def _on_other_classes(
 def _on_other_folds(
     table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
 ) -> npt.NDArray[np.float64]:
-    """Choose on each fold, judge by the mean over the others; average over folds."""
-    n_problems, n_models, n_folds = table.n_datasets, len(table.models), len(table.folds)
+    """Choose by the mean over all folds but one, judge on that one; average over folds.
+
+    As shares of the best model's mean over all folds: the best value on a single fold owes more to
+    noise.
+    """
+    n_folds = len(table.folds)
     judged = judge.sign * table.by_fold(judge.name)
-    others = np.stack(
-        [defined_mean(np.delete(judged, fold, axis=2), axis=2) for fold in range(n_folds)], axis=1
-    )
-    short = shortfalls(others.reshape(n_problems * n_folds, n_models, 1))
-    losses = np.empty((n_problems, len(candidates)))
+    best = np.fmax.reduce(judge.sign * table.means(judge.name), axis=1)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        short = (best[:, None, None] - judged) / np.abs(best)[:, None, None]
+    short[~np.isfinite(short)] = np.nan
+    losses = np.empty((table.n_datasets, len(candidates)))
     for i, one in enumerate(candidates):
-        chosen = (one.sign * table.by_fold(one.name)).transpose(0, 2, 1)
-        best = best_models(chosen.reshape(n_problems * n_folds, n_models, 1))
-        loss = loss_of(best, short)[:, 0, 0]
-        losses[:, i] = defined_mean(loss.reshape(n_problems, n_folds), axis=1)
+        values = one.sign * table.by_fold(one.name)
+        by_fold = []
+        for fold in range(n_folds):
+            others = defined_mean(np.delete(values, fold, axis=2), axis=2)
+            chosen = best_models(others[:, :, None])
+            by_fold.append(loss_of(chosen, short[:, :, fold, None])[:, 0, 0])
+        losses[:, i] = defined_mean(np.stack(by_fold, axis=1), axis=1)
     return losses
 
 

@@ -28,7 +28,7 @@ Choice = Literal["optimal", "lowest"]
 
 _CHOICES = ("optimal", "lowest")
 # Besides the rates that a table has for curves, those at which the papers' tables are.
-_USUAL = (Fraction(1, 100), Fraction(5, 100))
+USUAL_RATES = (Fraction(1, 100), Fraction(5, 100))
 
 
 def loss_at_chosen_fpr(
@@ -134,15 +134,18 @@ def loss_with_chosen(
 
 
 def usual_measures(table: ResultTable) -> list[MeasureColumn]:
-    """Return all measures but those of curves over rates at other rates than 0.01 and 0.05."""
-    curves = {name: level_columns(table, name) for name in LEVEL_MEASURES}
-    dense = {
-        one.name
-        for levels in curves.values()
-        if len(levels) > 2
-        for one in levels
-        if one.rate not in _USUAL
-    }
+    """Return all measures but those of curves over rates, of which those at 0.01 and 0.05.
+
+    Of a curve that has neither, the lowest rate.
+    """
+    dense = set()
+    for name in LEVEL_MEASURES:
+        levels = level_columns(table, name)
+        kept = [one.name for one in levels if one.rate in USUAL_RATES] or [
+            one.name for one in levels[:1]
+        ]
+        if len(levels) > len(USUAL_RATES):
+            dense |= {one.name for one in levels if one.name not in kept}
     return [one for one in table.measures if one.name not in dense]
 
 

@@ -33,7 +33,8 @@ class RankDistances(Tabular):
     means : Means
         Over data sets, with their intervals.
     closest : numpy.ndarray of shape (n_measures,)
-        Share of the data sets on which no other measure is closer.
+        Share of the data sets on which no other measure is closer, of those where all have a
+        distance; NaN for a measure that has none.
     missing : sequence of str
         In words, which rows the table lacks.
     """
@@ -171,10 +172,13 @@ def rank_distance(
     goal = rank_rows(best_merits(table, wanted))
     ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))
-    nearest = np.where(np.isnan(distances), np.inf, distances).min(axis=1, keepdims=True)
-    counted = ~np.isnan(distances).all(axis=1)
-    closest = (distances == nearest)[counted].mean(axis=0) if counted.any() else np.nan
-    closest = np.broadcast_to(closest, len(others)).astype(np.float64)
+    # On the data sets where all have one that have any: a share of others would be another thing.
+    there = ~np.isnan(distances)
+    common = distances[np.all(there[:, there.any(axis=0)], axis=1) & there.any(axis=1)]
+    closest = np.full(len(others), np.nan)
+    if len(common):
+        nearest = np.nanmin(common, axis=1, keepdims=True)
+        closest = np.where(there.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
     fixed_arrays(distances, closest)
     return RankDistances(
         reference,

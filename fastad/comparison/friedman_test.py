@@ -177,8 +177,9 @@ def friedman(
     sum(u²) is what it would be if no ranks were tied.
 
     Chi-square is conservative where data sets are few, F is to be preferred (Demšar). Resampled
-    data sets agree with themselves, hence more than other data sets would: the interval of W is
-    moved by the mean excess of the replicates.
+    data sets agree with themselves, hence more than other data sets would, and W itself as much
+    more than the concordance behind it: the interval is moved by twice the mean excess of the
+    replicates.
 
     O(n k log k) time, then O(n k) for each replicate.
 
@@ -284,8 +285,9 @@ def _interval(
         replicates: FloatVector = np.sum(drawn[:, :k] ** 2, axis=1) / (n * within)
     replicates = replicates[~np.isnan(replicates)]
     if len(replicates):
-        # Not by the mean of equal numbers, which may differ from them.
-        replicates = np.clip(replicates - np.mean(replicates - w), 0, 1)
+        # W exceeds what it estimates as replicates exceed W. Not by the mean of equal numbers,
+        # which may differ from them.
+        replicates = np.clip(replicates - 2 * np.mean(replicates - w), 0, 1)
     n_clusters = np.array([np.count_nonzero(sums[:, k + 1])])
     (low,), (high,) = resampling.interval(replicates[:, np.newaxis], n_clusters)
     return float(low), float(high)

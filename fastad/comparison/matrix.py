@@ -101,17 +101,18 @@ class MeasureMatrix(Tabular):
     def text_table(self) -> TextTable:
         """Return the cells as text, with the best three of a column marked."""
         texts = [[number(cell, self._form) for cell in row] for row in self.value.tolist()]
-        merits = self.value if self._higher_is_better else -self.value
+        sign = 1.0 if self._higher_is_better else -1.0
+        own = np.zeros(self.value.shape, np.bool_)
         if self._trivial_diagonal:
-            merits = merits.copy()
-            for i, name in enumerate(self.rows):
-                if name in self.columns:
-                    column = self.columns.index(name)
-                    merits[i, column] = math.nan
-                    texts[i][column] = NOTHING
+            own = np.array([[row == column for column in self.columns] for row in self.rows])
+            for i, j in np.argwhere(own).tolist():
+                texts[i][j] = NOTHING
+        # Means over fewer data sets than others of the column are not compared with them.
+        thin = self.n_datasets < np.where(own, 0, self.n_datasets).max(axis=0)
+        merits = np.where(own | thin, math.nan, sign * self.value)
+        whole = ~(thin & ~own).any(axis=1)
         for mean in self.means.values():
-            merit = mean.value if self._higher_is_better else -mean.value
-            merits = np.column_stack([merits, merit])
+            merits = np.column_stack([merits, np.where(whole, sign * mean.value, math.nan)])
             for row, cell in zip(texts, mean.value.tolist(), strict=True):
                 row.append(number(cell, self._form))
         return TextTable(
@@ -128,15 +129,18 @@ class MeasureMatrix(Tabular):
             lacking[name] = max(n, lacking.get(name, 0))
         total = len(self.datasets)
         remarks = [
-            f"nan: {name} has no value in {n} of {total} data sets, which are left out"
+            f"nan: no {self._names[2]} by {name} in {n} of {total} data sets, which are left out"
             for name, n in lacking.items()
             if n
         ]
+        said = set()
         for (i, j), n in np.ndenumerate(self.n_undefined):
-            if n > max(lacking[self.rows[i]], lacking[self.columns[j]]):
+            pair = frozenset([self.rows[i], self.columns[j]])
+            if n > max(lacking[name] for name in pair) and (pair, n) not in said:
+                said.add((pair, n))
                 remarks.append(
-                    f"nan: {self.rows[i]} with {self.columns[j]} has no value in {n} of {total} "
-                    "data sets"
+                    f"nan: no {self._names[2]} by {self.rows[i]} with {self.columns[j]} in {n} of "
+                    f"{total} data sets"
                 )
         return [*self.missing, *remarks]
 

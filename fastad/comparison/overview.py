@@ -12,7 +12,7 @@ from fastad._arguments import N_RESAMPLES, check_generator, check_inside, exact_
 from fastad._threads import thread_limit
 from fastad._types import Point
 from fastad.comparison.advice import recommend
-from fastad.comparison.chosen import loss_with_chosen, usual_measures
+from fastad.comparison.chosen import USUAL_RATES, loss_with_chosen, usual_measures
 from fastad.comparison.correlation import kendall_matrix
 from fastad.comparison.distance import rank_distance
 from fastad.comparison.friedman_test import friedman
@@ -38,8 +38,6 @@ Progress: TypeAlias = Callable[[int, int | None], object]
 # What makes a section, or why it is not made.
 _Maker: TypeAlias = Callable[[], Tabular] | str
 
-# Where no rate is given, the rates of the papers' tables.
-_RATES = (Fraction(1, 100), Fraction(5, 100))
 # A curve over rates, of which a highest point can be asked for, has so many at least.
 _LEVELS = 3
 
@@ -213,7 +211,7 @@ def _check_request(
     else:
         chosen = [one.name for one in table.chosen(measures, "measures")]
     principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
-    asked = [rate for rate in _RATES if rate in at] if application is None else [rate]
+    asked = [rate for rate in USUAL_RATES if rate in at] if application is None else [rate]
     return _Request(table, chosen, principal, asked, reference, control)
 
 

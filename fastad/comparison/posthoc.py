@@ -290,7 +290,7 @@ def _rank(
     alpha = float(1 - check_inside(confidence_level, "confidence_level"))
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
-    if control is not None and control not in table.detectors:
+    if control is not None and (not isinstance(control, str) or control not in table.detectors):
         raise InvalidInputError(
             f"control must be one of {', '.join(table.detectors)}; found {control!r}"
         )

@@ -12,7 +12,7 @@ from fastad._types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.resampling import check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
-from fastad.comparison.tabular import Tabular, best_three, fixed_arrays, number
+from fastad.comparison.tabular import Tabular, best_three, fixed_arrays, how_many, number
 from fastad.errors import InvalidInputError
 
 # So many of what is left out are named in a remark.
@@ -271,8 +271,8 @@ def shared_points(results: ResultTable) -> list[str]:
     if n == results.n_datasets:
         return []
     return [
-        f"p-values take the {results.n_datasets} problems for independent, which come from {n} "
-        "data sets; intervals do not"
+        f"p-values take the {results.n_datasets} problems for independent, which come from "
+        f"{how_many(n, 'data set')}; intervals do not"
     ]
 
 

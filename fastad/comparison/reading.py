@@ -12,6 +12,7 @@ from fastad._kernels import groups as kernels
 from fastad._types import IntVector
 from fastad._validate import fixed
 from fastad.comparison.columns import refuse_masked, texts
+from fastad.comparison.tabular import fixed_arrays
 from fastad.errors import InvalidInputError
 from fastad.grouping import factorize
 
@@ -19,14 +20,14 @@ from fastad.grouping import factorize
 _BETWEEN = "\x1f"
 
 
-def table_of(table: Any) -> dict[str, Any]:
+def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
     """Return the columns of a table by name."""
     if isinstance(table, Frameable):
         return table.to_columns()
     columns = table_columns(table, "table")
     if columns is None:
         raise TypeError(
-            "table must be a data frame, a mapping of columns, an evaluation or a ResultTable; "
+            f"{argument} must be a data frame, a mapping of columns or an evaluation of groups; "
             f"found {type(table).__name__}"
         )
     return dict(columns)
@@ -93,6 +94,7 @@ class Keys:
                 raise InvalidInputError(f"table must name each {what} once; found two {twice!r}")
         starts = np.zeros(len(problems) * n_models + 1, np.int64)
         kernels.group_starts(fixed(place // n_folds), starts)
+        fixed_arrays(self.detector_of, starts)
         return order, starts
 
 
@@ -114,6 +116,12 @@ def key_columns(
                     f"columns {', '.join(columns)}"
                 )
             refuse_masked(columns[name], f"table[{name!r}]")
+    taken = [name for names in named.values() for name in names]
+    if len(set(taken)) < len(taken):
+        raise InvalidInputError(
+            "dataset, detector, params, fold and anomaly_class must name different columns; found "
+            f"{named}"
+        )
     return named
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import shown
 from fastad._kernels.folds import fold_means
 from fastad._types import FloatMatrix, FloatVector, IntVector
 from fastad.comparison.columns import (
@@ -25,6 +26,7 @@ from fastad.comparison.reading import (
     read_keys,
     table_of,
 )
+from fastad.comparison.tabular import fixed_arrays
 from fastad.errors import InvalidInputError
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
@@ -95,7 +97,7 @@ class ResultTable:
         measures : sequence of str, optional
             Columns to read; by default all whose name is the label of a measure.
         dataset : str or sequence of str, default "dataset"
-            Column of the data set, or columns that name it together.
+            Column of the data set, or columns that name it together; none for one data set.
         detector : str, default "detector"
             Column of the detector.
         params : str or sequence of str, optional
@@ -135,6 +137,9 @@ class ResultTable:
         values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
         keys = read_keys(columns, named, n_rows)
         order, starts = keys.in_order()
+        values = {name: column[order] for name, column in values.items()}
+        folds = keys.fold[order]
+        fixed_arrays(folds, *values.values())
         return cls(
             found,
             keys.datasets,
@@ -143,9 +148,9 @@ class ResultTable:
             keys.detector_of,
             keys.models,
             keys.folds,
-            {name: column[order] for name, column in values.items()},
+            values,
             starts,
-            keys.fold[order],
+            folds,
         )
 
     @classmethod
@@ -197,7 +202,7 @@ class ResultTable:
             name: numbers(array, f"values[{name!r}]", what="an array of numbers")
             for name, array in values.items()
         }
-        for name in ("dataset", "detector", "params", "fold"):
+        for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
                 raise InvalidInputError(f"values must hold measures; found the label {name!r}")
         shape = next(iter(arrays.values())).shape
@@ -247,10 +252,14 @@ class ResultTable:
     def clusters(self) -> IntVector:
         """Place of each problem's data set among the distinct ones."""
         known: dict[Any, int] = {}
-        return np.array([known.setdefault(name, len(known)) for name in self.datasets])
+        clusters = np.array([known.setdefault(name, len(known)) for name in self.datasets])
+        fixed_arrays(clusters)
+        return clusters
 
     def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
         """Return a measure by its label."""
+        if not isinstance(label, str):
+            raise TypeError(f"{argument} must be a label; found {shown(label)}")
         for one in self.measures:
             if one.name == label:
                 return one
@@ -347,7 +356,7 @@ def as_results(
         wanted = None if measures is None else label_list(measures, "measures")
         if judged_by is not None and wanted is not None:
             wanted += label_list(judged_by, "judged_by")
-        return ResultTable.from_table(results, measures=wanted)
+        return ResultTable.from_table(table_of(results, "results"), measures=wanted)
     if measures is None or judged_by is not None:
         return results
     fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}

@@ -176,7 +176,7 @@ class RunsOverview(Mapping[str, Tabular]):
         parts.append(_items(self.remarks()))
         for name, words in self.new_words().items():
             title = self.title(name)
-            parts += [f"## {title}", self[name].to_markdown().rstrip("\n"), _items(words)]
+            parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(words)]
             if name in shown:
                 parts.append(f"![{title}]({shown[name]})")
         if self.skipped:

@@ -13,6 +13,7 @@ from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.matrix import MeasureMatrix, averaged
 from fastad.comparison.resampling import check_resampling, defined_mean
 from fastad.comparison.results import Results, ResultTable, as_results
+from fastad.comparison.tabular import how_many
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Merits of problems, models and measures: the higher the better, whatever the measure.
@@ -187,19 +188,23 @@ def class_sensitivity(
         raise InvalidInputError(
             "results must have a column of the classes of anomalies, anomaly_class; found none"
         )
-    chosen = table.measures
-    merits = merits_of(table, chosen)
-    best, short = best_models(merits), shortfalls(merits)
-    losses = list(class_losses(table, best, short))
-    if not losses:
+    n_classes = np.bincount(table.clusters)
+    n_datasets = int(np.count_nonzero(n_classes > 1))
+    if n_datasets == 0:
         raise UndefinedMeasureError(
             "class_sensitivity needs a data set with at least two classes of anomalies; found none "
-            f"in {int(table.clusters.max()) + 1}"
+            f"in {len(n_classes)}"
         )
+    resampling = check_resampling(np.arange(n_datasets), confidence_level, n_resamples, rng)
+    chosen = table.measures
+    merits = merits_of(table, chosen)
+    losses = list(class_losses(table, best_models(merits), shortfalls(merits)))
     names = [str(table.datasets[classes[0]]) for classes, _ in losses]
     values = np.array([loss for _, loss in losses])
-    resampling = check_resampling(np.arange(len(names)), confidence_level, n_resamples, rng)
     missing = table.missing_rows()
+    if n_datasets < len(n_classes):
+        alone = how_many(len(n_classes) - n_datasets, "data set")
+        missing.append(f"left out: {alone} with one class of anomalies")
     return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling, missing))
 
 

@@ -31,27 +31,33 @@ class Tabular(Frameable):
         return "\n".join([self.text_table().plain(), *self.remarks()])
 
     def to_markdown(self) -> str:
-        """Return the table in Markdown: the best of a column bold, the next two marked."""
-        return self.text_table().markdown()
+        """Return the table in Markdown: the best of a column bold, the next two marked.
+
+        Remarks are a list below it.
+        """
+        remarks = "".join(f"- {one}\n" for one in self.remarks())
+        return self.text_table().markdown() + (f"\n{remarks}" if remarks else "")
 
     def to_latex(self) -> str:
         """Return the table in LaTeX: the best three of a column shaded.
 
-        It needs the packages ``booktabs`` and ``colortbl``.
+        It needs the packages ``booktabs`` and ``colortbl``. Remarks are comments below it.
         """
-        return self.text_table().latex()
+        remarks = "".join(f"% {' '.join(one.splitlines())}\n" for one in self.remarks())
+        return self.text_table().latex() + remarks
 
 
 def best_three(merits: FloatMatrix) -> IntMatrix:
     """Return 1, 2 and 3 where a value is among the three highest of its column, else 0.
 
-    Equal values share a place; NaN has none.
+    Equal values share the place of the first of them; NaN has none.
     """
     places = np.zeros(merits.shape, np.int64)
     for column in range(merits.shape[1]):
         values = merits[:, column]
-        for place, value in enumerate(np.unique(values[~np.isnan(values)])[::-1][:3], start=1):
-            places[values == value, column] = place
+        known = values[~np.isnan(values)]
+        place = 1 + np.sum(known[None, :] > values[:, None], axis=1)
+        places[:, column] = np.where(np.isnan(values) | (place > 3), 0, place)
     return places
 
 

@@ -279,9 +279,9 @@ def gaussian_weighted_auc(
     -----
     On a straight piece of the curve the integral is a closed form of the normal density and
     distribution function; over short pieces, where it would lose digits, a rule of five points
-    that is exact to rounding. The authors' code leaves out what lies outside of [0, 1], so that
-    weights near 0 sum to less than 1, and adds up a thousand or more trapezoids. O(n log n) time
-    for n points.
+    that is good to about 12 digits. The authors' code leaves out what lies outside of [0, 1], so
+    that weights near 0 sum to less than 1, and adds up a thousand or more trapezoids. O(n log n)
+    time for n points.
 
     References
     ----------

@@ -42,7 +42,7 @@ _FAR = 60.0
 # So many standard deviations out, a normal density is 0.
 _OUTSIDE = 50.0
 # A piece of the curve is short if the distance to the ends of [0, 1], and four standard deviations
-# of the weights, are so many times its width: then five points make its mean exact to rounding.
+# of the weights, are so many times its width: then five points make its mean good to 13 digits.
 _SHORT = 8.0
 _NODES, _NODE_WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 

@@ -114,7 +114,9 @@ class DiscriminabilityDisplay(_drawing.Display):
         name = dataset or f"mean of {how_many(len(self.found.separations), 'data set')}"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         of = "" if dataset is None else f" of {dataset}"
-        _drawing.draw_reference(axes, rates, critical, f"critical value{of}, {self.found.alpha:g}")
+        _drawing.draw_reference(
+            axes, rates, critical, f"critical value{of} (level {self.found.alpha:g})"
+        )
         others = self.found.separations.values() if dataset is None else ()
         single = [one.criteria[criterion] for one in others]
         for i, one in enumerate(single if len(single) > 1 else ()):
@@ -142,7 +144,7 @@ class DiscriminabilityDisplay(_drawing.Display):
         written = set()
         for rate, what, marker, side in (
             (chosen.optimal, "highest", "o", "bottom"),
-            (chosen.lowest, "first above it", "D", "top"),
+            (chosen.lowest, "first above the critical value", "D", "top"),
         ):
             if math.isnan(rate):
                 continue
