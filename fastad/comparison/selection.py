@@ -13,7 +13,7 @@ from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.matrix import MeasureMatrix, averaged
 from fastad.comparison.resampling import check_resampling, defined_mean
 from fastad.comparison.results import Results, ResultTable, as_results
-from fastad.comparison.tabular import how_many
+from fastad.comparison.tabular import fixed_arrays, how_many
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Merits of problems, models and measures: the higher the better, whatever the measure.
@@ -236,6 +236,7 @@ def loss_of(
     problem, _, model = np.nonzero(chosen.transpose(0, 2, 1))
     n_chosen = chosen.sum(axis=1).reshape(-1)
     starts = np.concatenate([[0], np.cumsum(n_chosen)])
+    fixed_arrays(starts)  # as those of a table: one compiled form
     loss = np.empty((n_problems * n_rows, short.shape[2]))
     for column in range(short.shape[2]):
         means, defined = np.empty(len(n_chosen)), np.empty(len(n_chosen), np.int64)
