@@ -1,6 +1,6 @@
 """Tables of text: plain, Markdown and LaTeX."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 # Behind the best three of a column, where colour is not to be had.
@@ -67,8 +67,7 @@ class TextTable:
         """Return a table in Markdown, the best of a column in bold type."""
         lines = ["| " + " | ".join(map(_markdown, self.header)) + " |"]
         lines.append("|" + "|".join([":--", *["--:"] * (len(self.header) - 1)]) + "|")
-        for i, row in enumerate(self.rows):
-            places = [0, *self.places[i]] if self.places else [0] * len(row)
+        for row, places in self._placed():
             cells = [
                 f"**{_markdown(cell)}**" if place == 1 else _markdown(cell) + _PLACES[place]
                 for cell, place in zip(row, places, strict=True)
@@ -84,8 +83,7 @@ class TextTable:
             " & ".join(map(_latex, self.header)) + r" \\",
             r"\midrule",
         ]
-        for i, row in enumerate(self.rows):
-            places = [0, *self.places[i]] if self.places else [0] * len(row)
+        for row, places in self._placed():
             cells = [
                 (rf"\cellcolor[gray]{{{_SHADES[place]}}}" if place else "") + _latex(cell)
                 for cell, place in zip(row, places, strict=True)
@@ -94,6 +92,11 @@ class TextTable:
             start = "{}" if cells[0].startswith(("[", "*")) else ""
             lines.append(start + " & ".join(cells) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+    def _placed(self) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+        """Yield the rows with the place of each cell, 0 where there is none."""
+        for i, row in enumerate(self.rows):
+            yield row, [0, *self.places[i]] if self.places else [0] * len(row)
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -107,6 +110,12 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return names in a row; of more than so many the first, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _markdown(cell: str) -> str:

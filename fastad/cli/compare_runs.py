@@ -1,7 +1,6 @@
 """``fastad compare-runs``: which detector, which measure, which operating point."""
 
 import json
-import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
+import fastad
 from fastad._files import written_aside
 from fastad._threads import available_threads
 from fastad.cli._console import DataError, say, show, show_table
@@ -20,7 +20,8 @@ from fastad.comparison.overview import compare_runs
 from fastad.comparison.runs_overview import RunsOverview
 from fastad.comparison.tabular import Tabular
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.report import envelope
+from fastad.regions.results import plain_value
+from fastad.report import SCHEMA_VERSION
 
 # Arguments of the function, and the options of the command that they come from.
 _OPTIONS = {
@@ -138,9 +139,9 @@ def _save_pictures(found: RunsOverview, folder: Path) -> dict[str, str]:
 
 
 def _as_json(found: RunsOverview, files: Sequence[Path]) -> str:
-    content = envelope([])
-    del content["detectors"]
-    content |= {
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "fastad_version": fastad.__version__,
         "files": [str(path) for path in files],
         "measure": found.measure,
         "measures": list(found.measures),
@@ -161,9 +162,5 @@ def _records(found: Tabular) -> list[dict[str, Any]]:
 
 
 def _plain(cell: Any) -> Any:
-    """Return NaN as null, and an infinite number as text, which JSON can hold."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
-    if isinstance(cell, float) and not math.isfinite(cell):
-        return None if math.isnan(cell) else str(cell)
-    return cell
+    """Return what JSON can hold."""
+    return plain_value(cell.item() if isinstance(cell, np.generic) else cell)

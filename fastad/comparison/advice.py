@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_flag, exact_rate
-from fastad._tables import TextTable
+from fastad._arguments import N_RESAMPLES, check_flag
+from fastad._tables import TextTable, some_of
 from fastad._types import Point
 from fastad.comparison.columns import MeasureColumn
 from fastad.comparison.correlation import kendall_by_problem
+from fastad.comparison.operating import tpr_column
 from fastad.comparison.resampling import (
     Means,
     check_resampling,
@@ -21,8 +22,10 @@ from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.comparison.selection import (
     best_models,
     class_losses,
+    highest,
     loss_of,
     merits_of,
+    shortfall,
     shortfalls,
 )
 from fastad.comparison.tabular import Tabular, best_three, how_many, interval_text, number
@@ -109,9 +112,8 @@ class Recommendation(Tabular):
         if self.worse:
             sentences.append(f"Worse: {self._named(self.worse)}.")
         if self.not_judged:
-            sentences.append(
-                f"Not judged, because undefined on some of them: {self._listed(self.not_judged)}."
-            )
+            names = some_of(self.not_judged, _NAMED)
+            sentences.append(f"Not judged, because undefined on some of them: {names}.")
         if self.grounds == "same folds":
             sentences.append(
                 f"Models were chosen and judged on the same data, where {self.application} itself "
@@ -166,15 +168,10 @@ class Recommendation(Tabular):
     def _loss(self, name: str) -> str:
         return _cell(self.losses[self.grounds], list(self.measures).index(name), ".1%")
 
-    def _listed(self, names: Sequence[str]) -> str:
-        more = len(names) - _NAMED
-        return ", ".join(names[:_NAMED]) + f" and {more} more" * (more > 0)
-
     def _named(self, names: Sequence[str]) -> str:
-        shown = names[:_NAMED]
-        losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in shown]]
-        parts = [f"{name} ({number(x, '.1%')})" for name, x in zip(shown, losses, strict=True)]
-        return ", ".join(parts) + f" and {len(names) - _NAMED} more" * (len(names) > _NAMED)
+        losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in names]]
+        parts = [f"{name} ({number(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
+        return some_of(parts, _NAMED)
 
 
 def recommend(
@@ -185,7 +182,7 @@ def recommend(
     measures: Sequence[str] | None = None,
     new_anomalies: bool = False,
     confidence_level: Point = 0.95,
-    n_resamples: int = 2000,
+    n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> Recommendation:
     """Recommend the measure to select models by, for one application.
@@ -266,19 +263,25 @@ def recommend(
             f"{'neither' if application is None else 'both'}"
         )
     table = as_results(results, None)
-    judge = _application(table, operating_fpr, application)
+    if application is not None:
+        judge = table.measure(application, "application")
+    else:
+        assert operating_fpr is not None
+        judge = tpr_column(table, operating_fpr)
     candidates = table.measures if measures is None else table.chosen(measures, "measures")
     if new_anomalies and table.anomaly_classes is None:
         raise InvalidInputError(
             "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none"
         )
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    best = best_models(merits_of(table, candidates))
+    short = shortfalls(merits_of(table, [judge]))
     losses = {}
     if table.anomaly_classes is not None:
-        losses["other classes"] = _on_other_classes(table, candidates, judge)
+        losses["other classes"] = _on_other_classes(table, best, short)
     if len(table.folds) > 1:
         losses["other folds"] = _on_other_folds(table, candidates, judge)
-    losses["same folds"] = _on_same_folds(table, candidates, judge)
+    losses["same folds"] = loss_of(best, short)[:, :, 0]
     order = ["other classes"] if new_anomalies else ["other folds", "same folds"]
     defined = [name for name in order if name in losses and not np.isnan(losses[name]).all()]
     if not defined:
@@ -296,20 +299,20 @@ def recommend(
     own = resampling.among(counted)
     found = own.average(losses[grounds][counted])
     places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
-    best = int(places[0])
+    first = int(places[0])
     freedom = np.full(len(candidates), len(np.unique(own.clusters)) - 1.0)
     worse = better(
         -np.where(judged, found.value, np.nan),
         -found.replicates,
         freedom,
         resampling.confidence_level,
-    )[best]
+    )[first]
     others = [i for i in places[1:].tolist() if judged[i]]
     tau = _tau_with(table, candidates, judge)
     n_clusters = int(own.clusters.max()) + 1
     n_judged = int(np.count_nonzero(counted))
     return Recommendation(
-        measure=candidates[best].name,
+        measure=candidates[first].name,
         application=judge.name,
         grounds=grounds,
         as_good=[candidates[i].name for i in others if not worse[i]],
@@ -349,38 +352,11 @@ def _comparable(
     return counted, judged
 
 
-def _application(
-    table: ResultTable, operating_fpr: Point | None, application: str | None
-) -> MeasureColumn:
-    """Return the measure that counts."""
-    if application is not None:
-        return table.measure(application, "application")
-    assert operating_fpr is not None
-    rate = exact_rate(operating_fpr, "operating_fpr")
-    for one in table.measures:
-        if one.name.startswith("tpr@") and one.rate == rate:
-            return one
-    known = ", ".join(one.name for one in table.measures if one.name.startswith("tpr@"))
-    raise InvalidInputError(
-        f"operating_fpr must be the rate of a column tpr@ of the table, {known or 'which has none'}"
-        f"; found {operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
-    )
-
-
-def _on_same_folds(
-    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
-) -> npt.NDArray[np.float64]:
-    best = best_models(merits_of(table, candidates))
-    return loss_of(best, shortfalls(merits_of(table, [judge])))[:, :, 0]
-
-
 def _on_other_classes(
-    table: ResultTable, candidates: Sequence[MeasureColumn], judge: MeasureColumn
+    table: ResultTable, best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the losses of each data set at one of its problems, for the clusters to be drawn."""
-    best = best_models(merits_of(table, candidates))
-    short = shortfalls(merits_of(table, [judge]))
-    losses = np.full((table.n_datasets, len(candidates)), np.nan)
+    losses = np.full((table.n_datasets, best.shape[2]), np.nan)
     for classes, loss in class_losses(table, best, short):
         losses[classes[0]] = loss[:, 0]
     return losses
@@ -394,17 +370,14 @@ def _on_other_folds(
     As shares of the best model's mean over all folds: the best value on a single fold owes more to
     noise.
     """
-    n_folds = len(table.folds)
     judged = judge.sign * table.by_fold(judge.name)
-    best = np.fmax.reduce(judge.sign * table.means(judge.name), axis=1)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        short = (best[:, None, None] - judged) / np.abs(best)[:, None, None]
-    short[~np.isfinite(short)] = np.nan
+    best = highest(merits_of(table, [judge]))
+    short = shortfall(best[:, :, None], judged)
     losses = np.empty((table.n_datasets, len(candidates)))
     for i, one in enumerate(candidates):
         values = one.sign * table.by_fold(one.name)
         by_fold = []
-        for fold in range(n_folds):
+        for fold in range(len(table.folds)):
             others = defined_mean(np.delete(values, fold, axis=2), axis=2)
             chosen = best_models(others[:, :, None])
             by_fold.append(loss_of(chosen, short[:, :, fold, None])[:, 0, 0])

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import N_RESAMPLES
 from fastad._kernels.concordance import concordance
 from fastad._threads import in_steps, thread_limit, thread_map
 from fastad._types import Point
@@ -24,7 +25,6 @@ class KendallMatrix(MeasureMatrix):
     """Kendall's tau between measures over models, averaged over data sets; in [-1, 1]."""
 
     _names: ClassVar[tuple[str, str, str]] = ("measure", "other", "tau")
-    _form: ClassVar[str] = ".2f"
 
 
 def kendall_matrix(
@@ -32,7 +32,7 @@ def kendall_matrix(
     *,
     measures: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
-    n_resamples: int = 2000,
+    n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> KendallMatrix:

@@ -68,25 +68,15 @@ class MeasureMatrix(Tabular):
     confidence_level: float
     missing: Sequence[str]
 
-    # What the numbers are, and how they read.
+    # What the numbers are, how they read, and which way is better.
     _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
-    _form: ClassVar[str] = ".2f"
-    _higher_is_better: ClassVar[bool] = True
+    form: ClassVar[str] = ".2f"
+    higher_is_better: ClassVar[bool] = True
     _trivial_diagonal: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         kind = type(self).__name__
         return f"<{kind} of {len(self.rows)} x {len(self.columns)} measures>"
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Direction of the numbers."""
-        return self._higher_is_better
-
-    @property
-    def form(self) -> str:
-        """How the numbers are formatted."""
-        return self._form
 
     @property
     def row_name(self) -> str:
@@ -100,8 +90,8 @@ class MeasureMatrix(Tabular):
 
     def text_table(self) -> TextTable:
         """Return the cells as text, with the best three of a column marked."""
-        texts = [[number(cell, self._form) for cell in row] for row in self.value.tolist()]
-        sign = 1.0 if self._higher_is_better else -1.0
+        texts = [[number(cell, self.form) for cell in row] for row in self.value.tolist()]
+        sign = 1.0 if self.higher_is_better else -1.0
         own = np.zeros(self.value.shape, np.bool_)
         if self._trivial_diagonal:
             own = np.array([[row == column for column in self.columns] for row in self.rows])
@@ -114,7 +104,7 @@ class MeasureMatrix(Tabular):
         for mean in self.means.values():
             merits = np.column_stack([merits, np.where(whole, sign * mean.value, math.nan)])
             for row, cell in zip(texts, mean.value.tolist(), strict=True):
-                row.append(number(cell, self._form))
+                row.append(number(cell, self.form))
         return TextTable(
             [self.row_name, *self.columns, *self.means],
             [[name, *row] for name, row in zip(self.rows, texts, strict=True)],

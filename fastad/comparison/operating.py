@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._arguments import N_RESAMPLES, check_choice, check_inside, exact_rate
-from fastad._tables import TextTable
+from fastad._tables import TextTable, some_of
 from fastad._threads import thread_limit
 from fastad._types import FloatMatrix, FloatVector, Point
 from fastad.comparison.columns import MeasureColumn
@@ -35,6 +35,8 @@ LEVEL_MEASURES = ("auc", "tpr")
 _TESTS = ("welch", "tukey")
 # So many remarks on single data sets are printed.
 _SHOWN = 3
+# So many columns are named where one is missing.
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,6 +334,20 @@ def level_columns(table: ResultTable, measure: str) -> list[MeasureColumn]:
     return levels
 
 
+def tpr_column(table: ResultTable, operating_fpr: Point) -> MeasureColumn:
+    """Return the column of the true positive rate at a rate that an argument names."""
+    rate = exact_rate(operating_fpr, "operating_fpr")
+    columns = level_columns(table, "tpr")
+    for one in columns:
+        if one.rate == rate:
+            return one
+    known = some_of([one.name for one in columns], _NAMED) if columns else "which has none"
+    raise InvalidInputError(
+        f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
+        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
+    )
+
+
 def discriminate(
     table: ResultTable, measure: str, alpha: float, resampling: Resampling
 ) -> Discriminability:
@@ -377,7 +393,7 @@ def discriminate(
         name: {criterion: _choose(rates, [one], criterion) for criterion in CRITERIA}
         for name, one in separations.items()
     }
-    kept = np.isin(np.array(table.problems, object), list(separations))
+    kept = np.array([name in separations for name in table.problems])
     own = resampling.among(kept)
     every = list(separations.values())
     return Discriminability(

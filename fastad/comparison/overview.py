@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._arguments import N_RESAMPLES, check_generator, check_inside, exact_rate
+from fastad._arguments import N_RESAMPLES, check_generator, check_inside
 from fastad._threads import thread_limit
 from fastad._types import Point
 from fastad.comparison.advice import recommend
@@ -23,12 +22,13 @@ from fastad.comparison.operating import (
     LevelMeasure,
     discriminability,
     level_columns,
+    tpr_column,
 )
-from fastad.comparison.posthoc import nemenyi, wilcoxon_holm
+from fastad.comparison.posthoc import check_control, nemenyi, wilcoxon_holm
 from fastad.comparison.ranks import average_ranks
 from fastad.comparison.resampling import check_resampling
 from fastad.comparison.results import Results, ResultTable, as_results
-from fastad.comparison.runs_overview import RunsOverview, some_of
+from fastad.comparison.runs_overview import RunsOverview
 from fastad.comparison.selection import LossMatrix, class_sensitivity, selection_loss
 from fastad.comparison.tabular import Tabular
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -49,7 +49,7 @@ class _Request:
     table: ResultTable
     measures: Sequence[str]
     measure: str
-    rates: Sequence[Fraction]
+    applications: Sequence[str]
     reference: str | None
     control: str | None
 
@@ -93,7 +93,7 @@ def compare_runs(
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
-        Seed of the intervals. All comparisons draw the same data sets.
+        Seed of the intervals, with which every comparison starts anew.
     n_threads : int, optional
         Threads over data sets and rates.
     progress : callable, optional
@@ -186,37 +186,23 @@ def _check_request(
     control: str | None,
 ) -> _Request:
     """Check what is asked for, and fill in what is not."""
-    rates = [one.rate for one in level_columns(table, "tpr") if one.rate is not None]
-    at = {rate: _tpr_at(table, rate) for rate in rates}
-    application = None
-    if operating_fpr is not None:
-        rate = exact_rate(operating_fpr, "operating_fpr")
-        if rate not in at:
-            known = some_of([at[one] for one in rates]) if rates else "of which there is none"
-            raise InvalidInputError(
-                f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
-                f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
-            )
-        application = at[rate]
+    application = None if operating_fpr is None else tpr_column(table, operating_fpr).name
     for argument, label in (("measure", measure), ("reference", reference)):
         if label is not None:
             table.measure(label, argument)
-    if control is not None and control not in table.detectors:
-        raise InvalidInputError(
-            f"control must be one of {', '.join(table.detectors)}; found {control!r}"
-        )
+    check_control(table, control)
     if measures is None:
         wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
         chosen = [label for label in table.labels if label in wanted]
     else:
         chosen = [one.name for one in table.chosen(measures, "measures")]
     principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
-    asked = [rate for rate in USUAL_RATES if rate in at] if application is None else [rate]
-    return _Request(table, chosen, principal, asked, reference, control)
-
-
-def _tpr_at(table: ResultTable, rate: Fraction) -> str:
-    return next(one.name for one in level_columns(table, "tpr") if one.rate == rate)
+    applications = (
+        [one.name for one in level_columns(table, "tpr") if one.rate in USUAL_RATES]
+        if application is None
+        else [application]
+    )
+    return _Request(table, chosen, principal, applications, reference, control)
 
 
 def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
@@ -249,10 +235,9 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
             measures=[label for label in measures if label != request.reference],
         ),
     )
-    for rate in request.rates:
-        label = _tpr_at(table, rate)
+    for label in request.applications:
         yield f"recommendation_{label}", of(recommend, application=label, measures=measures)
-    if not request.rates:
+    if not request.applications:
         yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
 
 

@@ -13,7 +13,7 @@ from fastad.comparison.posthoc_laws import range_quantile, range_tail, signed_ra
 from fastad.comparison.rank_comparison import RankComparison, runs_together
 from fastad.comparison.ranks import best_merits, check_detectors, left_out, rank_rows, shared_points
 from fastad.comparison.resampling import Means, check_resampling
-from fastad.comparison.results import Results, as_results
+from fastad.comparison.results import Results, ResultTable, as_results
 from fastad.comparison.tabular import fixed_arrays
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
@@ -150,7 +150,9 @@ def wilcoxon_holm(
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
         How p-values allow for the number of pairs that are compared, as for `compare_all`.
     confidence_level : float, default 0.95
-        Of each interval of a mean rank, and of all verdicts together, in (0, 1).
+        Of each interval of a mean rank, in (0, 1); of all verdicts together by Holm's and
+        Bonferroni's corrections, of each verdict by itself without one, and of their shares of
+        errors by Benjamini's and Hochberg's.
     n_resamples : int, default 2000
         Replicates of the intervals: data sets drawn with replacement.
     rng : int or numpy.random.Generator, optional
@@ -209,6 +211,14 @@ def wilcoxon_holm(
     return ranked.comparison(
         p_values, CORRECTIONS[correction](p_values), advantage, None, f"wilcoxon-{correction}"
     )
+
+
+def check_control(table: ResultTable, control: str | None) -> None:
+    """Check the name of the detector to compare the others with."""
+    if control is not None and (not isinstance(control, str) or control not in table.detectors):
+        raise InvalidInputError(
+            f"control must be one of {', '.join(table.detectors)}; found {control!r}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +300,7 @@ def _rank(
     alpha = float(1 - check_inside(confidence_level, "confidence_level"))
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
-    if control is not None and (not isinstance(control, str) or control not in table.detectors):
-        raise InvalidInputError(
-            f"control must be one of {', '.join(table.detectors)}; found {control!r}"
-        )
+    check_control(table, control)
     merits = best_merits(table, column)
     gaps = left_out(table, measure, merits)
     ranks = rank_rows(merits)

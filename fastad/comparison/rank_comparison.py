@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastad._tables import TextTable
 from fastad._types import FloatMatrix, FloatVector
 from fastad.comparison.ranks import best_ranks, intervals_text
-from fastad.comparison.tabular import Tabular, interval_text, number
+from fastad.comparison.tabular import Tabular, how_many, interval_text, number
 
 # So many detectors are named in a sentence, and so many sentences make a verdict.
 _NAMED, _SENTENCES = 5, 4
@@ -91,7 +91,8 @@ class RankComparison(Tabular):
         """What may be said, in words."""
         said = self._said_of_all() if self.control is None else self._said_of_control()
         level = f"{100 * self.confidence_level:g} %"
-        return f"{said} ({self.measure}, {_data_sets(self.n_datasets)}, {self.method}, {level})"
+        data = how_many(self.n_datasets, "data set")
+        return f"{said} ({self.measure}, {data}, {self.method}, {level})"
 
     def text_table(self) -> TextTable:
         """Return the cells as text, with the best mean ranks marked."""
@@ -202,7 +203,3 @@ def runs_together(differ: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
             runs.append((first, end))
         reached = end
     return runs
-
-
-def _data_sets(n: int) -> str:
-    return f"{n} data set{'s' * (n > 1)}"

@@ -296,22 +296,32 @@ class ResultTable:
         -------
         numpy.ndarray of shape (n_datasets, n_models, n_folds)
         """
-        cells = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         values = np.full((len(self._starts) - 1, len(self.folds)), math.nan)
-        values[cells, self._fold_of] = self._values[self.measure(label, "label").name]
+        values[self._cell_of, self._fold_of] = self._values[self.measure(label, "label").name]
         return values.reshape(self.n_datasets, len(self.models), len(self.folds))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._fold_of)
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """For each label the number of rows in which it is undefined."""
+        return {
+            label: int(np.count_nonzero(np.isnan(self._values[label]))) for label in self.labels
+        }
 
     @property
     def n_missing(self) -> int:
         """Number of data set, model and fold that have no row."""
-        return (len(self._starts) - 1) * len(self.folds) - len(self._fold_of)
+        return (len(self._starts) - 1) * len(self.folds) - self.n_rows
 
     @property
     def missing(self) -> list[tuple[str, str, Any]]:
         """Data set, model and fold of each row that is missing."""
-        cells = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         present = np.zeros((len(self._starts) - 1, len(self.folds)), np.bool_)
-        present[cells, self._fold_of] = True
+        present[self._cell_of, self._fold_of] = True
         problems, n_models = self.problems, len(self.models)
         return [
             (problems[cell // n_models], self.models[cell % n_models], self.folds[fold])
@@ -325,17 +335,21 @@ class ResultTable:
         missing = self.missing
         named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
         more = "; …" * (len(missing) > _NAMED)
-        total = len(missing) + len(self._fold_of)
+        total = len(missing) + self.n_rows
         return [f"missing: {len(missing)} of {total} rows ({named}{more})"]
 
     def remarks(self) -> list[str]:
         """Return in words which rows are missing, and where measures are undefined."""
         remarks = self.missing_rows()
-        for label in self.labels:
-            n = int(np.count_nonzero(np.isnan(self._values[label])))
+        for label, n in self.n_undefined.items():
             if n:
-                remarks.append(f"nan: {label} is undefined in {n} of {len(self._fold_of)} rows")
+                remarks.append(f"nan: {label} is undefined in {n} of {self.n_rows} rows")
         return remarks
+
+    @property
+    def _cell_of(self) -> IntVector:
+        """Problem and model of each row, by one number."""
+        return np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
 
     @cached_property
     def _means(self) -> dict[str, FloatMatrix]:

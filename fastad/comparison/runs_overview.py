@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from fastad._tables import some_of
 from fastad.comparison.advice import Recommendation
 from fastad.comparison.results import ResultTable
 from fastad.comparison.tabular import Tabular
@@ -134,17 +133,15 @@ class RunsOverview(Mapping[str, Tabular]):
         list of str
             A line for all missing rows, and for all measures that lack equally many values.
         """
-        table = self.table
-        remarks = table.remarks()[:1] if table.n_missing else []
+        remarks = self.table.missing_rows()
         lacking: dict[int, list[str]] = {}
-        for label in table.labels:
-            n = int(np.count_nonzero(np.isnan(table.by_fold(label)))) - table.n_missing
+        for label, n in self.table.n_undefined.items():
             if n:
                 lacking.setdefault(n, []).append(label)
-        total = table.n_datasets * len(table.models) * len(table.folds) - table.n_missing
         for n, labels in lacking.items():
             verb = "is" if len(labels) == 1 else "are"
-            remarks.append(f"nan: {some_of(labels)} {verb} undefined in {n} of {total} rows")
+            named, total = some_of(labels, _NAMED), self.table.n_rows
+            remarks.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
         return remarks
 
     def reasons(self) -> list[str]:
@@ -197,13 +194,6 @@ def _summary(table: ResultTable) -> str:
         f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, "
         "and the others have ² and ³."
     )
-
-
-def some_of(labels: Sequence[str]) -> str:
-    """Return the first of some labels, and how many more there are."""
-    named = ", ".join(labels[:_NAMED])
-    more = len(labels) - _NAMED
-    return f"{named} and {more} more" if more > 0 else named
 
 
 def _items(lines: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._arguments import N_RESAMPLES
 from fastad._kernels.folds import fold_means
 from fastad._types import IntVector, Point
 from fastad.comparison.columns import MeasureColumn
@@ -28,8 +29,8 @@ class LossMatrix(MeasureMatrix):
     """
 
     _names: ClassVar[tuple[str, str, str]] = ("selected_by", "judged_by", "loss")
-    _form: ClassVar[str] = ".1%"
-    _higher_is_better: ClassVar[bool] = False
+    form: ClassVar[str] = ".1%"
+    higher_is_better: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +46,7 @@ def selection_loss(
     measures: Sequence[str] | None = None,
     judged_by: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
-    n_resamples: int = 2000,
+    n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> LossMatrix:
     """Relative loss in one measure where the model is selected by another.
@@ -123,7 +124,7 @@ def class_sensitivity(
     *,
     measures: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
-    n_resamples: int = 2000,
+    n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> SensitivityMatrix:
     """Relative loss where the model is selected on anomalies of another class.
@@ -215,15 +216,27 @@ def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
 
 def best_models(merits: Merits) -> npt.NDArray[np.bool_]:
     """Return which models each measure chooses on each problem: all that are best alike."""
-    chosen: npt.NDArray[np.bool_] = merits == _highest(merits)[:, None, :]
+    chosen: npt.NDArray[np.bool_] = merits == highest(merits)[:, None, :]
     return chosen
 
 
+def highest(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return the highest merit of each problem and measure; NaN where there is none."""
+    best: npt.NDArray[np.float64] = np.fmax.reduce(merits, axis=1)
+    return best
+
+
 def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
-    """Return by what share of the best value each model falls short of it; NaN of 0."""
-    best = _highest(merits)
+    """Return by what share of the best value each model falls short of it."""
+    return shortfall(highest(merits)[:, None, :], merits)
+
+
+def shortfall(
+    best: npt.NDArray[np.float64], merits: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return by what share of a best value merits fall short of it; NaN of 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        short: npt.NDArray[np.float64] = (best[:, None, :] - merits) / np.abs(best)[:, None, :]
+        short: npt.NDArray[np.float64] = (best - merits) / np.abs(best)
     short[~np.isfinite(short)] = np.nan
     return short
 
@@ -266,9 +279,3 @@ def _between_classes(
             loss_of(np.broadcast_to(best[one], (len(others), *best.shape[1:])), short[others])
         )
     return defined_mean(np.concatenate(losses), axis=0)
-
-
-def _highest(merits: Merits) -> npt.NDArray[np.float64]:
-    """Return the highest merit of each problem and measure; NaN where there is none."""
-    best = np.where(np.isnan(merits), -np.inf, merits).max(axis=1)
-    return np.where(np.isnan(merits).all(axis=1), np.nan, best)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import typer
 
+from fastad._tables import some_of
 from fastad.cli._console import DataError, say
 from fastad.cli.readers import need_once, open_source
 from fastad.cli.readers.arrow import ArrowFile
@@ -91,7 +92,8 @@ def read_runs(
         parts[path] = _read_part(path, source, keys, here)
         missing = [name for name in found if name not in here]
         if missing:
-            say(f"{path}: there is no column {_listed(missing)}; its rows have no such value")
+            lacking = some_of(missing, _NAMED)
+            say(f"{path}: there is no column {lacking}; its rows have no such value")
     n_rows = {path: len(part[taken[0]]) for path, part in parts.items()}
     together = {name: _join([part[name] for part in parts.values()]) for name in taken}
     for name in found:
@@ -121,7 +123,8 @@ def _need(path: Path, source: Source, wanted: Sequence[str], option: str) -> Non
     for name in wanted:
         if name not in source.names:
             raise DataError(
-                f"{path}: there is no column {name!r} for {option}; found {_listed(source.names)}"
+                f"{path}: there is no column {name!r} for {option}; found "
+                f"{some_of(source.names, _NAMED)}"
             )
         need_once(path, source, [name])
 
@@ -138,7 +141,7 @@ def _measures(
         for name in stated:
             if name not in names or name in taken:
                 raise typer.BadParameter(
-                    f"{name!r} is no column of a measure; found {_listed(names)}",
+                    f"{name!r} is no column of a measure; found {some_of(names, _NAMED)}",
                     param_hint=f"--{option}-is-better",
                 )
     for name in measures or ():
@@ -156,8 +159,8 @@ def _measures(
     except InvalidInputError:
         raise DataError(
             f"{named_files(files)}: there is no column of a measure that fastad knows, such as "
-            f"auc or tpr@0.05; found {_listed(names)}; others are named by --higher-is-better and "
-            "--lower-is-better"
+            f"auc or tpr@0.05; found {some_of(names, _NAMED)}; others are named by "
+            "--higher-is-better and --lower-is-better"
         ) from None
 
 
@@ -313,8 +316,3 @@ def _join(parts: Sequence[Column]) -> Column:
 def named_files(files: Sequence[Path]) -> str:
     """Return the names of files as a message has them."""
     return ", ".join(map(str, files))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

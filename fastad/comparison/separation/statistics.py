@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastad._threads import thread_map
 from fastad._types import FloatVector, IntVector
+from fastad._validate import frozen
 from fastad.comparison.separation.critical import tukey_critical
 from fastad.comparison.separation.models import Models
 from fastad.comparison.separation.several import Overall, welch_test
@@ -137,13 +138,8 @@ def separate(values: npt.NDArray[np.float64], *, alpha: float) -> Separation:
 
 
 def _floats(numbers: Any) -> FloatVector:
-    return _read_only(np.fromiter(numbers, np.float64))
+    return frozen(np.fromiter(numbers, np.float64))
 
 
 def _counts(numbers: Any) -> IntVector:
-    return _read_only(np.fromiter(numbers, np.int64))
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array.flags.writeable = False
-    return array
+    return frozen(np.fromiter(numbers, np.int64))
