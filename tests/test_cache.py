@@ -99,6 +99,22 @@ for values in (steps, np.ones((1, 4, 3)), rng.uniform(size=(1, 2000, 3))):
     table = fastad.ResultTable.from_arrays({"tpr@0.1": values})
     fastad.discriminability(table, n_resamples=3, rng=0)
 """
+NEIGHBOURS = """
+import json
+import numpy as np
+from fastad.study.neighbourhood import Neighbourhood, Rule
+rules = [Rule(kind, k) for kind in ("kappa", "gamma", "delta", "lof") for k in (1, 4)]
+for n, d in ((2500, 2), (300, 7)):
+    X = np.random.default_rng(1).normal(size=(n, d))
+    for k in (1, 8):
+        own = Neighbourhood(X, rules[:k])
+        own.score_rows(X)
+        points = X.T[:, :300].copy()
+        scores = np.empty((8, 900))
+        own.write(points, scores[:k, 7:307])
+        points.flags.writeable = False
+        own.write(points, scores[:k, :300])
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -160,8 +176,8 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "code",
-    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON],
-    ids=["measures", "certainty", "volumes", "unlabelled", "comparison"],
+    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS],
+    ids=["measures", "certainty", "volumes", "unlabelled", "comparison", "neighbours"],
 )
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}

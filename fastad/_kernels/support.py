@@ -93,6 +93,35 @@ def sum_gaussians(
 
 
 @kernel
+def sum_gaussians_of_many(
+    points: FloatMatrix,  # (d, n)
+    vectors: FloatMatrix,  # (s, d)
+    weights: FloatMatrix,  # (g, s), 0 where a sum lacks a vector
+    rates: FloatVector,  # (g,)
+    scores: FloatMatrix,  # (g, n) written here
+) -> None:
+    """Write several sums of weight * 2**(-rate * squared distance) over shared vectors.
+
+    Distances, which in many dimensions take most of the time, are found once for all sums. Each
+    has the bits that `sum_gaussians` gives it.
+    """
+    n = points.shape[1]
+    squares = np.empty(min(n, _TILE))
+    scores[:] = 0.0
+    for start in range(0, n, _TILE):
+        m = min(n - start, _TILE)
+        for s in range(vectors.shape[0]):
+            write_squared_distances(points, start, vectors[s], squares[:m])
+            for g in range(rates.shape[0]):
+                weight = weights[g, s]
+                if weight != 0.0:
+                    rate = rates[g]
+                    total = scores[g, start : start + m]
+                    for i in range(m):
+                        total[i] += weight * power_of_two(-rate * squares[i])
+
+
+@kernel
 def log_sum_gaussians(
     points: FloatMatrix,  # (d, n)
     vectors: FloatMatrix,  # (s, d)

@@ -18,6 +18,7 @@ from fastad.cli._options import (
     Standardize,
     Trust,
 )
+from fastad.cli.study import app as study_app
 
 app = typer.Typer(
     name="fastad",
@@ -27,6 +28,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+app.add_typer(study_app)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback

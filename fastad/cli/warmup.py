@@ -4,7 +4,7 @@ import importlib.util
 import itertools
 import time
 import warnings
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,7 @@ def _call_everything() -> None:
             _measure_all(y_true, scores, weights)
     _compare_all()
     _estimate_all()
+    _follow_all_rules()
 
 
 def _compare_all() -> None:
@@ -113,6 +114,16 @@ def _estimate_all() -> None:
         scorer = fastad.compile_scorer(fitted)
         threshold = float(np.median(scorer.score_samples(X)))
         estimate(scorer, threshold, "auto", "uniform", "splitting")
+
+
+def _follow_all_rules() -> None:
+    """Score by the rules of neighbours that a study compares, in a tree and without one."""
+    from fastad.study.neighbourhood import Kind, Neighbourhood, Rule
+
+    rules = [Rule(kind, 2) for kind in get_args(Kind)]
+    for n_train in (1001, 20):
+        X = np.arange(float(n_train))[:, None]
+        Neighbourhood(X, rules).score_rows(X[:2])
 
 
 def _detectors(X: npt.NDArray[Any]) -> list[Any]:

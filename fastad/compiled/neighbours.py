@@ -267,7 +267,8 @@ def grow(training: FloatMatrix) -> Tree:
         for (start, stop), middle in zip(pairwise(starts), middles, strict=True):
             inside = rows[start:stop]
             values = training[inside]
-            widest = values[:, np.ptp(values, axis=0).argmax()]
+            with np.errstate(over="ignore"):
+                widest = values[:, np.ptp(values, axis=0).argmax()]
             rows[start:stop] = inside[np.argpartition(widest, middle - start)]
         starts = sorted(starts + middles)
     return plant(training, rows, starts)

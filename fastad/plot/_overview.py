@@ -48,13 +48,31 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
     """
     _drawing.need_matplotlib()
     for name, found in overview.items():
-        figure = _draw(found)
+        figure = draw_result(found)
         if figure is not None:
             figure.suptitle(_drawing.shown_text(overview.title(name)), fontsize="medium")
             yield name, figure
 
 
-def _draw(found: Tabular) -> "Figure | None":
+def draw_result(found: Tabular) -> "Figure | None":
+    """Draw one comparison.
+
+    Parameters
+    ----------
+    found : Tabular
+        What a function of `fastad.comparison` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure or None
+        As `draw_overview` yields it, without a title; None where there is no picture of it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    _drawing.need_matplotlib()
     if isinstance(found, RankComparison):
         return _draw_ranks(found)
     if isinstance(found, MeasureMatrix):

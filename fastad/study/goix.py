@@ -228,6 +228,37 @@ def goix_cell(
     return tuple(rows)
 
 
+def undefined_rows(
+    dataset: str, setting: Setting, protocol: GoixProtocol, reason: str
+) -> tuple[GoixRow, ...]:
+    """Return the rows of the paper's detectors on data that do not allow the protocol.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    setting : {"novelty", "unsupervised"}
+        The setting.
+    protocol : GoixProtocol
+        Its numbers.
+    reason : str
+        Why everything is undefined.
+
+    Returns
+    -------
+    tuple of GoixRow
+    """
+    em, mv = _undefined(reason, 0, protocol)
+    return tuple(
+        GoixRow(
+            *(dataset, setting, name, math.nan, math.nan, em, mv, (), ()),
+            *(0,) * 6,
+            reason=reason,
+        )
+        for name in paper_detectors()
+    )
+
+
 def _entropy(rng: int | np.random.Generator | None) -> int:
     """Return a seed: the one given, or one that is drawn."""
     generator = check_generator(rng)
@@ -297,13 +328,18 @@ def _better_than(
 
 def _flat(n_varying: int, needed: int, split: GoixSplit, protocol: GoixProtocol) -> Criteria:
     """Return criteria that no box of the rows defines."""
+    reason = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
+    return _undefined(reason, split.judged.shape[0], protocol)
+
+
+def _undefined(reason: str, n_judged: int, protocol: GoixProtocol) -> Criteria:
     undefined = Criterion(
         *(math.nan,) * 8,
         confidence_level=float(protocol.confidence_level),
-        n_test=split.judged.shape[0],
+        n_test=n_judged,
         n_uniform=None,
         n_resamples=0,
         n_undefined=0,
-        reason=f"the box of the rows has no volume: {n_varying} features vary, {needed} must",
+        reason=reason,
     )
     return Criteria(undefined, undefined)

@@ -1,0 +1,360 @@
+"""Which detectors a study compares, and with which parameters."""
+
+import copy
+import importlib
+import inspect
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast, get_args
+
+import numpy as np
+
+from fastad._arguments import check_choice, check_count, shown
+from fastad._types import FloatMatrix
+from fastad.compiled.dispatch import compile_scorer
+from fastad.compiled.knn_detector import Kind as Score
+from fastad.compiled.scorer import CompiledScorer
+from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.study.neighbourhood import Rule
+
+Options: TypeAlias = tuple[tuple[str, Any], ...]
+
+# Kinds of estimators: the label of each and its class.
+_ESTIMATORS = {
+    "iforest": ("IForest", "sklearn.ensemble.IsolationForest"),
+    "ocsvm": ("OCSVM", "sklearn.svm.OneClassSVM"),
+}
+_KINDS = ("knn", "lof", *_ESTIMATORS)
+_SCORES = get_args(Score)
+# Skvara, Pevny and Smidl 2019.
+_PAPER: tuple[Mapping[str, Any], ...] = (
+    {"kind": "knn", "k": [1, 3, 5, 7, 9, 13, 21, 31, 51], "score": list(_SCORES)},
+    {"kind": "lof", "n_neighbors": [10, 20, 50]},
+    {"kind": "iforest", "n_estimators": [50, 100, 200]},
+    {"kind": "ocsvm", "gamma": [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100], "nu": 0.5},
+)
+_SEED = "random_state"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Configuration:
+    """A detector with its parameters.
+
+    Attributes
+    ----------
+    detector : str
+        Its label.
+    params : str
+        Its parameters as text, such as "k=5, score=kappa".
+    rule : Rule or None
+        How it scores by nearest neighbours, if it does.
+    factory : str, class or object
+        Otherwise what makes it: a class, its name as "package.module.Class", or an estimator to
+        copy.
+    options : tuple of (str, object)
+        The parameters by name.
+    """
+
+    detector: str
+    params: str = ""
+    rule: Rule | None = None
+    factory: Any = field(default=None, hash=False)
+    options: Options = field(default=(), hash=False)
+
+    @property
+    def key(self) -> str:
+        """Label and parameters, which no two configurations of a study share."""
+        return f"{self.detector} {self.params}".rstrip()
+
+    def __repr__(self) -> str:
+        made = "" if self.factory is None else f" by {_described(self.factory)}"
+        return f"<Configuration {self.key}{made}>"
+
+    def fit(self, X_train: FloatMatrix, seed: int) -> Any:
+        """Return a new detector, fitted; what it warns of is not shown.
+
+        Parameters
+        ----------
+        X_train : numpy.ndarray of shape (n_train, n_features)
+            Training rows.
+        seed : int
+            From 0 to 2**32 - 1, for each parameter ``random_state`` that the detector has.
+
+        Returns
+        -------
+        object
+            The estimator.
+        """
+        if self.factory is None:
+            raise TypeError(f"{self.key} is a rule of neighbours: a Neighbourhood follows it")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = _made(self.factory, copy.deepcopy(dict(self.options)))
+            _sow(estimator, seed)
+            estimator.fit(X_train)
+        return estimator
+
+    def compiled(self, X_train: FloatMatrix, seed: int) -> CompiledScorer:
+        """Return the score of a new detector, fitted; parameters as for `fit`."""
+        fitted = self.fit(X_train, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of one that has no compiled form
+            return compile_scorer(fitted)
+
+
+def paper_detectors() -> tuple[Configuration, ...]:
+    """Return the 42 configurations that Skvara, Pevny and Smidl compare.
+
+    Nearest neighbours with k of 1, 3, 5, 7, 9, 13, 21, 31 and 51 and three scores each; local
+    outlier factors of 10, 20 and 50 neighbours; isolation forests of 50, 100 and 200 trees;
+    one-class support vector machines with gamma from 0.01 to 100 and nu = 0.5.
+
+    Raises
+    ------
+    MissingExtraError
+        If scikit-learn is not installed.
+
+    References
+    ----------
+    .. [1] V. Skvara, T. Pevny and V. Smidl, Is AUC the best measure for practical comparison of
+           anomaly detectors?, 2019.
+    """
+    return read_detectors(_PAPER)
+
+
+def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration, ...]:
+    """Return the configurations that tables of a study's file describe.
+
+    Parameters
+    ----------
+    entries : sequence of mapping
+        Each is one of: ``preset="paper"``; ``kind="knn"`` with ``k`` and ``score`` ("kappa" by
+        default); ``kind="lof"`` with ``n_neighbors``; ``kind="iforest"`` or ``kind="ocsvm"`` with
+        parameters of scikit-learn's estimator; ``name`` and ``estimator`` with parameters of
+        that, a class by its name as "package.module.Class", or in Python a class or an estimator,
+        which is copied. A list is tried value by value, together with all values of the others.
+        A parameter that is a list itself stands in a list.
+
+    Returns
+    -------
+    tuple of Configuration
+        In the order written; of several lists the last one changes first.
+
+    Raises
+    ------
+    InvalidInputError
+        If a key or a value is not as described, two configurations are equal, or a class cannot
+        be imported, does not fit and score, or lacks a parameter. The message names the key.
+    MissingExtraError
+        If scikit-learn is needed and not installed.
+    """
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise TypeError(f"detectors must be a list of tables; found {shown(entries)}")
+    found: dict[tuple[str, frozenset[str]], Configuration] = {}
+    for i, entry in enumerate(entries):
+        where = f"detectors[{i}]"
+        if not isinstance(entry, Mapping):
+            raise TypeError(f"{where} must be a table; found {shown(entry)}")
+        for one in _read(dict(entry), where):
+            # Whatever the order of the parameters.
+            identity = one.detector, frozenset(_named(*option) for option in one.options)
+            if identity in found:
+                raise InvalidInputError(
+                    f"{where} must differ from those before; found {one.key} a second time"
+                )
+            found[identity] = one
+    if not found:
+        raise InvalidInputError("detectors must hold at least one table; found none")
+    return tuple(found.values())
+
+
+def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
+    if "estimator" in entry:  # whose parameters may have the names of other keys
+        name = entry.pop("name", None)
+        if not isinstance(name, str) or not name.isprintable() or not name.strip():
+            raise InvalidInputError(f"{where}.name must be a label; found {shown(name)}")
+        yield from _of_estimator(name, entry.pop("estimator"), entry, where)
+    elif "preset" in entry:
+        check_choice(entry.pop("preset"), ("paper",), f"{where}.preset")
+        _check_keys(entry, (), where)
+        yield from paper_detectors()
+    elif "kind" in entry:
+        kind = check_choice(entry.pop("kind"), _KINDS, f"{where}.kind")
+        if kind == "knn":
+            yield from _of_distances(entry, where)
+        elif kind == "lof":
+            yield from _of_factors(entry, where)
+        else:
+            yield from _of_estimator(*_ESTIMATORS[kind], entry, where)
+    else:
+        raise InvalidInputError(
+            f"{where} must have one of the keys preset, kind and estimator; "
+            f"found {', '.join(map(str, entry)) or 'none'}"
+        )
+
+
+def _of_distances(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
+    _check_keys(entry, ("k", "score"), where, needed="k")
+    for options in _combinations({**entry, "score": entry.get("score", "kappa")}, where):
+        values = dict(options)
+        k = check_count(values["k"], f"{where}.k")
+        score = check_choice(values["score"], _SCORES, f"{where}.score")
+        own = (("k", k), ("score", score))
+        yield Configuration("kNN", _text(own), rule=Rule(cast(Score, score), k), options=own)
+
+
+def _of_factors(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
+    _check_keys(entry, ("n_neighbors",), where, needed="n_neighbors")
+    for ((name, value),) in _combinations(entry, where):
+        k = check_count(value, f"{where}.{name}")
+        own = ((name, k),)
+        yield Configuration("LOF", _text(own), rule=Rule("lof", k), options=own)
+
+
+def _of_estimator(
+    label: str, factory: Any, entry: dict[str, Any], where: str
+) -> Iterator[Configuration]:
+    made_by = _imported(factory, f"{where}.estimator") if isinstance(factory, str) else factory
+    _check_estimator(made_by, f"{where}.estimator")
+    if _SEED in entry:
+        raise InvalidInputError(f"{where}.{_SEED} must be left out: the study's seed decides it")
+    _check_options(made_by, entry, where)
+    for options in _combinations(entry, where):
+        yield Configuration(label, _text(options), factory=factory, options=options)
+
+
+def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
+    """Yield all combinations of values, of which lists hold several."""
+    grids = []
+    for name, value in values.items():
+        several = isinstance(value, list | tuple | range | np.ndarray)
+        grids.append(list(value) if several else [value])
+        if not grids[-1]:
+            raise InvalidInputError(f"{where}.{name} must hold at least one value; found none")
+    for combination in itertools.product(*grids):
+        yield tuple(zip(values, combination, strict=True))
+
+
+def _text(options: Options) -> str:
+    return ", ".join(_named(*option) for option in options)
+
+
+def _named(name: str, value: Any) -> str:
+    """Return a parameter as text, equal for numbers that are equal."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return f"{name}={value if isinstance(value, str) else shown(value)}"
+
+
+def _check_keys(
+    entry: Mapping[str, Any], known: Sequence[str], where: str, *, needed: str | None = None
+) -> None:
+    for key in entry:
+        if key not in known:
+            expected = f"known are {', '.join(known)}" if known else "no other key is known here"
+            raise InvalidInputError(f"{where}.{key} is no key of a detector: {expected}")
+    if needed is not None and needed not in entry:
+        raise InvalidInputError(f"{where}.{needed} must be given; found no such key")
+
+
+def _imported(path: str, where: str) -> Any:
+    """Return the class that a text names."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except Exception as error:  # whatever a library does when it is imported
+        if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
+            raise MissingExtraError(
+                f"{where} needs scikit-learn: pip install 'fastad[study]'"
+            ) from None
+        raise InvalidInputError(
+            f"{where} must name a class that can be imported, as 'package.module.Class'; "
+            f"found {path!r}: {error}"
+        ) from None
+
+
+def _check_estimator(factory: Any, where: str) -> None:
+    if not callable(getattr(factory, "fit", None)):
+        raise InvalidInputError(f"{where} must have a method fit; found {_described(factory)}")
+    if not any(hasattr(factory, name) for name in ("score_samples", "decision_function")):
+        raise InvalidInputError(
+            f"{where} must have a method score_samples or decision_function; found "
+            f"{_described(factory)}"
+        )
+
+
+def _check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
+    """Check that an estimator has the parameters that are named, and gets those that it needs."""
+    known, needed, takes_all = _parameters(factory)
+    for name in names:
+        if name not in known and not takes_all:
+            raise InvalidInputError(
+                f"{where}.{name} is no parameter of {_name_of(factory)}; it has "
+                f"{', '.join(known) or 'none'}"
+            )
+    for name in needed:
+        if name not in names:
+            raise InvalidInputError(
+                f"{where}.{name} must be given: {_name_of(factory)} has no default for it"
+            )
+
+
+def _parameters(factory: Any) -> tuple[list[str], list[str], bool]:
+    """Return the parameters, those without a default, and whether any other name is taken."""
+    if not isinstance(factory, type):
+        return sorted(factory.get_params()) if hasattr(factory, "get_params") else [], [], False
+    listed = inspect.signature(factory).parameters.values()
+    own = [one for one in listed if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    needed = [one.name for one in own if one.default is one.empty]
+    takes_all = any(one.kind == one.VAR_KEYWORD for one in listed)
+    return [one.name for one in own], needed, takes_all
+
+
+def _made(factory: Any, options: dict[str, Any]) -> Any:
+    """Return a new estimator."""
+    if isinstance(factory, str):
+        factory = _imported(factory, "estimator")
+    if isinstance(factory, type):
+        return factory(**options)
+    estimator = _copied(factory)
+    return estimator.set_params(**options) if options else estimator
+
+
+def _copied(estimator: Any) -> Any:
+    """Return an estimator, without what it has learnt where that can be told."""
+    if hasattr(estimator, "get_params"):
+        from sklearn.base import clone
+
+        return clone(estimator)
+    return copy.deepcopy(estimator)
+
+
+def _sow(estimator: Any, seed: int) -> None:
+    """Give what draws lots in an estimator its seed."""
+    if hasattr(estimator, "get_params"):
+        names = [
+            name for name in estimator.get_params() if name == _SEED or name.endswith(f"__{_SEED}")
+        ]
+        if names:
+            estimator.set_params(**dict.fromkeys(names, seed))
+    elif hasattr(estimator, _SEED):
+        setattr(estimator, _SEED, seed)
+
+
+def _described(factory: Any) -> str:
+    """Return what makes detectors as text that is the same in every process."""
+    if isinstance(factory, str):
+        return factory
+    if isinstance(factory, type) or not hasattr(factory, "get_params"):
+        return _name_of(factory)
+    options = sorted(factory.get_params(deep=False).items())
+    return f"{_name_of(factory)}({_text(tuple(options))})"
+
+
+def _name_of(factory: Any) -> str:
+    kind = factory if isinstance(factory, type) else type(factory)
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,140 @@
+"""What a study measures of the scores of one detector on one split."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastad._types import FloatVector, LabelVector
+from fastad.errors import UndefinedMeasureError
+from fastad.evaluation import evaluate
+from fastad.labelled.operating import threshold_at_fpr
+from fastad.labelled.percentile import class_percentiles
+from fastad.ranking import rank_scores
+from fastad.unlabelled.excess_mass import ExcessMassCurve, excess_mass_curve
+from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_curve
+
+Curves: TypeAlias = dict[str, list[float]]
+
+EM, MV = "em", "mv"
+# Where curves are read, to be drawn.
+_RATES = np.arange(101) / 100
+_MASSES = 0.9 + np.arange(60) / 59 * 0.099
+_LEVELS = 60
+CURVES = (
+    *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
+    *("normal_percentiles", "anomaly_percentiles"),
+)
+
+
+def cvol_label(rate: float) -> str:
+    """Return the label of the volume outside of the decision region at a rate."""
+    return f"cvol@{rate:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured.
+
+    Attributes
+    ----------
+    values : mapping of str to float
+        By label; NaN where undefined.
+    undefined : mapping of str to str
+        Why, by label.
+    curves : mapping of str to list of float
+        By name, of `CURVES`; empty where they were not asked for.
+    """
+
+    values: Mapping[str, float]
+    undefined: Mapping[str, str]
+    curves: Curves = field(default_factory=dict)
+
+
+def measure_scores(
+    y_test: LabelVector,
+    y_score: FloatVector,
+    uniform_score: FloatVector,
+    *,
+    labels: Sequence[str],
+    rates: Sequence[float],
+    with_curves: bool = False,
+) -> Measured:
+    """Measure one detector.
+
+    Parameters
+    ----------
+    y_test : numpy.ndarray of shape (n_test,)
+        1 for an anomaly.
+    y_score : numpy.ndarray of shape (n_test,)
+        Its anomaly scores of the test rows.
+    uniform_score : numpy.ndarray of shape (n_draws,)
+        Those of points drawn uniformly in the box.
+    labels : sequence of str
+        Measures with labels.
+    rates : sequence of float
+        False positive rates of the volumes.
+    with_curves : bool, default False
+        Whether curves are kept too.
+
+    Returns
+    -------
+    Measured
+        Measures with labels; ``cvol@`` at each rate, the share of uniform points that score at or
+        above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the box
+        being 1.
+    """
+    found = evaluate(y_test, y_score, measures=labels)["score"]
+    values, undefined = {label: found[label] for label in labels}, dict(found.undefined)
+    known = Measured(values, undefined)
+
+    def add(label: str, find: Callable[[], float]) -> None:
+        try:
+            values[label] = find()
+        except UndefinedMeasureError as error:
+            values[label], undefined[label] = float("nan"), str(error)
+
+    for rate in rates:
+        add(cvol_label(rate), lambda rate=rate: _outside(y_test, y_score, uniform_score, rate))  # type: ignore[misc]
+    normal = y_score[y_test == 0]
+    volumes = mass_volume_curve(normal, uniform_score, 1.0)
+    masses = excess_mass_curve(normal, uniform_score, 1.0)
+    add(EM, masses.area)
+    add(MV, volumes.area)
+    if not with_curves:
+        return known
+    return Measured(values, undefined, _curves(y_test, y_score, volumes, masses))
+
+
+def _outside(
+    y_test: LabelVector, y_score: FloatVector, uniform_score: FloatVector, rate: float
+) -> float:
+    threshold = threshold_at_fpr(y_test, y_score, fpr=rate)
+    return float(np.count_nonzero(uniform_score >= threshold) / uniform_score.shape[0])
+
+
+def _curves(
+    y_test: LabelVector, y_score: FloatVector, volumes: MassVolumeCurve, masses: ExcessMassCurve
+) -> Curves:
+    ranked = rank_scores(y_test, y_score)
+    points = ranked.precision_recall_curve()
+    # The first real point that finds so many: nothing is drawn between points.
+    places = np.searchsorted(points.recall, _RATES[1:], side="left")
+    percentiles = class_percentiles(y_test, y_score)
+    curves: dict[str, Iterable[Any]] = {
+        "roc": ranked.tpr_at_fpr(fpr=_RATES),
+        "pr": points.precision[np.minimum(places, points.precision.shape[0] - 1)],
+        "mv_mass": _MASSES,
+        "mv_volume": volumes(_MASSES),
+        "em_level": [],
+        "em_mass": [],
+        "normal_percentiles": percentiles.normals,
+        "anomaly_percentiles": percentiles.anomalies,
+    }
+    try:
+        levels = np.linspace(0.0, masses.level_at(), _LEVELS)
+        curves["em_level"], curves["em_mass"] = levels, masses(levels)
+    except UndefinedMeasureError:
+        pass  # of which the measure has kept the reason
+    return {name: np.asarray(own, np.float32).tolist() for name, own in curves.items()}

@@ -1,0 +1,363 @@
+"""The problems of a study: data sets, and the sub-problems of their classes of anomalies."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from fastad._arguments import check_choice, check_count, check_flag
+from fastad._tables import some_of
+from fastad._types import FloatMatrix, LabelVector
+from fastad._validate import frozen
+from fastad.errors import InvalidInputError
+from fastad.study.bundled import BUNDLED, COLLECTION, load_bundled
+from fastad.study.reading import DIFFICULTIES, SUFFIXES, LabelledData, Texts, read_data
+
+# Of these the protocol can train on two and test on one.
+MIN_NORMALS = 10
+_BUNDLED = "bundled:"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSelection:
+    """Which data a study has; the table ``[data]`` of its configuration.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Folders, searched with all that is below them, and files: ``.npz``, ``.csv``, ``.parquet``.
+    bundled : bool
+        Whether the data sets that come with scikit-learn belong to it.
+    include, exclude : tuple of str
+        Patterns of names like ``uci/ecoli``, with ``*``, ``?`` and ``[…]``: which data sets are
+        in, by default all, and which of them are not.
+    difficulties : tuple of str
+        Grades of the anomalies, ``easy``, ``medium``, ``hard`` or ``very_hard``, by default all;
+        data sets without grades keep all their anomalies.
+    max_subproblems : int or None
+        Sub-problems of a data set at most: so many of its classes of anomalies are drawn.
+    min_anomalies : int
+        Classes with fewer anomalies are left out.
+    """
+
+    paths: tuple[str, ...] = ()
+    bundled: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    difficulties: tuple[str, ...] = ()
+    max_subproblems: int | None = None
+    min_anomalies: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("paths", "include", "exclude", "difficulties"):
+            object.__setattr__(self, name, _texts(getattr(self, name), f"data.{name}"))
+        check_flag(self.bundled, "data.bundled")
+        for grade in self.difficulties:
+            check_choice(grade, DIFFICULTIES, "data.difficulties")
+        if self.max_subproblems is not None:
+            check_count(self.max_subproblems, "data.max_subproblems")
+        check_count(self.min_anomalies, "data.min_anomalies")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A data set, or all its normal rows against one class of its anomalies.
+
+    Attributes
+    ----------
+    collection, dataset : str
+        The folder that holds the file, and the file's name without suffix.
+    anomaly_class : str or None
+        Which class the anomalies are; None where the data set has no classes.
+    n_normals, n_anomalies, n_features : int
+        How many.
+    source : str
+        The file's absolute path, or a name like ``bundled:iris``.
+    digest : str
+        SHA-256 of the content of the whole file.
+    difficulties : tuple of str
+        Grades of the anomalies; empty for all of them.
+    """
+
+    collection: str
+    dataset: str
+    anomaly_class: str | None
+    n_normals: int
+    n_anomalies: int
+    n_features: int
+    source: str
+    digest: str
+    difficulties: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the data set, with the class behind it: ``uci/ecoli (om)``."""
+        anomalies = "" if self.anomaly_class is None else f" ({self.anomaly_class})"
+        return f"{self.collection}/{self.dataset}{anomalies}"
+
+    def load(self) -> tuple[FloatMatrix, LabelVector]:
+        """Return samples and labels, 1 for an anomaly; both read-only.
+
+        The last data sets stay in memory, so that sub-problems in a row read a file once.
+
+        Raises
+        ------
+        InvalidInputError
+            If the file has changed since the problem was found, or cannot be read.
+        """
+        data = _loaded(self.source, self.digest)
+        keep = data.kept(self.difficulties, self.anomaly_class)
+        if keep.all():
+            return data.X, data.y
+        return frozen(data.X[keep]), frozen(data.y[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProblems:
+    """The problems of a study.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Sorted by collection, data set and class.
+    remarks : list of str
+        What was left out, and why.
+    """
+
+    problems: tuple[Problem, ...]
+    remarks: list[str] = field(default_factory=list)
+
+
+class _Source(NamedTuple):
+    """A data set that was found but not read."""
+
+    collection: str
+    dataset: str
+    place: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.collection}/{self.dataset}"
+
+
+def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> FoundProblems:
+    """Find the problems of a study; each file is read and checked.
+
+    Parameters
+    ----------
+    selection : DataSelection
+        Which data.
+    folder : pathlib.Path
+        What paths are relative to.
+    seed : int
+        Not negative; with the name of a data set it draws classes, where there are too many.
+
+    Returns
+    -------
+    FoundProblems
+
+    Raises
+    ------
+    InvalidInputError
+        If nothing is found, a file cannot be used, or two data sets have one name.
+    MissingExtraError
+        If a data set needs a library that is not there.
+    """
+    found = sorted(_sources(selection, folder))
+    if not found:
+        raise InvalidInputError(
+            "data.paths must name files or folders of data, or data.bundled be true; found neither"
+        )
+    remarks = _check_patterns(selection, [source.name for source in found])
+    chosen = [source for source in found if _is_chosen(source.name, selection)]
+    _check_names(chosen)
+    problems: list[Problem] = []
+    for source in chosen:
+        data = _read(source.place)
+        try:
+            problems += _problems_of(source, data, selection, seed, remarks)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{source.place}: {error}") from None
+    if not problems:
+        raise InvalidInputError(
+            "data.include, data.exclude and data.difficulties must leave something; found "
+            f"{some_of([source.name for source in found], 5)}, all left out"
+        )
+    return FoundProblems(tuple(problems), remarks)
+
+
+def _sources(selection: DataSelection, folder: Path) -> set[_Source]:
+    """Return all data sets of a study; a file that is found twice is one."""
+    found: set[_Source] = set()
+    if selection.bundled:
+        found.update(_Source(COLLECTION, name, _BUNDLED + name) for name in BUNDLED)
+    for path in selection.paths:
+        # Not resolved: the name of a link is the name that its owner wants.
+        for file in _files(Path(os.path.abspath(folder / path)), path):
+            found.add(_Source(file.parent.name, file.stem, str(file)))
+    return found
+
+
+def _files(place: Path, path: str) -> list[Path]:
+    if not place.exists():
+        raise InvalidInputError(
+            f"data.paths must name files or folders that are there; found no {path!r} ({place})"
+        )
+    wanted = " or ".join(SUFFIXES)
+    if place.is_file():
+        if place.suffix.lower() not in SUFFIXES:
+            raise InvalidInputError(f"data.paths must name {wanted} files; found {path!r}")
+        return [place]
+    files = [
+        file
+        for file in place.rglob("*")
+        if file.suffix.lower() in SUFFIXES and file.is_file() and not _is_hidden(file, place)
+    ]
+    if not files:
+        raise InvalidInputError(
+            f"data.paths must name folders with {wanted} files; found none in {path!r} ({place})"
+        )
+    return files
+
+
+def _is_hidden(file: Path, place: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(place).parts)
+
+
+def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]:
+    """Check that each pattern of what is in matches; remark on those of what is not."""
+    for pattern in selection.include:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise InvalidInputError(
+                f"data.include must match data sets; {pattern!r} matches none of "
+                f"{some_of(names, 5)}"
+            )
+    return [
+        f"data.exclude: {pattern!r} matches no data set"
+        for pattern in selection.exclude
+        if not any(fnmatchcase(name, pattern) for name in names)
+    ]
+
+
+def _is_chosen(name: str, selection: DataSelection) -> bool:
+    def matches(patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    return (not selection.include or matches(selection.include)) and not matches(selection.exclude)
+
+
+def _check_names(sources: Sequence[_Source]) -> None:
+    places: dict[str, str] = {}
+    for source in sources:
+        if source.name in places:
+            raise InvalidInputError(
+                "data.paths must lead to data sets of different names; found "
+                f"{source.name!r} twice: {places[source.name]} and {source.place}"
+            )
+        places[source.name] = source.place
+
+
+def _problems_of(
+    source: _Source, data: LabelledData, selection: DataSelection, seed: int, remarks: list[str]
+) -> list[Problem]:
+    """Return the problems of a data set, and remark on what is left out."""
+    _check_sizes(data.y, selection.min_anomalies)
+    grades = () if data.difficulty is None else selection.difficulties
+    anomalies = data.kept(grades, None) & (data.y == 1)
+    if np.count_nonzero(anomalies) < selection.min_anomalies:
+        remarks.append(
+            f"{source.name}: left out: {np.count_nonzero(anomalies)} anomalies of difficulty "
+            f"{', '.join(grades)}, fewer than {selection.min_anomalies}"
+        )
+        return []
+    sizes: dict[str | None, int] = {}
+    if data.classes is None:
+        sizes[None] = int(np.count_nonzero(anomalies))
+    else:
+        sizes.update(_class_sizes(source.name, data.classes[anomalies], selection, seed, remarks))
+    digest, n_normals = data.digest(), int(np.count_nonzero(data.y == 0))
+    return [
+        Problem(
+            collection=source.collection,
+            dataset=source.dataset,
+            anomaly_class=one,
+            n_normals=n_normals,
+            n_anomalies=size,
+            n_features=data.X.shape[1],
+            source=source.place,
+            digest=digest,
+            difficulties=grades,
+        )
+        for one, size in sizes.items()
+    ]
+
+
+def _check_sizes(y: LabelVector, min_anomalies: int) -> None:
+    n_anomalies = int(np.count_nonzero(y))
+    n_normals = y.shape[0] - n_anomalies
+    if not n_normals or not n_anomalies:
+        only = f"only {0 if n_normals else 1}" if y.shape[0] else "no rows"
+        raise InvalidInputError(f"y must hold both 0 (normal) and 1 (anomaly); found {only}")
+    if n_normals < MIN_NORMALS:
+        raise InvalidInputError(f"needs at least {MIN_NORMALS} normal rows; found {n_normals}")
+    if n_anomalies < min_anomalies:
+        raise InvalidInputError(
+            f"needs at least {min_anomalies} anomalies (data.min_anomalies); found {n_anomalies}"
+        )
+
+
+def _class_sizes(
+    name: str, classes: Texts, selection: DataSelection, seed: int, remarks: list[str]
+) -> dict[str, int]:
+    """Return how many anomalies each class of a study has, and remark on the other classes."""
+    values, counts = np.unique(classes, return_counts=True)
+    sizes = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    few = {one: size for one, size in sizes.items() if size < selection.min_anomalies}
+    enough = [one for one in sizes if one not in few]
+    if few:
+        shown = ", ".join(f"{one} ({size})" for one, size in few.items())
+        fewer = f"with fewer than {selection.min_anomalies} anomalies: {shown}"
+        if not enough:
+            raise InvalidInputError(f"needs a class of anomalies that is large enough; all {fewer}")
+        remarks.append(f"{name}: {len(few)} of {len(sizes)} classes left out {fewer}")
+    most = selection.max_subproblems
+    if most is not None and len(enough) > most:
+        rng = np.random.default_rng(np.random.SeedSequence([seed, crc32(name.encode())]))
+        drawn = np.sort(rng.choice(len(enough), most, replace=False))
+        kept = [enough[i] for i in drawn]
+        remarks.append(f"{name}: {most} of {len(enough)} classes drawn: {', '.join(kept)}")
+        enough = kept
+    return {one: sizes[one] for one in enough}
+
+
+def _read(place: str) -> LabelledData:
+    if place.startswith(_BUNDLED):
+        return load_bundled(place.removeprefix(_BUNDLED))
+    return read_data(Path(place))
+
+
+@lru_cache(maxsize=2)
+def _loaded(source: str, digest: str) -> LabelledData:
+    """Return the data of a source, as long as they are what they were."""
+    data = _read(source)
+    if data.digest() != digest:
+        raise InvalidInputError(f"{source}: the data must be those that were found; they changed")
+    return data
+
+
+def _texts(values: Any, name: str) -> tuple[str, ...]:
+    """Check a list of texts."""
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"{name} must be a list of texts; found {type(values).__name__}")
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(f"{name}[{i}] must be a text; found {type(value).__name__}")
+        if not value:
+            raise InvalidInputError(f"{name}[{i}] must not be empty")
+    return tuple(values)

@@ -1,0 +1,292 @@
+"""Data sets from files: samples, labels, and where there are any classes and grades."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from zipfile import is_zipfile
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._tables import some_of
+from fastad._types import FloatMatrix, LabelVector
+from fastad._validate import frozen
+from fastad.errors import InvalidInputError, MissingExtraError
+
+Texts: TypeAlias = npt.NDArray[np.str_]
+# pyarrow ships no types.
+ArrowColumn: TypeAlias = Any
+
+SUFFIXES = (".npz", ".csv", ".parquet")
+# Grades of anomalies, from the Loda benchmark.
+DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
+# Sums of squares of such numbers do not overflow.
+_LARGEST = 1e100
+# What else a file holds beside features.
+_NO_FEATURES = ("y", "cls", "difficulty")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledData:
+    """A data set that has passed the door; its arrays are read-only.
+
+    Attributes
+    ----------
+    X : numpy.ndarray of shape (n_samples, n_features)
+        Finite numbers.
+    y : numpy.ndarray of shape (n_samples,)
+        1 for an anomaly, 0 for a normal row.
+    classes : numpy.ndarray of shape (n_samples,) or None
+        The class of each row, all normal rows in one.
+    difficulty : numpy.ndarray of shape (n_samples,) or None
+        The grade of each anomaly, empty text for normal rows.
+    """
+
+    X: FloatMatrix
+    y: LabelVector
+    classes: Texts | None = None
+    difficulty: Texts | None = None
+
+    def kept(self, difficulties: Sequence[str], anomaly_class: str | None) -> npt.NDArray[np.bool_]:
+        """Return which rows a problem has: normal ones, and anomalies of its grades and class."""
+        keep: npt.NDArray[np.bool_] = np.ones(self.y.shape[0], np.bool_)
+        if difficulties and self.difficulty is not None:
+            keep &= np.isin(self.difficulty, difficulties)
+        if anomaly_class is not None:
+            keep &= self.classes == anomaly_class
+        keep |= self.y == 0
+        return keep
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the content, the same for whatever kind of file holds it."""
+        found = hashlib.sha256(json.dumps(self.X.shape).encode())
+        found.update(np.ascontiguousarray(self.X, "<f8").data)
+        found.update(self.y.data)
+        for texts in (self.classes, self.difficulty):
+            found.update(json.dumps(None if texts is None else texts.tolist()).encode())
+        return found.hexdigest()
+
+
+def read_data(path: Path) -> LabelledData:
+    """Read a data set from a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A ``.npz`` file with arrays ``X`` and ``y``, or a ``.csv`` or ``.parquet`` file with a
+        column ``y`` and features. ``cls``, the class of each row, and ``difficulty``, the grade
+        of each anomaly, are optional in each.
+
+    Returns
+    -------
+    LabelledData
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or holds something else; the message names the file and the
+        culprit. Rows and columns without names count from 0.
+    MissingExtraError
+        If ``.csv`` or ``.parquet`` files need pyarrow, which is not there.
+    """
+    try:
+        read = _from_arrays if path.suffix.lower() == ".npz" else _from_table
+        return read(path)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from error.__cause__
+
+
+def checked_data(
+    X: npt.NDArray[Any],
+    y: npt.NDArray[Any],
+    texts: Mapping[str, Sequence[object]],
+    columns: Sequence[str],
+) -> LabelledData:
+    """Check a data set; columns are what messages call its features."""
+    samples = _checked_samples(X, columns)
+    labels = _checked_labels(y)
+    lengths = {name: len(values) for name, values in texts.items()}
+    for name, length in {"y": labels.shape[0], **lengths}.items():
+        if length != samples.shape[0]:
+            raise InvalidInputError(
+                f"{name} must have a value for each of the {samples.shape[0]} rows of X; "
+                f"found {length}"
+            )
+    classes = _checked_classes(texts["cls"], labels) if "cls" in texts else None
+    grades = _checked_grades(texts["difficulty"], labels) if "difficulty" in texts else None
+    return LabelledData(frozen(samples), frozen(labels), classes, grades)
+
+
+def _from_arrays(path: Path) -> LabelledData:
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    # A damaged file fails in many ways: in its archive, its compression or an array's head.
+    try:
+        with path.open("rb") as raw:
+            if not is_zipfile(raw):
+                raise ValueError("it is no archive of arrays, or its end is missing")
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as file:
+                names = sorted(file.files)
+                for name in ("X", *_NO_FEATURES):
+                    if name in names:
+                        arrays[name] = file[name]
+    except Exception as error:
+        raise InvalidInputError(f"cannot be read as a .npz file: {error}") from error
+    missing = [name for name in ("X", "y") if name not in arrays]
+    if missing:
+        raise InvalidInputError(
+            f"must hold the arrays X and y; found no {' and no '.join(missing)}, but "
+            f"{some_of(names, 5) or 'nothing'}"
+        )
+    X, y = arrays.pop("X"), arrays.pop("y")
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise InvalidInputError(f"X must have the shape (n_rows, n_features); found {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise InvalidInputError(f"X must hold numbers; found {X.dtype}")
+    for name, array in (("y", y), *arrays.items()):
+        if array.ndim != 1:
+            raise InvalidInputError(f"{name} must be one-dimensional; found shape {array.shape}")
+    if y.dtype.kind not in "biuf":
+        raise InvalidInputError(f"y must hold 0 (normal) and 1 (anomaly); found {y.dtype}")
+    texts = {name: array.tolist() for name, array in arrays.items()}
+    return checked_data(X, y, texts, [str(i) for i in range(X.shape[1])])
+
+
+def _from_table(path: Path) -> LabelledData:
+    try:
+        import pyarrow as pa
+        from pyarrow import csv, parquet
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"{path.suffix} files need pyarrow: pip install 'fastad[study]'"
+        ) from None
+    try:
+        if path.suffix.lower() == ".csv":
+            # Class 01 is not class 1.
+            as_text = csv.ConvertOptions(column_types=dict.fromkeys(_NO_FEATURES[1:], pa.string()))
+            table = csv.read_csv(path, convert_options=as_text)
+        else:
+            table = parquet.ParquetFile(path).read()
+            # Texts and categories of a damaged file may lie outside of it.
+            table.validate(full=True)
+    except Exception as error:
+        raise InvalidInputError(f"cannot be read as a {path.suffix} file: {error}") from error
+    names = list(table.column_names)
+    _check_names(names)
+    features = [name for name in names if name not in _NO_FEATURES]
+    texts = {name: table[name].to_pylist() for name in _NO_FEATURES[1:] if name in names}
+    X = np.column_stack([_numbers(table[name], name) for name in features])
+    return checked_data(X, _numbers(table["y"], "y"), texts, [repr(name) for name in features])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Check the names of columns: one for each, a y among them, and no index of pandas."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InvalidInputError(f"columns must have different names; found {times} of {name!r}")
+        if not name or name.startswith("__index_level_"):
+            raise InvalidInputError(
+                f"columns must be y, cls, difficulty or features; found {name!r}, which pandas "
+                "calls an index: write the file without it"
+            )
+    if "y" not in names or set(names) <= set(_NO_FEATURES):
+        raise InvalidInputError(
+            f"must have a column y and at least one feature; found {some_of(names, 5) or 'nothing'}"
+        )
+
+
+def _numbers(column: ArrowColumn, name: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers, NaN where they are missing."""
+    from pyarrow import types
+
+    kind = column.type
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    if not any(is_kind(kind) for is_kind in kinds):
+        raise InvalidInputError(f"column {name!r} must hold numbers; found {_no_number(column)}")
+    numbers: npt.NDArray[np.float64] = column.cast("float64", safe=False).to_numpy()
+    return numbers
+
+
+def _no_number(column: ArrowColumn) -> str:
+    """Say what a column holds that is no number, and where the first one is."""
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"{column.type}, the first at row {row}: {value!r}"
+    return str(column.type)
+
+
+def _checked_samples(X: npt.NDArray[Any], columns: Sequence[str]) -> FloatMatrix:
+    with np.errstate(over="ignore"):  # a number of 80 bits may turn into infinity
+        samples = np.array(X, np.float64, order="C")
+    bad = ~(np.abs(samples) <= _LARGEST)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"features must be finite numbers of size {_LARGEST:g} at most; found "
+            f"{np.count_nonzero(bad)} that are missing, NaN, infinite or larger, the first at row "
+            f"{row}, column {columns[column]}: {samples[row, column]}"
+        )
+    return samples
+
+
+def _checked_labels(y: npt.NDArray[Any]) -> LabelVector:
+    bad = (y != 0) & (y != 1)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"y must hold 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other values, "
+            f"the first at row {first}: {y[first]}"
+        )
+    labels: LabelVector = y.astype(np.uint8)
+    return labels
+
+
+def _checked_classes(values: Sequence[object], labels: LabelVector) -> Texts:
+    classes = _texts(values, "cls")
+    nameless = classes == ""
+    if nameless.any():
+        raise InvalidInputError(
+            f"cls must name the class of each row; found {np.count_nonzero(nameless)} without, the "
+            f"first at row {np.argmax(nameless)}"
+        )
+    normal = np.unique(classes[labels == 0]).tolist()
+    if len(normal) > 1:
+        raise InvalidInputError(
+            f"cls must be one class for all normal rows (y = 0); found {some_of(normal, 5)}"
+        )
+    both = np.flatnonzero((labels == 1) & np.isin(classes, normal))
+    if both.size:
+        raise InvalidInputError(
+            f"cls must tell anomalies (y = 1) from the normal class {normal[0]!r}; found it on "
+            f"{both.size} of them, the first at row {both[0]}"
+        )
+    return frozen(classes)
+
+
+def _checked_grades(values: Sequence[object], labels: LabelVector) -> Texts:
+    grades = _texts(["" if value is None else value for value in values], "difficulty")
+    bad = np.where(labels == 1, ~np.isin(grades, DIFFICULTIES), grades != "")
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"difficulty must be {', '.join(DIFFICULTIES)} for an anomaly and empty for a normal "
+            f"row; found {np.count_nonzero(bad)} other values, the first at row {first}: "
+            f"{str(grades[first])!r}"
+        )
+    return frozen(grades)
+
+
+def _texts(values: Sequence[object], name: str) -> Texts:
+    """Return names of classes or grades as text; whole numbers may be such names."""
+    for row, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise InvalidInputError(
+                f"{name} must hold text or whole numbers; found {value!r} at row {row}"
+            )
+    return np.array([str(value) for value in values], np.str_)

@@ -1,0 +1,349 @@
+"""Pictures of the detectors' curves on one data set, and of the distributions of their scores."""
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._tables import some_of
+from fastad._types import FloatVector
+from fastad.comparison.tabular import number
+from fastad.plot import _drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Inches. Fixed places in place of a layout engine, which takes longer than all lines.
+_WIDTH, _LEFT, _TOP, _BOTTOM = 11.0, 0.62, 0.62, 0.5
+_PANEL, _ACROSS, _BETWEEN = (2.95, 2.5), 0.68, 0.72
+_TABLE, _ROW, _HEAD, _SAMPLE = 2.95, 0.4, 0.3, 0.34
+_BARS, _BAR, _LABELS = 3.3, 0.36, 0.95
+# Where the highest is so many times the lowest, an axis is logarithmic.
+_DECADES = 100.0
+_SMALL = 8.5
+_MARKED = 90
+_CLASSES = {"normal": _drawing.COLOURS[0], "anomaly": _drawing.COLOURS[1]}
+_NO_VOLUME = "no uniform point lies inside a level set"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetectorCurves:
+    """What pictures show of a detector on a data set.
+
+    Attributes
+    ----------
+    detector, params : str
+        Its configuration.
+    style : int
+        Its place among the detectors of the study: its colour and dashes in all pictures.
+    curves : mapping of str to numpy.ndarray
+        Curves as a study keeps them: ``roc``, ``pr``, ``mv_mass``, ``mv_volume``, ``em_level``,
+        ``em_mass``, ``normal_percentiles``, ``anomaly_percentiles``; without points where they
+        are undefined.
+    values : mapping of str to float
+        Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``.
+    undefined : str
+        Why measures are undefined, as a study says it: ``"em: why; mv: why"``.
+    """
+
+    detector: str
+    params: str
+    style: int
+    curves: Mapping[str, FloatVector]
+    values: Mapping[str, float] = field(default_factory=dict)
+    undefined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the table beside the panels, which is their legend."""
+
+    name: str
+    about: str
+    style: int
+    cells: Sequence[str]
+
+
+def draw_curves(found: Sequence[DetectorCurves], title: str, anomaly_share: float) -> "Figure":
+    """Draw the ROC, precision-recall, mass-volume and excess-mass curves of detectors.
+
+    Parameters
+    ----------
+    found : sequence of DetectorCurves
+        The detectors.
+    title : str
+        What stands above the panels.
+    anomaly_share : float
+        Share of anomalies among the test points: the precision of chance; NaN draws none.
+    """
+    height = _TOP + 2 * _PANEL[1] + _BETWEEN + _BOTTOM
+    figure = _new_figure(max(height, _TOP + _HEAD + _ROW * len(found) + 0.1), title)
+    panels = [
+        _add_axes(
+            figure,
+            _LEFT + (_PANEL[0] + _ACROSS) * column,
+            _TOP + (_PANEL[1] + _BETWEEN) * row,
+            _PANEL,
+        )
+        for row in range(2)
+        for column in range(2)
+    ]
+    _draw_rates(panels[0], panels[1], found, anomaly_share)
+    _draw_volumes(panels[2], found)
+    _draw_excess(panels[3], found)
+    rows = [
+        _Row(
+            one.detector,
+            one.params,
+            one.style,
+            [
+                number(one.values.get(name, np.nan), form)
+                for name, form in (("auc", ".3f"), ("auc_pr", ".3f"), ("mv", ".3g"), ("em", ".3g"))
+            ],
+        )
+        for one in found
+    ]
+    x = _LEFT + 2 * (_PANEL[0] + _ACROSS) - 0.3
+    _draw_table(figure, x, ("AUC", "AUC-PR", "MV", "EM"), rows)
+    return figure
+
+
+def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
+    """Draw percentiles of the scores of both classes, and the distances between them.
+
+    Each detector's scores are scaled to [0, 1] by the range of them all.
+
+    Parameters
+    ----------
+    found : sequence of DetectorCurves
+        Detectors that have percentiles.
+    title : str
+        What stands above the panels.
+    """
+    height = max(3.0, _BAR * len(found) + 0.2, _HEAD + _ROW * len(found) - _BOTTOM)
+    figure = _new_figure(_TOP + height + _BOTTOM, title)
+    bars = _add_axes(figure, _LABELS, _TOP, (_BARS, height))
+    distances = _add_axes(figure, _LABELS + _BARS + _ACROSS, _TOP, (_BARS - 0.35, height))
+    scaled = [_scaled(one) for one in found]
+    _draw_bars(bars, found, scaled)
+    rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
+    _draw_distances(distances, found, rp)
+    rows = []
+    for one, distance in zip(found, rp, strict=True):
+        # The integral of straight lines between percentiles, as a share of all distances.
+        area = 0.5 + float(np.trapezoid(distance)) / 200
+        below = np.flatnonzero(distance <= 0)
+        zero = f"{below[0]:.0f}" if below.size else number(np.nan)
+        cells = [f"{area:.3f}", number(float(distance[_MARKED]), ".2f"), zero]
+        rows.append(_Row(one.detector, one.params, one.style, cells))
+    x = _LABELS + 2 * _BARS + _ACROSS - 0.2
+    _draw_table(figure, x, ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
+    return figure
+
+
+def _new_figure(height: float, title: str) -> "Figure":
+    _drawing.need_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH, height))
+    text = _drawing.shown_text(title)
+    figure.text(0.12 / _WIDTH, 1 - 0.1 / height, text, va="top", fontsize=11, weight="bold")
+    return figure
+
+
+def _add_axes(figure: "Figure", x: float, y: float, size: tuple[float, float]) -> "Axes":
+    """Add axes at a place in inches from the left and from the top."""
+    width, height = figure.get_size_inches()
+    place = (x / width, 1 - (y + size[1]) / height, size[0] / width, size[1] / height)
+    axes = figure.add_axes(place)
+    axes.tick_params(labelsize=_SMALL)
+    axes.grid(alpha=0.25)
+    return axes
+
+
+def _style(style: int) -> dict[str, Any]:
+    return _drawing.line_style(style)
+
+
+def _draw_rates(
+    roc: "Axes", precision: "Axes", found: Sequence[DetectorCurves], share: float
+) -> None:
+    """Draw the two panels that need labels."""
+    _label(roc, "ROC", "False positive rate", "True positive rate")
+    _label(precision, "Precision-recall", "Recall", "Precision")
+    _drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
+    if not np.isnan(share):
+        _drawing.draw_reference(precision, [0, 1], [share, share], "chance")
+    for one in found:
+        tpr, at_recall = one.curves["roc"], one.curves["pr"]
+        roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(one.style))
+        recall = np.linspace(0, 1, at_recall.size + 1)[1:]
+        precision.plot(recall, at_recall, **_style(one.style))
+    for axes in (roc, precision):
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    for axes, name in ((roc, "roc"), (precision, "pr")):
+        lacking = [one for one in found if not one.curves[name].size]
+        _name_undefined(axes, name, found, lacking)
+
+
+def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
+    _label(axes, "Mass-volume (lower is better)", "Mass", "Volume, share of the box")
+    drawn = _draw_points(axes, found, "mv_mass", "mv_volume", lambda x, y: y > 0)
+    if drawn and _spans_decades(np.concatenate([y for _, y in drawn])):
+        _logarithmic(axes, "y")
+    _name_undefined(axes, "mv", found, _lacking(found, "mv_volume"))
+
+
+def _draw_excess(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
+    level = "Level, points a share of the box"
+    _label(axes, "Excess mass (higher is better)", level, "Excess mass")
+    drawn = _draw_points(axes, found, "em_level", "em_mass", lambda x, y: y >= 0)
+    if drawn and _spans_decades(np.concatenate([x for x, _ in drawn])):
+        _logarithmic(axes, "x")
+    axes.set_ylim(-0.02, 1.02)
+    _name_undefined(axes, "em", found, _lacking(found, "em_mass"))
+
+
+def _draw_points(
+    axes: "Axes",
+    found: Sequence[DetectorCurves],
+    x: str,
+    y: str,
+    kept: Callable[[FloatVector, FloatVector], Any],
+) -> list[tuple[FloatVector, FloatVector]]:
+    """Draw the lines that have points, and return these."""
+    drawn = []
+    for one in found:
+        across, up = one.curves[x], one.curves[y]
+        finite = np.isfinite(across) & np.isfinite(up) & kept(across, up)
+        if finite.any():
+            axes.plot(across[finite], up[finite], **_style(one.style))
+            drawn.append((across[finite], up[finite]))
+    return drawn
+
+
+def _lacking(found: Sequence[DetectorCurves], name: str) -> list[DetectorCurves]:
+    """Return the detectors whose curve has no point."""
+    return [one for one in found if not np.any(one.curves[name] > 0)]
+
+
+def _name_undefined(
+    axes: "Axes", name: str, found: Sequence[DetectorCurves], lacking: Sequence[DetectorCurves]
+) -> None:
+    """Say whose curve is undefined, and why where it is everyone's."""
+    if not lacking:
+        return
+    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "fontsize": _SMALL}
+    if len(lacking) < len(found):
+        names = some_of([one.detector for one in lacking], 3)
+        text = _drawing.shown_text(f"undefined: {names}")
+        axes.text(0.5, 0.03, text, va="bottom", color="0.3", zorder=5, **place)
+        return
+    text = textwrap.fill(f"{name.upper()} is undefined: {_reason(lacking[0], name)}", 36)
+    axes.text(0.5, 0.5, _drawing.shown_text(text), va="center", color="0.2", **place)
+    axes.set(xticks=[], yticks=[])
+
+
+def _reason(one: DetectorCurves, name: str) -> str:
+    for part in one.undefined.split("; "):
+        measure, _, why = part.partition(": ")
+        if measure == name and why:
+            return why
+    return _NO_VOLUME if name in ("mv", "em") else "there are no points"
+
+
+def _label(axes: "Axes", title: str, x: str, y: str) -> None:
+    axes.set_title(title, fontsize=9.5, loc="left", pad=4)
+    axes.set_xlabel(x, fontsize=_SMALL, labelpad=2)
+    axes.set_ylabel(y, fontsize=_SMALL, labelpad=2)
+
+
+def _spans_decades(values: FloatVector) -> bool:
+    positive = values[values > 0]
+    return bool(positive.size and positive.max() > _DECADES * positive.min())
+
+
+def _logarithmic(axes: "Axes", which: str) -> None:
+    # What is 0 is drawn at the edge, not left out.
+    scale = axes.set_yscale if which == "y" else axes.set_xscale
+    scale("log", nonpositive="clip")
+    axes.minorticks_off()
+
+
+def _scaled(one: DetectorCurves) -> tuple[FloatVector, FloatVector]:
+    """Return the percentiles of both classes in the range of all scores."""
+    both = np.stack([one.curves["normal_percentiles"], one.curves["anomaly_percentiles"]])
+    both = both.astype(np.float64)
+    finite = both[np.isfinite(both)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    if low == high:
+        normal, anomaly = np.where(both > high, 1.0, np.where(both < low, 0.0, 0.5))
+    else:
+        normal, anomaly = (np.clip(both, low, high) - low) / (high - low)
+    return normal, anomaly
+
+
+def _draw_bars(
+    axes: "Axes",
+    found: Sequence[DetectorCurves],
+    scaled: Sequence[tuple[FloatVector, FloatVector]],
+) -> None:
+    """Draw for each detector and class the 10th, 25th, 50th, 75th and 90th percentiles."""
+    _label(axes, "", "Score, scaled to [0, 1]", "")
+    for i, (name, colour) in enumerate(_CLASSES.items()):
+        at = np.array([percentiles[i] for percentiles in scaled]).reshape(-1, 101).T
+        y = np.arange(len(scaled)) + (0.17, -0.17)[1 - i]
+        axes.hlines(y, at[0], at[100], color=colour, linewidth=0.8, alpha=0.5)
+        axes.hlines(y, at[10], at[90], color=colour, linewidth=2.2)
+        axes.hlines(y, at[25], at[75], color=colour, linewidth=6.5, label=f"{name} points")
+        style = {"markeredgecolor": colour, "markeredgewidth": 1.2}
+        axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, **style)
+    axes.set(xlim=(-0.02, 1.02), ylim=(len(scaled) - 0.5, -0.5))
+    names = [_drawing.shown_text(textwrap.shorten(one.detector, 14)) for one in found]
+    axes.set_yticks(range(len(scaled)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=2,
+        frameon=False,
+        fontsize=_SMALL,
+        borderaxespad=0.1,
+        handlelength=1.4,
+    )
+
+
+def _draw_distances(
+    axes: "Axes", found: Sequence[DetectorCurves], distances: Sequence[FloatVector]
+) -> None:
+    _label(axes, "RP distance", "Percentile p", "RP@p, in the scaled scores")
+    _drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
+    axes.axvline(_MARKED, color="0.7", linewidth=1, zorder=1)
+    for one, distance in zip(found, distances, strict=True):
+        (line,) = axes.plot(np.arange(distance.size), distance, **_style(one.style))
+        _drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
+    axes.set_xlim(-1, 101)
+
+
+def _draw_table(figure: "Figure", x: float, heads: Sequence[str], rows: Sequence[_Row]) -> None:
+    """Draw the legend as a table: line, name and parameters, and below them the values."""
+    width, height = figure.get_size_inches()
+    axes = figure.add_axes((x / width, 0, 1 - x / width, 1))
+    axes.set(xlim=(0, width - x), ylim=(height, 0))
+    axes.set_axis_off()
+    fixed: dict[str, Any] = {"family": "monospace", "fontsize": _SMALL - 0.5, "va": "center"}
+    left = _SAMPLE + 0.12
+    axes.text(left, _TOP + 0.08, _in_columns(heads), color="0.35", **fixed)
+    for i, row in enumerate(rows):
+        y = _TOP + _HEAD + _ROW * i + 0.08
+        axes.plot([0, _SAMPLE], [y, y], **_style(row.style))
+        name = textwrap.shorten(f"{row.name}  {row.about}", 44, placeholder=" …")
+        axes.text(left, y, _drawing.shown_text(name), fontsize=_SMALL, va="center")
+        axes.text(left, y + 0.155, _in_columns(row.cells), color="0.25", **fixed)
+
+
+def _in_columns(cells: Sequence[str]) -> str:
+    return "".join(cell.ljust(8) for cell in cells).rstrip()

@@ -1,0 +1,254 @@
+"""Sections of curves: a picture for each data set, with the best configuration of each detector."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._tables import some_of
+from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
+from fastad.study.report.parts import Picture, Section
+from fastad.study.tables import ArrowTable, StudyTables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PROBLEM = ("collection", "dataset", "anomaly_class")
+_KEYS = (*_PROBLEM, "contamination", "repeat", "detector", "params")
+_SHOWN = ("auc", "auc_pr", "mv", "em")
+_CURVES = ("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass")
+_SCORES = ("normal_percentiles", "anomaly_percentiles")
+_NONE_KEPT = "The study has kept no curves."
+_BEST = (
+    "Each line is the configuration of its detector that has the highest AUC on the data set, "
+    "at the first contamination and the first repeat. A detector has the same colour and dashes "
+    "in all pictures."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """A detector's best configuration on a data set: its rows in the two tables."""
+
+    curve: int
+    task: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A data set with curves.
+
+    Attributes
+    ----------
+    title, name : str
+        To read, and for a file.
+    best : sequence of _Best
+        In the order of the study's detectors.
+    failed : sequence of str
+        Detectors that have rows but no curves.
+    """
+
+    title: str
+    name: str
+    best: Sequence[_Best]
+    failed: Sequence[str]
+
+
+def curves_section(study: StudyTables) -> Section:
+    """Return the section of the ROC, precision-recall, mass-volume and excess-mass curves.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What the study has found.
+
+    Returns
+    -------
+    Section
+        With a picture for each data set that has curves.
+    """
+    words = [
+        "Curves with labels and without them, in the manner of goix (2016): a detector whose "
+        "level sets hold much mass in little volume is to have a high ROC curve too. MV is the "
+        "area under the mass-volume curve, EM that under the excess-mass curve; volumes are "
+        "shares of the box of all points. The dotted lines are chance.",
+        _BEST,
+    ]
+
+    def draw(one: _Shown) -> "Figure":
+        found = _read(study, one, _CURVES)
+        return draw_curves(found, f"{one.title}: curves", _anomaly_share(one))
+
+    return _section(study, "curves", "Curves", words, draw)
+
+
+def scores_section(study: StudyTables) -> Section:
+    """Return the section of the distributions of scores and their RP distances.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What the study has found.
+
+    Returns
+    -------
+    Section
+        With a picture for each data set that has curves.
+    """
+    words = [
+        "How far the scores of anomalies lie above those of normal points, after balabit (2017). "
+        "A bar reaches from the 25th to the 75th percentile, its line from the 10th to the 90th, "
+        "the thin one from the lowest to the highest score, and the dot is the median. RP@p is "
+        "the (100 - p)th percentile of the anomalies less the pth of the normal points; the mark "
+        "is RP@90, and zero the first whole percentile at which the distance is not positive. "
+        "Scores are scaled to [0, 1] by the range of all test scores of their detector, so that "
+        "one far score squeezes all others. RP-AUC is 0.5 and half the mean distance; it is "
+        "found from whole percentiles.",
+        _BEST,
+    ]
+
+    def draw(one: _Shown) -> "Figure":
+        found = _read(study, one, _SCORES)
+        both = [row for row in found if all(row.curves[name].size for name in _SCORES)]
+        return draw_scores(both, f"{one.title}: scores")
+
+    return _section(study, "scores", "Scores and RP distances", words, draw)
+
+
+def _section(
+    study: StudyTables,
+    name: str,
+    title: str,
+    words: Sequence[str],
+    draw: "Callable[[_Shown], Figure]",
+) -> Section:
+    shown = _with_curves(study)
+    if not shown:
+        return Section(name, title, [_NONE_KEPT])
+    parts = [
+        Picture(f"{name}-{one.name}", one.title, _drawn(draw, one), _notes(one)) for one in shown
+    ]
+    return Section(name, title, words, parts)
+
+
+def _drawn(draw: "Callable[[_Shown], Figure]", one: _Shown) -> "Callable[[], Figure]":
+    return lambda: draw(one)
+
+
+def _notes(one: _Shown) -> list[str]:
+    if not one.failed:
+        return []
+    return [f"There are no curves of {some_of(one.failed, 5)}: see the failures."]
+
+
+def _with_curves(study: StudyTables) -> list[_Shown]:
+    """Return the data sets that have curves, with the best configuration of each detector."""
+    if not study.curves.num_rows:
+        return []
+    tasks = _first_tasks(study)
+    by_key = {tuple(task[key] for key in _KEYS): task for task in tasks}
+    best: dict[tuple[Any, ...], dict[str, _Best]] = {}
+    for i, key in enumerate(zip(*_cells(study.curves, _KEYS), strict=True)):
+        task = by_key.get(key, {})
+        detector = key[_KEYS.index("detector")]
+        chosen = best.setdefault(key[: len(_PROBLEM)], {})
+        # Of equal ones the first: it is the first in the plan of the study.
+        if detector not in chosen or _auc(task) > _auc(chosen[detector].task):
+            chosen[detector] = _Best(i, task)
+    order = _places(study)
+    tried: dict[tuple[Any, ...], set[str]] = {}
+    for task in tasks:
+        tried.setdefault(tuple(task[key] for key in _PROBLEM), set()).add(task["detector"])
+    names = _file_names(list(best))
+    return [
+        _Shown(
+            _title(problem),
+            name,
+            [chosen[detector] for detector in sorted(chosen, key=order.__getitem__)],
+            sorted(tried.get(problem, set()) - chosen.keys(), key=order.__getitem__),
+        )
+        for (problem, chosen), name in zip(best.items(), names, strict=True)
+    ]
+
+
+def _first_tasks(study: StudyTables) -> list[dict[str, Any]]:
+    """Return the tasks of repeats and contaminations that have curves."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kept = compute.and_(
+        *(
+            compute.is_in(study.tasks[name], value_set=pa.array(study.curves[name].unique()))
+            for name in ("repeat", "contamination")
+        )
+    )
+    extra = ("n_test", "n_test_anomalies", "undefined", *_SHOWN)
+    columns = [*_KEYS, *(name for name in extra if name in study.tasks.column_names)]
+    rows: list[dict[str, Any]] = study.tasks.select(columns).filter(kept).to_pylist()
+    return rows
+
+
+def _cells(table: ArrowTable, names: Sequence[str]) -> list[list[Any]]:
+    return [table[name].to_pylist() for name in names]
+
+
+def _auc(task: Mapping[str, Any]) -> float:
+    value = task.get("auc")
+    return -math.inf if value is None or math.isnan(value) else value
+
+
+def _places(study: StudyTables) -> dict[str, int]:
+    """Return the places of the detectors in the study: they have the same colours everywhere."""
+    names = [
+        name
+        for table in (study.tasks, study.curves)
+        for name in table["detector"].unique().to_pylist()
+    ]
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _anomaly_share(one: _Shown) -> float:
+    """Return the share of anomalies among the test points; NaN where it is not known."""
+    task = one.best[0].task
+    n_test = task.get("n_test")
+    return float(task["n_test_anomalies"] / n_test) if n_test else math.nan
+
+
+def _read(study: StudyTables, one: _Shown, names: Sequence[str]) -> list[DetectorCurves]:
+    """Return the curves of a data set."""
+    rows = study.curves.take([best.curve for best in one.best]).to_pylist()
+    order = _places(study)
+    return [
+        DetectorCurves(
+            row["detector"],
+            row["params"],
+            order[row["detector"]],
+            {name: np.array(row[name] or [], np.float64) for name in names},
+            {name: best.task.get(name, math.nan) for name in _SHOWN},
+            best.task.get("undefined", ""),
+        )
+        for row, best in zip(rows, one.best, strict=True)
+    ]
+
+
+def _title(problem: tuple[Any, ...]) -> str:
+    collection, dataset, anomaly_class = problem
+    text = f"{dataset} ({collection})"
+    return text if anomaly_class is None else f"{text}, anomalies of class {anomaly_class}"
+
+
+def _file_names(problems: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return names for files; those that would be equal get numbers."""
+    names: list[str] = []
+    used: set[str] = set()
+    for collection, dataset, *_ in problems:
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{collection}-{dataset}").strip("-.") or "data"
+        name, number = plain, 2
+        while name.lower() in used:
+            name, number = f"{plain}-{number}", number + 1
+        used.add(name.lower())
+        names.append(name)
+    return names

@@ -1,0 +1,208 @@
+"""Section ``overview``: what ran, what failed, and what is missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+
+from fastad._tables import some_of
+from fastad.comparison.columns import find_measures
+from fastad.study.report.parts import Section
+from fastad.study.report.sections.draft import Draft
+from fastad.study.report.sections.plain import Plain
+from fastad.study.report.sections.study_results import StudyResults
+from fastad.study.report.sections.undefined import reasons_by_measure
+from fastad.study.tables import ArrowTable, StudyTables
+
+_SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
+_MODEL = ("detector", "params")
+# So many names stand in a cell.
+_NAMED = 8
+# What a manifest says of every batch and problem is too long for a page.
+_LONG = ("batches", "problems")
+
+Row = tuple[Any, ...]
+
+
+def overview_section(results: StudyResults) -> Section:
+    """Return the counts of what ran, what failed, and what is missing or undefined."""
+    study = results.study
+    draft = Draft(
+        "overview",
+        "What ran",
+        "What the study consists of, which tasks failed or are missing, and where measures are "
+        "undefined. A task is one detector with one set of parameters on one split of a data set "
+        "with one class of anomalies. In all comparisons a task that failed is a row that is "
+        "missing.",
+        _state(study.n_batches, study.n_done),
+    )
+    if results.collections:
+        names = (*results.collections, *results.without_rows)
+        rows = {name: results.rows_of(name) for name in names}
+        gaps = {name: list(_gaps(study, name, own)) for name, own in rows.items()}
+        draft.table("collections", "Tasks by collection", _counts(rows, gaps))
+        n_planned = len(study.manifest.get("config", {}).get("detectors", ()))
+        n_seen = len(_distinct(study.tasks, _MODEL))
+        if n_seen < n_planned:
+            draft.words.append(
+                f"Of {n_planned} configurations of detectors {n_seen} have rows yet; the others "
+                "are not counted as missing."
+            )
+        for name, title, header, found in (
+            ("failures", "Tasks that failed", _FAILED, _failures(rows)),
+            ("missing", "Tasks that are missing", _MISSING, _missing(gaps)),
+            ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
+        ):
+            if found:
+                draft.table(name, title, Plain(header, found))
+            else:
+                draft.words.append(f"{title}: none.")
+    else:
+        draft.words.append("Nothing can be shown yet: no task of the study is done.")
+    draft.table("manifest", "How it was made", Plain(("what", "value"), _manifest(study.manifest)))
+    return draft.section()
+
+
+def _state(n_batches: int, n_done: int) -> str:
+    if n_done >= n_batches:
+        return f"The study is finished: batches done: {n_done}."
+    left = n_batches - n_done
+    return (
+        f"The study is not finished: {n_done} of {n_batches} batches are done, {left} "
+        f"{'is' if left == 1 else 'are'} not. The report is of those that are."
+    )
+
+
+def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -> Plain:
+    """Count what each collection consists of."""
+    header = ["collection", "data sets", "problems", "detectors", "configurations"]
+    header += ["contaminations", "repeats", "done", "failed", "missing"]
+    counts = []
+    for name, own in rows.items():
+        problems, models = _distinct(own, _SPLIT[:2]), _distinct(own, _MODEL)
+        levels = sorted(level for (level,) in _distinct(own, ("contamination",)))
+        counts.append(
+            [
+                name,
+                len({dataset for dataset, _ in problems}),
+                len(problems),
+                len({detector for detector, _ in models}),
+                len(models),
+                ", ".join(f"{100 * level:g} %" for level in levels),
+                len(_distinct(own, ("repeat",))),
+                own.num_rows,
+                sum(reason != "" for reason in own["reason"].to_pylist()),
+                len(gaps[name]),
+            ]
+        )
+    note = "missing: of all splits that are planned, by the configurations that have rows"
+    return Plain(header, counts, [note])
+
+
+_FAILED = ("detector", "parameters", "reason", "tasks", "data sets")
+
+
+def _failures(rows: Mapping[str, ArrowTable]) -> list[Row]:
+    """Return how often each configuration failed for each reason, and where."""
+    places: dict[Row, list[str]] = {}
+    for name, own in rows.items():
+        failed = own.filter(np.asarray(own["reason"]) != "")
+        for detector, params, reason, dataset in _tuples(failed, (*_MODEL, "reason", "dataset")):
+            places.setdefault((detector, params, reason), []).append(f"{name}/{dataset}")
+    return [(*key, len(found), _some(found)) for key, found in sorted(places.items())]
+
+
+_MISSING = ("collection", "data set", "class", "tasks", "contaminations", "repeats", "detectors")
+
+
+def _gaps(study: StudyTables, collection: str, rows: ArrowTable) -> Iterator[Row]:
+    """Yield splits and configurations of a collection, in their order, that have no row.
+
+    Of all that are planned or have rows; configurations are those that have rows anywhere.
+    """
+    there = set(_tuples(rows, (*_SPLIT, *_MODEL)))
+    planned = [
+        (one["dataset"], one["anomaly_class"])
+        for one in study.manifest.get("problems", ())
+        if one["collection"] == collection
+    ]
+    protocol = study.manifest.get("config", {}).get("protocol", {})
+    levels = {(float(level),) for level in protocol.get("contaminations", ())}
+    repeats = {(i,) for i in range(1, protocol.get("repeats", 0) + 1)}
+    axes = (
+        dict.fromkeys((*planned, *_distinct(rows, _SPLIT[:2]))),
+        sorted(levels.union(_distinct(rows, ("contamination",)))),
+        sorted(repeats.union(_distinct(rows, ("repeat",)))),
+        _distinct(study.tasks, _MODEL),
+    )
+    for parts in product(*axes):
+        key = tuple(chain.from_iterable(parts))
+        if key not in there:
+            yield key
+
+
+def _missing(gaps: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Return how many tasks each problem lacks, and which."""
+    places: dict[Row, list[Row]] = {}
+    for name, keys in gaps.items():
+        for dataset, one, *rest in keys:
+            places.setdefault((name, dataset, one), []).append(tuple(rest))
+    found = []
+    for key, lacking in places.items():
+        levels, repeats, detectors, _ = zip(*lacking, strict=True)
+        texts = ([f"{100 * level:g} %" for level in levels], [str(i) for i in repeats], detectors)
+        found.append((*key, len(lacking), *map(_some, texts)))
+    return found
+
+
+_UNDEFINED = ("collection", "measure", "undefined", "tasks", "data sets", "reason")
+
+
+def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
+    """Return in how many tasks that went well each measure is undefined, where, and why."""
+    found: list[Row] = []
+    for name, own in rows.items():
+        well = own.filter(np.asarray(own["reason"]) == "")
+        if not well.num_rows:
+            continue
+        keys = [*_SPLIT, *_MODEL, "collection", "reason", "undefined"]
+        labels = [one.name for one in find_measures(well.column_names, keys, None, None)]
+        reasons = reasons_by_measure(well["undefined"].to_pylist(), labels)
+        for label in labels:
+            values = np.asarray(well[label].to_numpy(), np.float64)
+            lacking = np.isnan(values)
+            n = int(np.count_nonzero(lacking))
+            if n:
+                places = well["dataset"].filter(lacking).to_pylist()
+                why = [reason for reason, _ in reasons[label].most_common()]
+                found.append((name, label, n, well.num_rows, _some(places), _some(why, 1) or None))
+    return found
+
+
+def _manifest(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return names and values in one level."""
+    found: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if not prefix and name in _LONG:
+            continue
+        if isinstance(value, Mapping):
+            found += _manifest(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            found.append((f"{prefix}{name}", _some([str(one) for one in value])))
+        else:
+            found.append((f"{prefix}{name}", str(value)))
+    return found
+
+
+def _some(names: Sequence[str], most: int = _NAMED) -> str:
+    return some_of(list(dict.fromkeys(names)), most)
+
+
+def _tuples(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
+    return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
+
+
+def _distinct(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
+    """Return the combinations that occur, as they come."""
+    return list(dict.fromkeys(_tuples(rows, names)))

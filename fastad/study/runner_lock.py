@@ -1,0 +1,93 @@
+"""One runner at a time in a folder, and who it is."""
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastad._files import written_aside
+from fastad.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK = "study.lock"
+# Beside the lock, as Windows lets nobody read a file that is locked.
+NOTE = "study.runner.json"
+# Longer than `runner_at_work` takes to try a lock.
+_PATIENCE_S = 0.2
+
+
+def file_lock() -> "type[BaseFileLock]":
+    """Return the lock of filelock, which a study needs and the rest of fastad does not."""
+    try:
+        from filelock import FileLock
+    except ModuleNotFoundError:
+        raise MissingExtraError("a study needs filelock: pip install 'fastad[study]'") from None
+    return FileLock
+
+
+@contextlib.contextmanager
+def runner_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which the system gives back however the process ends.
+
+    Raises
+    ------
+    InvalidInputError
+        If another runner holds it.
+    """
+    lock = _lock(folder, _PATIENCE_S)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(lock)
+        except TimeoutError:
+            raise InvalidInputError(
+                f"folder must not be in use; {_noted(folder)} is at work in {folder}"
+            ) from None
+        except OSError as error:
+            raise InvalidInputError(
+                f"folder must be one that can be locked; {folder}: {error.strerror}"
+            ) from None
+        note = folder / NOTE
+        stack.callback(note.unlink, missing_ok=True)
+        values = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+        with written_aside(note) as aside:
+            aside.write_text(json.dumps(values), encoding="utf-8")
+        yield
+
+
+def runner_at_work(folder: Path) -> str | None:
+    """Return who is at work in a folder; None where nobody is."""
+    if not (folder / LOCK).exists():
+        return None
+    try:
+        with _lock(folder, 0):
+            return None
+    except TimeoutError:
+        return _noted(folder)
+    except OSError:
+        # Somebody else's folder, whose lock cannot be tried: what its note says must do.
+        return _noted(folder) if (folder / NOTE).exists() else None
+
+
+def _lock(folder: Path, patience_s: float) -> "BaseFileLock":
+    # Not bound to a thread: whoever closes a store may be another one than opened it.
+    return file_lock()(folder / LOCK, timeout=patience_s, thread_local=False)
+
+
+def _noted(folder: Path) -> str:
+    """Return who has noted that it is at work."""
+    try:
+        values = json.loads((folder / NOTE).read_bytes())
+        return f"process {values['pid']} on {values['host']} (since {values['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        # It comes or goes just now.
+        return "another runner"

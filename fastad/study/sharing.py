@@ -1,0 +1,187 @@
+"""Fitting the configurations of a batch, and scoring with what they share found once."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastad._blocks import points_at_once
+from fastad._scratch import ReusedBuffers
+from fastad._threads import in_steps
+from fastad._types import FloatMatrix, FloatVector
+from fastad.compiled.scorer import blocks
+from fastad.regions.scores import block_score
+from fastad.regions.uniform import Draws
+from fastad.study.grid import Configuration
+from fastad.study.neighbourhood import Neighbourhood, impossible_rules
+from fastad.study.support import SupportGroup
+
+# Groups of configurations that share neighbours, and distances.
+NEIGHBOURS, MACHINES = "neighbours", "ocsvm"
+_MACHINE = "sklearn.svm.OneClassSVM"
+# Of a reason that is kept in the table.
+_LONGEST = 300
+
+
+class Scorer(Protocol):
+    """Writes the scores of several detectors."""
+
+    def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
+        """Write scores of points of shape (n_features, n_points), a row for each detector."""
+
+
+@dataclass(slots=True)
+class Fitted:
+    """What became of the configurations of a batch.
+
+    Attributes
+    ----------
+    scorers : list of (Scorer, list of Configuration)
+        Each writes a row for each of its configurations.
+    seconds : dict of Configuration to float
+        What fitting each took; of what is shared an equal part.
+    reasons : dict of Configuration to str
+        Why the others failed.
+    """
+
+    scorers: list[tuple[Scorer, list[Configuration]]] = field(default_factory=list)
+    seconds: dict[Configuration, float] = field(default_factory=dict)
+    reasons: dict[Configuration, str] = field(default_factory=dict)
+
+
+def group_of(configuration: Configuration) -> str:
+    """Return the name of what a configuration shares with others; its own if nothing."""
+    if configuration.rule is not None:
+        return NEIGHBOURS
+    return MACHINES if _is_machine(configuration) else configuration.key
+
+
+def fit_batch(
+    configurations: Sequence[Configuration], X_train: FloatMatrix, seeds: Sequence[int]
+) -> Fitted:
+    """Fit the configurations of a batch; those that cannot be fitted have a reason.
+
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+        All of one group.
+    X_train : numpy.ndarray of shape (n_train, n_features)
+        Training rows.
+    seeds : sequence of int
+        One for each configuration.
+
+    Returns
+    -------
+    Fitted
+    """
+    found = Fitted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which a detector utters on every other split
+        if configurations[0].rule is not None:
+            _fit_neighbours(configurations, X_train, found)
+        elif _is_machine(configurations[0]):
+            _fit_machines(configurations, X_train, seeds, found)
+        else:
+            for one, seed in zip(configurations, seeds, strict=True):
+                _fit_alone(one, X_train, seed, found)
+    return found
+
+
+def scores_of_rows(scorer: Scorer, n_scores: int, X: FloatMatrix) -> FloatMatrix:
+    """Return the scores of rows, of shape (n_scores, n_rows)."""
+    scores = np.empty((n_scores, X.shape[0]))
+    for points, part in blocks(X):
+        own = np.empty((n_scores, points.shape[1]))
+        scorer.write(points, own)
+        scores[:, part] = own
+    return scores
+
+
+def scores_of_draws(scorer: Scorer, n_scores: int, draws: Draws, n_draws: int) -> FloatMatrix:
+    """Return the scores of points drawn in a box, of shape (n_scores, n_draws)."""
+    scores = np.empty((n_scores, n_draws))
+    with ReusedBuffers():
+        for block in in_steps(0, n_draws, points_at_once(draws.box.n_features)):
+            own = np.empty((n_scores, len(block)))
+            scorer.write(draws.points(block.start, len(block)), own)
+            scores[:, block.start : block.stop] = own
+    return scores
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error as one line of text."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+class _Alone:
+    """A detector that shares nothing."""
+
+    def __init__(self, score: Any, n_features: int) -> None:
+        self._score = block_score(score, n_features)
+
+    def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
+        self._score.write(points, scores[0])
+
+
+def _is_machine(configuration: Configuration) -> bool:
+    kernel = dict(configuration.options).get("kernel", "rbf")
+    return bool(configuration.factory == _MACHINE and kernel == "rbf")
+
+
+def _fit_neighbours(
+    configurations: Sequence[Configuration], X_train: FloatMatrix, found: Fitted
+) -> None:
+    rules = {one: one.rule for one in configurations if one.rule is not None}
+    impossible = impossible_rules(X_train.shape[0], list(rules.values()))
+    members = [one for one, rule in rules.items() if rule not in impossible]
+    found.reasons |= {one: impossible[rule] for one, rule in rules.items() if rule in impossible}
+
+    def fit() -> Scorer:
+        return Neighbourhood(X_train, [rules[one] for one in members])
+
+    _add(fit, members, found)
+
+
+def _fit_machines(
+    configurations: Sequence[Configuration],
+    X_train: FloatMatrix,
+    seeds: Sequence[int],
+    found: Fitted,
+) -> None:
+    machines = {}
+    for one, seed in zip(configurations, seeds, strict=True):
+        began = perf_counter()
+        try:
+            machines[one] = one.fit(X_train, seed)
+        except Exception as error:  # whatever it is, the others go on
+            found.reasons[one] = reason_of(error)
+        found.seconds[one] = perf_counter() - began
+    _add(lambda: SupportGroup(list(machines.values()), X_train), list(machines), found)
+
+
+def _fit_alone(one: Configuration, X_train: FloatMatrix, seed: int, found: Fitted) -> None:
+    _add(lambda: _Alone(one.compiled(X_train, seed), X_train.shape[1]), [one], found)
+
+
+def _add(fit: Callable[[], Scorer], members: list[Configuration], found: Fitted) -> None:
+    """Make a scorer of some configurations, or note why that fails."""
+    if not members:
+        return
+    began = perf_counter()
+    try:
+        found.scorers.append((fit(), members))
+    except Exception as error:  # whatever it is, the other batches go on
+        found.reasons |= dict.fromkeys(members, reason_of(error))
+    shared = (perf_counter() - began) / len(members)
+    for one in members:
+        found.seconds[one] = found.seconds.get(one, 0.0) + shared
+
+
+def check_numbers(scores: FloatVector) -> str:
+    """Return why scores cannot be measured; nothing if they can."""
+    n_odd = int(np.count_nonzero(np.isnan(scores)))
+    return f"NaN in {n_odd} of {scores.shape[0]} scores" if n_odd else ""

@@ -1,0 +1,193 @@
+"""The train/test protocol of Škvára, Pevný and Šmídl: which rows train, and which test."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._arguments import check_count, check_flag, check_inside, exact_rate
+from fastad._types import FloatMatrix, IntVector, LabelVector, Point
+from fastad.errors import InvalidInputError
+
+# With ten normal rows and these two there are always two normal rows to train on.
+_MIN_SHARE = Fraction(2, 10)
+_MIN_TRAIN = 4
+# Below these, deviations are those of rounding.
+_LEAST_VARIANCE, _LEAST_DEVIATION = 1e-15, 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How a study splits its data; the table ``[protocol]`` of its configuration.
+
+    Attributes
+    ----------
+    train_share : float
+        Share of the normal rows that is for training, in [0.2, 1).
+    contaminations : tuple of float
+        Anomalies in training, as ratios to the normal rows there.
+    repeats : int
+        Splits of each problem and contamination.
+    max_train : int or None
+        Training rows at most, normal ones and anomalies together.
+    max_test : int or None
+        Test rows of each of the two kinds at most.
+    standardize : bool
+        Whether each feature is centred and divided by its deviation, over all rows of a problem.
+    """
+
+    train_share: Point = 0.8
+    contaminations: tuple[float, ...] = (0.0, 0.01, 0.05)
+    repeats: int = 10
+    max_train: int | None = None
+    max_test: int | None = None
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        if check_inside(self.train_share, "protocol.train_share") < _MIN_SHARE:
+            raise InvalidInputError(
+                f"protocol.train_share must be at least {float(_MIN_SHARE)}; found "
+                f"{self.train_share}"
+            )
+        object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
+        check_count(self.repeats, "protocol.repeats")
+        for name in ("max_train", "max_test"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), f"protocol.{name}")
+        if self.max_train is not None and self.max_train < _MIN_TRAIN:
+            raise InvalidInputError(
+                f"protocol.max_train must be at least {_MIN_TRAIN}; found {self.max_train}"
+            )
+        check_flag(self.standardize, "protocol.standardize")
+
+
+class Split(NamedTuple):
+    """Rows of a problem; normal ones come before anomalies.
+
+    Attributes
+    ----------
+    X_train : numpy.ndarray of shape (n_train, n_features)
+        What detectors are trained on.
+    X_test : numpy.ndarray of shape (n_test, n_features)
+        What they are measured on.
+    y_test : numpy.ndarray of shape (n_test,)
+        1 for its anomalies.
+    n_train_anomalies : int
+        The last rows of ``X_train``.
+    """
+
+    X_train: FloatMatrix
+    X_test: FloatMatrix
+    y_test: LabelVector
+    n_train_anomalies: int
+
+
+def split_problem(
+    X: FloatMatrix,
+    y: LabelVector,
+    *,
+    contamination: float,
+    repeat: int,
+    seed_key: tuple[int, ...],
+    protocol: Protocol,
+) -> Split:
+    """Split the rows of a problem into training and test.
+
+    Of N normal rows and M anomalies, each shuffled, n = floor(``train_share`` N) normal rows and
+    min(floor(``contamination`` n), floor(M / 2)) anomalies train; all others test. The normal
+    rows of one repeat are shuffled alike for each contamination: the same ones test. Where
+    ``max_train`` makes n smaller, the rows that it takes from training go nowhere.
+
+    Parameters
+    ----------
+    X : numpy.ndarray of shape (n_samples, n_features)
+        Samples; finite numbers.
+    y : numpy.ndarray of shape (n_samples,)
+        1 for anomalies, 0 for normal samples.
+    contamination : float
+        Ratio of anomalies to normal rows in training, in [0, 1].
+    repeat : int
+        Which of the splits, from 1.
+    seed_key : tuple of int
+        Seeds of the problem, not negative; with ``repeat`` they determine the shuffle.
+    protocol : Protocol
+        The numbers.
+
+    Returns
+    -------
+    Split
+        New arrays.
+
+    Raises
+    ------
+    InvalidInputError
+        If too few rows are left to train or test on.
+    """
+    check_count(repeat, "repeat")
+    normals, anomalies = (np.flatnonzero(y == label) for label in (0, 1))
+    n_share = math.floor(exact_rate(protocol.train_share, "train_share") * normals.shape[0])
+    most_anomalies = anomalies.shape[0] // 2
+    ratio = exact_rate(contamination, "contamination")
+    n_train = _limited(n_share, ratio, most_anomalies, protocol.max_train)
+    n_train_anomalies = min(math.floor(ratio * n_train), most_anomalies)
+    if n_train < 2 or not anomalies.shape[0]:
+        raise InvalidInputError(
+            "X must have 2 normal rows to train on, and an anomaly to test on; found "
+            f"{normals.shape[0]} normal rows and {anomalies.shape[0]} anomalies"
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([*seed_key, repeat]))
+    normals, anomalies = rng.permutation(normals), rng.permutation(anomalies)
+    # Training takes the last anomalies, so that where max_test cuts, all contaminations are
+    # tested on the same ones as far as that goes.
+    n_others = anomalies.shape[0] - n_train_anomalies
+    train: IntVector = np.concatenate([normals[:n_train], anomalies[n_others:]])
+    test_parts = normals[n_share:], anomalies[:n_others]
+    test: IntVector = np.concatenate([part[: protocol.max_test] for part in test_parts])
+    table = standardized(X) if protocol.standardize else X
+    return Split(_rows(table, train), _rows(table, test), y[test], n_train_anomalies)
+
+
+def standardized(X: FloatMatrix) -> FloatMatrix:
+    """Centre each feature and divide it by its deviation, over all rows; n - 1 in the variance.
+
+    A variance of at most 1e-15 counts as 1, a centred value of size at most 1e-8 as 0.
+    """
+    # From the first row on: a constant feature is then 0, however its sum would be rounded.
+    centred = X - X[0]
+    centred -= centred.mean(axis=0)
+    variances = centred.var(axis=0, ddof=1)
+    centred[np.abs(centred) <= _LEAST_DEVIATION] = 0.0
+    scaled: FloatMatrix = centred / np.sqrt(np.where(variances <= _LEAST_VARIANCE, 1.0, variances))
+    return scaled
+
+
+def _limited(n_share: int, ratio: Fraction, most_anomalies: int, max_train: int | None) -> int:
+    """Return how many normal rows train, where all training rows have a limit.
+
+    The largest n with n + min(floor(ratio n), most_anomalies) <= max_train; the first of the
+    two is floor((1 + ratio) n), at most max_train as long as (1 + ratio) n < max_train + 1.
+    """
+    if max_train is None:
+        return n_share
+    return min(
+        n_share,
+        max(math.ceil((max_train + 1) / (1 + ratio)) - 1, max_train - most_anomalies),
+    )
+
+
+def _rows(table: FloatMatrix, rows: IntVector) -> FloatMatrix:
+    chosen: FloatMatrix = np.ascontiguousarray(table[rows], np.float64)
+    return chosen
+
+
+def _contaminations(values: object) -> tuple[float, ...]:
+    """Check contaminations, which must differ; whole numbers become floats."""
+    name = "protocol.contaminations"
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"{name} must be a list of numbers; found {type(values).__name__}")
+    rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
+    if not rates or len(set(rates)) < len(rates):
+        raise InvalidInputError(f"{name} must be different numbers, at least one; found {values}")
+    return rates

@@ -1,0 +1,105 @@
+"""A small study, and what its folder must hold."""
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastad.study.manifest import Manifest
+from fastad.study.store import StudyStore, read_study
+
+TASKS = ["uci-b", "uci-a", "uci-c", "uci-d", "uci-é 1"]
+GOIX = ["goix-b", "goix-a"]
+Columns = dict[str, list[Any]]
+
+
+def plan(**changes: Any) -> Manifest:
+    values: dict[str, Any] = {
+        "config": {"protocol": {"repeats": 3, "contaminations": (0, 0.01)}, "report": True},
+        "problems": [{"name": "uci/ecoli", "digest": "1f", "n_features": 7}],
+        "batches": [TASKS[0], GOIX[0], *TASKS[1:], GOIX[1]],
+        "versions": {"fastad": "1", "numpy": "2"},
+        "created": "2026-01-02T03:04:05+00:00",
+    }
+    return Manifest(**(values | changes))
+
+
+def rows_of(batch: str) -> Columns:
+    """Rows as a batch has them: the same in each run, and others for each batch."""
+    rng = random.Random(batch)
+    n = 1 + len(batch) % 4
+    return {
+        "dataset": [batch] * n,
+        # All None in some batches, as files without classes have it.
+        "anomaly_class": [None if batch < "uci-c" else "im"] * n,
+        "repeat": list(range(n, 0, -1)),
+        "auc": [rng.random() if i else 1 for i in range(n)],
+        "ap": [math.nan] * n,
+        "reason": ["" if i % 2 else f"too few {i}" for i in range(n)],
+    }
+
+
+def curves_of(batch: str) -> Columns | None:
+    if batch in ("uci-c", "uci-é 1"):
+        return None
+    return {"dataset": [batch], "roc": [[0.0, 0.5, 1.0]], "mv_mass": [[] if "b" in batch else [1]]}
+
+
+def goix_of(batch: str) -> Columns:
+    return {"dataset": [batch, batch], "em": [None, 0.5 if "a" in batch else None]}
+
+
+def keep(store: StudyStore, batch: str) -> None:
+    if batch in GOIX:
+        store.save_goix(batch, goix_of(batch))
+    else:
+        store.save(batch, rows_of(batch), curves=curves_of(batch))
+
+
+def finish(folder: Path, order: list[str] | None = None) -> dict[str, bytes]:
+    """Do what is left, and return the bytes of the results."""
+    manifest = plan()
+    with StudyStore.open(folder, manifest) as store:
+        for batch in order or manifest.batches:
+            if batch not in store.done():
+                keep(store, batch)
+        store.finish()
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def joined(batches: list[str], of: Callable[[str], Columns | None]) -> Columns:
+    """The rows of batches one after another; None and NaN as None, as they compare."""
+    found: Columns = {}
+    for batch in batches:
+        for name, values in (of(batch) or {}).items():
+            found.setdefault(name, []).extend(None if x != x else x for x in values)
+    return found
+
+
+def check_tables(folder: Path, done: set[str] | None = None) -> set[str]:
+    """Check that all rows of some batches are there, once and in order; return which."""
+    study = read_study(folder)
+    found = set(study.tasks.to_pydict().get("dataset", ()))
+    found |= set(study.goix.to_pydict().get("dataset", ()))
+    assert done is None or found == done
+    assert study.n_batches == len(TASKS) + len(GOIX)
+    assert study.n_done == len(found)
+    batches = [batch for batch in plan().batches if batch in found]
+    tasks = [batch for batch in batches if batch in TASKS]
+    for table, names, of in [
+        (study.tasks, tasks, rows_of),
+        (study.curves, tasks, curves_of),
+        (study.goix, [batch for batch in batches if batch in GOIX], goix_of),
+    ]:
+        columns = {
+            name: [None if x != x else x for x in values]
+            for name, values in table.to_pydict().items()
+        }
+        # Without rows there may be columns or none.
+        assert (columns if table.num_rows else {}) == joined(names, of)
+    return found
+
+
+def leftovers(folder: Path) -> list[Path]:
+    return list(folder.rglob(".fastad-*"))
