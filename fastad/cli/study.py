@@ -1,8 +1,9 @@
 """``fastad study``: run a study, see how far it is, and make its report."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -43,6 +44,13 @@ def run(
     profile: Annotated[
         str, typer.Option(help="Without CONFIG.toml: quick, medium or full.")
     ] = "quick",
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folder or file of data, in place of those that CONFIG.toml names; may be "
+            "repeated."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -59,7 +67,7 @@ def run(
     from fastad._cpus import available_processors
     from fastad.study.runner import run_study
 
-    study = _config(config, profile)
+    study = _config(config, profile, data or [])
     folder = output or Path(f"study-{profile}" if config is None else config.stem)
     with _plainly(), _shown() as progress:
         found = run_study(
@@ -110,13 +118,18 @@ def report(
     show(str(page))
 
 
-def _config(path: Path | None, profile: str) -> "StudyConfig":
+def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConfig":
     from fastad.study.config import make_config, read_config
 
     with _plainly():
-        if path is not None:
-            return read_config(path)
-        return make_config({"profile": profile, "data": {"bundled": True}})
+        if path is None:
+            bundled = {"paths": [str(one) for one in data], "bundled": not data}
+            return make_config({"profile": profile, "data": bundled})
+        found = read_config(path)
+        if not data:
+            return found
+        paths = tuple(str(one.resolve()) for one in data)
+        return replace(found, data=replace(found.data, paths=paths))
 
 
 @contextmanager

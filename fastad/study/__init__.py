@@ -14,6 +14,7 @@ from fastad.study.goix_data import GoixProtocol as GoixProtocol
 from fastad.study.grid import Configuration as Configuration
 from fastad.study.grid import paper_detectors as paper_detectors
 from fastad.study.problems import DataSelection as DataSelection
+from fastad.study.report.make import make_report as make_report
 from fastad.study.runner import Progress as Progress
 from fastad.study.runner import run_study as run_study
 from fastad.study.saved import StudyStatus as StudyStatus
@@ -35,6 +36,7 @@ __all__ = [
     "Volumes",
     "goix_benchmark",
     "make_config",
+    "make_report",
     "paper_detectors",
     "read_config",
     "read_study",

@@ -126,7 +126,10 @@ def _goix_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[
 
 def _first_of_each(problems: Iterable[Problem]) -> list[Problem]:
     """Return each data set once, with all its anomalies."""
-    return list(dict.fromkeys(replace(problem, anomaly_class=None) for problem in problems))
+    first: dict[tuple[str, str], Problem] = {}
+    for problem in problems:
+        first.setdefault((problem.collection, problem.dataset), problem)
+    return [replace(problem, anomaly_class=None) for problem in first.values()]
 
 
 def _named(batch: AnyBatch, name: str) -> AnyBatch:

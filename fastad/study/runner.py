@@ -26,7 +26,7 @@ _LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")
 # A guess of the speed weighs as much as so many seconds of work.
 _GUESS = 20.0
 # Parts of a study are put together after so many.
-_PARTS = 1000
+_PARTS = 500
 
 
 class Progress(NamedTuple):
@@ -204,6 +204,7 @@ def _manifest(config: StudyConfig, found: FoundProblems, batches: Sequence[AnyBa
         batches=[batch.name for batch in batches],
         versions=_versions(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        remarks=found.remarks,
     )
 
 

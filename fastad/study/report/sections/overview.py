@@ -20,7 +20,7 @@ _MODEL = ("detector", "params")
 # So many names stand in a cell.
 _NAMED = 8
 # What a manifest says of every batch and problem is too long for a page.
-_LONG = ("batches", "problems")
+_LONG = ("batches", "problems", "remarks")
 
 Row = tuple[Any, ...]
 
@@ -60,6 +60,9 @@ def overview_section(results: StudyResults) -> Section:
                 draft.words.append(f"{title}: none.")
     else:
         draft.words.append("Nothing can be shown yet: no task of the study is done.")
+    remarks = [(one,) for one in study.manifest.get("remarks", ())]
+    if remarks:
+        draft.table("left-out", "What was left out of the data", Plain(("remark",), remarks))
     draft.table("manifest", "How it was made", Plain(("what", "value"), _manifest(study.manifest)))
     return draft.section()
 

@@ -1,0 +1,137 @@
+"""Time of the tasks of one split, without the detectors' own fitting, against scikit-learn.
+
+The peer scores test rows and uniform points with scikit-learn and measures with its curves and
+NumPy: one configuration after the other, and once with a single search of neighbours for all
+distances, the most that a careful user would share. Both sides use one core.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from threadpoolctl import threadpool_limits
+
+from bench import study_peer as peer
+from fastad._threads import thread_limit
+from fastad.regions.box import Box
+from fastad.regions.uniform import Draws
+from fastad.study import Configuration, Protocol, paper_detectors
+from fastad.study.labels import OPERATING_RATES, paper_measures
+from fastad.study.measuring import Measured, measure_scores
+from fastad.study.sharing import Fitted, fit_batch, group_of, scores_of_draws, scores_of_rows
+from fastad.study.split import Split, split_problem
+
+# Features and training rows.
+CASES = ((2, 2000), (10, 2000), (36, 1000))
+N_DRAWS = 100_000
+
+pytestmark = pytest.mark.benchmark(min_rounds=1, max_time=1, warmup=False, disable_gc=True)
+
+
+class _Case(NamedTuple):
+    split: Split
+    configurations: tuple[Configuration, ...]
+    seeds: list[int]
+
+
+@lru_cache
+def case(d: int, n_train: int) -> _Case:
+    """Two clouds of normal points, and anomalies around them."""
+    rng = np.random.default_rng(d)
+    n_normals = n_train * 5 // 4
+    normal = rng.normal(size=(n_normals, d)) + 4 * rng.integers(0, 2, size=(n_normals, 1))
+    X = np.concatenate([normal, rng.normal(2, 3, size=(500, d))])
+    y = np.repeat([0, 1], [n_normals, 500])
+    split = split_problem(
+        *(X, y), contamination=0.0, repeat=1, seed_key=(0,), protocol=Protocol(repeats=1)
+    )
+    found = paper_detectors()
+    return _Case(split, found, [7] * len(found))
+
+
+@lru_cache
+def fitted(d: int, n_train: int) -> list[Fitted]:
+    """By fastad, the groups that share something together."""
+    own = case(d, n_train)
+    groups: dict[str, list[Configuration]] = {}
+    for one in own.configurations:
+        groups.setdefault(group_of(one), []).append(one)
+    return [
+        fit_batch(members, own.split.X_train, [7] * len(members)) for members in groups.values()
+    ]
+
+
+def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
+    split = case(d, n_train).split
+    draws = Draws(Box.from_data(np.concatenate([split.X_train, split.X_test])), np.uint64(3))
+    found = {}
+    for batch in fitted(d, n_train):
+        for scorer, members in batch.scorers:
+            tested = scores_of_rows(scorer, len(members), split.X_test)
+            drawn = scores_of_draws(scorer, len(members), draws, N_DRAWS)
+            for one, scores, uniform in zip(members, tested, drawn, strict=True):
+                found[one] = measure_scores(
+                    *(split.y_test, scores, uniform),
+                    labels=paper_measures(),
+                    rates=OPERATING_RATES,
+                )
+    return found
+
+
+@lru_cache
+def fitted_by_peer(d: int, n_train: int) -> list[Any]:
+    own = case(d, n_train)
+    return peer.detectors(own.configurations, own.split.X_train, own.seeds)
+
+
+def by_peer(d: int, n_train: int) -> list[dict[str, float]]:
+    split = case(d, n_train).split
+    rows = np.concatenate([split.X_train, split.X_test])
+    return list(peer.run(fitted_by_peer(d, n_train), split.X_test, split.y_test, rows, N_DRAWS))
+
+
+@lru_cache
+def shared_by_peer(d: int, n_train: int) -> tuple[peer.Together, list[Any]]:
+    own = case(d, n_train)
+    distances = [one.rule for one in own.configurations if one.rule and one.rule.kind != "lof"]
+    others = [one for one in fitted_by_peer(d, n_train) if not isinstance(one, peer.Distances)]
+    return peer.Together(distances, own.split.X_train), others
+
+
+def by_sharing_peer(d: int, n_train: int) -> list[dict[str, float]]:
+    split = case(d, n_train).split
+    rows = np.concatenate([split.X_train, split.X_test])
+    return list(
+        peer.run_together(*shared_by_peer(d, n_train), split.X_test, split.y_test, rows, N_DRAWS)
+    )
+
+
+def on_one_core(run: Any, *arguments: int) -> Any:
+    with thread_limit(1), threadpool_limits(1):
+        return run(*arguments)
+
+
+@pytest.mark.parametrize(("d", "n_train"), CASES)
+def test_peers_agree(d: int, n_train: int) -> None:
+    own = on_one_core(by_fastad, d, n_train)
+    other = on_one_core(by_peer, d, n_train)
+    shared = on_one_core(by_sharing_peer, d, n_train)
+    assert len(own) == len(other) == len(shared) == 42
+    for one, theirs in zip(case(d, n_train).configurations, other, strict=True):
+        values = own[one].values
+        for label in ("auc", "ap", "auc_w", "auc@0.05", "auc@0.4", "tpr@0.01", "tpr@0.4"):
+            assert values[label] == pytest.approx(theirs[label], rel=1e-6), (one, label)
+        for label in ("cvol@0.05", "precision@0.05"):
+            assert values[label] == pytest.approx(theirs[label], abs=0.15), (one, label)
+
+
+@pytest.mark.parametrize(("d", "n_train"), CASES)
+@pytest.mark.parametrize("run", [by_fastad, by_sharing_peer, by_peer])
+def test_tasks_of_a_split(benchmark: BenchmarkFixture, run: Any, d: int, n_train: int) -> None:
+    benchmark.group = f"42 tasks of a split, d={d}, {n_train} training rows"
+    case(d, n_train), fitted(d, n_train), shared_by_peer(d, n_train)
+    if run is by_fastad:
+        on_one_core(run, d, n_train)
+    benchmark.pedantic(on_one_core, args=(run, d, n_train), rounds=1)

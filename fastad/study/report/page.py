@@ -1,0 +1,186 @@
+"""The page of a report: HTML that needs no other file."""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from fastad._tables import TextTable
+from fastad.comparison.tabular import how_many
+from fastad.errors import MissingExtraError
+from fastad.study.tables import StudyTables
+
+_TEMPLATE = "page.html.jinja"
+# Sections with more pictures show them only when they are asked for; longer tables scroll.
+_OPEN, _LONG = 12, 25
+# What a cell of numbers consists of; a dash or nothing stands for one that is not there.
+_NUMBERS = re.compile(r"[-+±<=≤.,:;/%∞\[\]()\s\d]*(e[-+]\d+)?[-+±.,%\]\s\d]*")
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table on the page.
+
+    Attributes
+    ----------
+    name, title : str
+        Address and caption.
+    text : TextTable
+        Its cells.
+    notes : sequence of str
+        Remarks below it.
+    links : mapping of str to str
+        Addresses of its files, by kind.
+    """
+
+    name: str
+    title: str
+    text: TextTable
+    notes: Sequence[str]
+    links: Mapping[str, str]
+
+    @property
+    def heads(self) -> list[tuple[str, str]]:
+        """Heads of the columns with their styles: columns of words stand to the left."""
+        return [
+            (head, "" if all(map(_NUMBERS.fullmatch, cells)) else "words")
+            for head, cells in zip(self.text.header, self._columns(), strict=True)
+        ]
+
+    @property
+    def rows(self) -> Iterator[list[tuple[str, str]]]:
+        """Rows of cells with their styles, which show the best three."""
+        styles = [style for _, style in self.heads]
+        for i, row in enumerate(self.text.rows):
+            places = [0, *self.text.places[i]] if self.text.places else [0] * len(row)
+            yield [
+                (cell, f"{style} p{place}".strip() if place else style)
+                for cell, style, place in zip(row, styles, places, strict=True)
+            ]
+
+    @property
+    def long(self) -> bool:
+        """Whether there are so many rows that the table scrolls."""
+        return len(self.text.rows) > _LONG
+
+    def _columns(self) -> list[tuple[str, ...]]:
+        rows = self.text.rows
+        return list(zip(*rows, strict=True)) if rows else [() for _ in self.text.header]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A picture on the page.
+
+    Attributes
+    ----------
+    name, title, notes, links
+        As of a `PageTable`.
+    image : bytes
+        A PNG file.
+    width, height : int
+        In pixels.
+    """
+
+    name: str
+    title: str
+    image: bytes
+    width: int
+    height: int
+    notes: Sequence[str]
+    links: Mapping[str, str]
+
+    @property
+    def address(self) -> str:
+        """The picture itself as an address."""
+        return "data:image/png;base64," + base64.b64encode(self.image).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A section on the page.
+
+    Attributes
+    ----------
+    name, title : str
+        Address and heading.
+    words : sequence of str
+        Paragraphs.
+    parts : sequence of PageTable or PagePicture
+        In their order.
+    """
+
+    name: str
+    title: str
+    words: Sequence[str]
+    parts: Sequence[PageTable | PagePicture]
+
+    @property
+    def folded(self) -> bool:
+        """Whether there are too many pictures to show them all at once."""
+        return sum(isinstance(part, PagePicture) for part in self.parts) > _OPEN
+
+
+def page_of(study: StudyTables, sections: Sequence[PageSection]) -> str:
+    """Return the page of a study.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What the study has found.
+    sections : sequence of PageSection
+        What is shown.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    manifest = study.manifest
+    versions = manifest.get("versions", {})
+    text: str = _template().render(
+        title=manifest["config"]["title"],
+        summary=_summary(study),
+        made_with=", ".join(f"{name} {number}" for name, number in versions.items()),
+        created=manifest.get("created", ""),
+        sections=sections,
+    )
+    return text
+
+
+def _summary(study: StudyTables) -> str:
+    """Return in a sentence what was run."""
+    problems = study.manifest["problems"]
+    n_datasets = len({(one["collection"], one["dataset"]) for one in problems})
+    n_detectors = len(study.manifest["config"]["detectors"])
+    found = (
+        f"{how_many(n_datasets, 'data set')}, {how_many(len(problems), 'problem')}, "
+        f"{how_many(n_detectors, 'configuration')} of detectors, "
+        f"{how_many(study.tasks.num_rows, 'task')} done"
+    )
+    if study.n_done < study.n_batches:
+        found += f"; {study.n_done} of {study.n_batches} batches are done so far"
+    return found + "."
+
+
+@lru_cache(maxsize=1)
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError:
+        raise MissingExtraError("a report needs jinja2: pip install 'fastad[study]'") from None
+    environment = Environment(
+        loader=PackageLoader("fastad.study.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(_TEMPLATE)
