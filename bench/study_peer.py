@@ -1,6 +1,6 @@
 """The protocol of a study through scikit-learn's scores and NumPy's uniform points."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) 
     return found | criteria(normals, uniform)
 
 
-def criteria(normals: Floats, uniform: Floats) -> Mapping[str, float]:
+def criteria(normals: Floats, uniform: Floats) -> dict[str, float]:
     """Return EM on a grid of levels and MV on one of masses, in a box of volume 1."""
     normals, uniform = np.sort(normals), np.sort(uniform)
     places = np.ceil(MASSES * normals.shape[0]).astype(int) - 1

@@ -876,3 +876,13 @@ def test_repeats_and_ratios_are_checked() -> None:
         cut(20, 5, repeat=0)
     with pytest.raises(InvalidInputError, match=r"contamination must lie in \[0, 1\]; found 1.5"):
         cut(20, 5, c=1.5)
+
+
+def test_results_of_a_study_are_no_data(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", X=np.arange(40.0).reshape(20, 2), y=np.repeat([0, 1], [15, 5]))
+    (tmp_path / "study" / "parts").mkdir(parents=True)
+    (tmp_path / "study" / "study.json").write_text("{}")
+    for name in ("results.parquet", "parts/one.parquet"):
+        (tmp_path / "study" / name).write_bytes(b"no data")
+    found = find_problems(DataSelection(paths=(str(tmp_path),)), folder=tmp_path, seed=0)
+    assert [one.dataset for one in found.problems] == ["own"]

@@ -85,6 +85,7 @@ def test_status(tmp_path: Path) -> None:
     assert (status.n_batches, status.n_done) == (7, 4)
     assert status.failures == {reason: reasons.count(reason) for reason in set(reasons)}
     assert study_status(tmp_path).runner is None
+    assert not (tmp_path / "study.runner.json").exists()
     finish(tmp_path)
     assert study_status(tmp_path).n_done == 7
 
@@ -130,17 +131,21 @@ def test_damaged_parts_run_again(
     assert finish(tmp_path) == expected
 
 
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[40] ^= 255
+    path.write_bytes(data)
+
+
 @pytest.mark.parametrize("merge", [False, True])
+@pytest.mark.parametrize("kind", ["parts", "curves"])
 def test_damage_in_the_middle_of_a_file_is_found_when_it_is_read(
-    tmp_path: Path, expected: dict[str, bytes], merge: bool
+    tmp_path: Path, expected: dict[str, bytes], kind: str, merge: bool
 ) -> None:
     with StudyStore.open(tmp_path, plan()) as store:
         for batch in plan().batches:
             keep(store, batch)
-        path = tmp_path / "parts" / "uci-d.parquet"
-        data = bytearray(path.read_bytes())
-        data[40] ^= 255
-        path.write_bytes(data)
+        flip(tmp_path / kind / "uci-d.parquet")
         if merge:
             store.compact()
             assert store.done() == {*plan().batches} - {"uci-d"}
@@ -148,6 +153,24 @@ def test_damage_in_the_middle_of_a_file_is_found_when_it_is_read(
             store.finish()
         assert len(store.remarks) == 1
         assert not list(tmp_path.glob("*.parquet"))
+    assert finish(tmp_path) == expected
+
+
+def test_damage_in_the_middle_of_a_merged_file_is_found_in_the_end(
+    tmp_path: Path, expected: dict[str, bytes]
+) -> None:
+    with StudyStore.open(tmp_path, plan()) as store:
+        for batch in TASKS[:3]:
+            keep(store, batch)
+        store.compact()
+    flip(tmp_path / "parts" / "all-1.parquet")
+    with StudyStore.open(tmp_path, plan()) as store:
+        assert store.done() == {*TASKS[:3]}
+        for batch in {*plan().batches} - {*TASKS[:3]}:
+            keep(store, batch)
+        with pytest.raises(InvalidInputError, match="3 are not: uci-b, uci-a, uci-c"):
+            store.finish()
+        assert len(store.remarks) == 1
     assert finish(tmp_path) == expected
 
 

@@ -135,8 +135,15 @@ def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConf
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Turn what is wrong with a study into a message, without a traceback."""
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         yield
+    except BrokenProcessPool:
+        raise DataError(
+            "a worker process was ended from outside, for example as memory ran out; what is done "
+            "is saved, and the same command goes on with the rest, or with fewer --jobs"
+        ) from None
     except (InvalidInputError, TypeError) as error:
         raise DataError(str(error)) from None
     except KeyboardInterrupt:

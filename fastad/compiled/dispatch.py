@@ -32,7 +32,7 @@ _COMPILERS = {
 }
 _SCALERS = ("StandardScaler", "MinMaxScaler")
 # Detectors that score a batch by the ranks of its points among themselves and the training data.
-_OF_BATCHES = {("pyod", "ECOD"), ("pyod", "COPOD")}
+OF_BATCHES = {("pyod", "ECOD"), ("pyod", "COPOD")}
 
 
 def compile_scorer(fitted: Any) -> CompiledScorer:
@@ -77,7 +77,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     while hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
-    if kind in _OF_BATCHES:
+    if kind in OF_BATCHES:
         raise InvalidInputError(
             f"fitted must score single points; {kind[1]} scores a batch together with the training "
             "data, so that the score of a point depends on the others"

@@ -45,8 +45,10 @@ class Volumes:
             raise InvalidInputError(
                 f"volumes.n_draws must be at least {_FEWEST_DRAWS}; found {self.n_draws}"
             )
-        check_rate(list(self.fpr), "volumes.fpr")
-        object.__setattr__(self, "fpr", tuple(float(rate) for rate in self.fpr))
+        rates = check_rate(self.fpr, "volumes.fpr")
+        if not isinstance(rates, list):
+            raise TypeError(f"volumes.fpr must be a list of numbers; found {shown(self.fpr)}")
+        object.__setattr__(self, "fpr", tuple(float(rate) for rate in rates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class GoixPlan:
     protocol: GoixProtocol = field(default_factory=GoixProtocol)
 
     def __post_init__(self) -> None:
+        if not self.settings:
+            raise InvalidInputError("goix.settings must hold at least one setting; found none")
         for setting in self.settings:
             check_choice(setting, SETTINGS, "goix.settings")
         object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
@@ -159,7 +163,7 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
     """
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark at the beginning
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{file}: the file cannot be read: {error}") from None
     try:
@@ -193,7 +197,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     """
     known = ("title", "seed", "profile", "measures", "data", "protocol", "volumes", "goix")
     _check_keys(values, (*known, "detectors"), "")
-    merged = _merged(PROFILES[_profile(values)], values)
+    merged = _merged(_profile(values), values)
     if "data" not in merged:
         raise InvalidInputError("data must say which data sets to run; found no such table")
     given: dict[str, Any] = {
@@ -212,11 +216,14 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     )
 
 
-def _profile(values: Mapping[str, Any]) -> str:
-    profile = values.get("profile", "full")
-    if not isinstance(profile, str) or profile not in PROFILES:
-        raise InvalidInputError(f"profile must be one of {', '.join(PROFILES)}; found {profile!r}")
-    return profile
+def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a profile fills in; nothing where none is named."""
+    if "profile" not in values:
+        return {}
+    name = values["profile"]
+    if not isinstance(name, str) or name not in PROFILES:
+        raise InvalidInputError(f"profile must be one of {', '.join(PROFILES)}; found {name!r}")
+    return PROFILES[name]
 
 
 def _merged(profile: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,6 +235,12 @@ def _merged(profile: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
         merged[key] = {**own, **value} if both else value  # type: ignore[dict-item]
     if merged.get("goix") is False:  # a profile's own can be left out
         del merged["goix"]
+    own = values.get("data")
+    if isinstance(own, Mapping) and "paths" in own and "bundled" not in own:
+        merged["data"] = {
+            **merged["data"],
+            "bundled": False,
+        }  # whoever names data does not mean a profile's
     return merged
 
 
@@ -236,7 +249,12 @@ def _goix(values: Any) -> GoixPlan:
     settings = table.pop("settings", list(SETTINGS))
     if not isinstance(settings, list):
         raise TypeError(f"goix.settings must be an array; found {shown(settings)}")
-    return GoixPlan(tuple(settings), _section(GoixProtocol, table, "goix"))
+    _check_keys(table, [one.name for one in dataclasses.fields(GoixProtocol)], "goix.")
+    try:
+        protocol = GoixProtocol(**table)
+    except (InvalidInputError, TypeError) as error:  # which names the key alone
+        raise type(error)(f"goix.{error}") from None
+    return GoixPlan(tuple(settings), protocol)
 
 
 def _section(kind: type[Section], values: Any, name: str) -> Section:

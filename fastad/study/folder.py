@@ -15,6 +15,9 @@ MANIFEST = "study.json"
 # Folders of parts, and the files that their rows go to in the end.
 PARTS, CURVES, GOIX = "parts", "curves", "goix"
 RESULTS = {PARTS: "results.parquet", CURVES: "curves.parquet", GOIX: "goix.parquet"}
+# What no two runs have in common, and the file that it goes to, so that results are the same.
+TIMES = ("fit_time_s", "score_time_s")
+TIMES_FILE = "times.parquet"
 # What a folder may hold before a study begins there, beside hidden files.
 _HARMLESS = (LOCK, NOTE, "report")
 # Names and differences that a message shows.

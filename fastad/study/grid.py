@@ -13,7 +13,7 @@ import numpy as np
 
 from fastad._arguments import check_choice, check_count, shown
 from fastad._types import FloatMatrix
-from fastad.compiled.dispatch import compile_scorer
+from fastad.compiled.dispatch import OF_BATCHES, compile_scorer
 from fastad.compiled.knn_detector import Kind as Score
 from fastad.compiled.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, MissingExtraError
@@ -284,6 +284,11 @@ def _check_estimator(factory: Any, where: str) -> None:
         raise InvalidInputError(
             f"{where} must have a method score_samples or decision_function; found "
             f"{_described(factory)}"
+        )
+    kind = factory if isinstance(factory, type) else type(factory)
+    if (kind.__module__.partition(".")[0], kind.__name__) in OF_BATCHES:
+        raise InvalidInputError(
+            f"{where} must score single points; {kind.__name__} scores a batch together"
         )
 
 

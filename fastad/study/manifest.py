@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from fastad._arguments import shown
@@ -17,7 +17,7 @@ _NO_NAME = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^\.|^\s|\s$')
 _TAKEN = re.compile(r"all-\d+", re.IGNORECASE)
 _LONGEST = 200
 _SHAPES = {"config": dict, "problems": list, "batches": list, "created": str}
-_SHAPES |= {"versions": dict, "later_versions": list}
+_SHAPES |= {"versions": dict, "later_versions": list, "remarks": list}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,8 @@ class Manifest:
         When the study was planned, in ISO 8601.
     later_versions : sequence of mappings
         Other sets of versions that took part.
+    remarks : sequence of str
+        What was left out of the data, and why.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Manifest:
     versions: Mapping[str, str]
     created: str
     later_versions: Sequence[Mapping[str, str]] = ()
+    remarks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -94,11 +97,13 @@ class Manifest:
             raise InvalidInputError(
                 f"its schema_version is {schema}, and this fastad reads {SCHEMA_VERSION} only"
             )
-        missing = [one.name for one in fields(cls) if one.name not in values]
+        needed = [one.name for one in fields(cls) if one.default is MISSING]
+        missing = [name for name in needed if name not in values]
         if missing:
             raise InvalidInputError(f"it lacks {', '.join(missing)}")
         try:
-            return cls(**{one.name: values[one.name] for one in fields(cls)})
+            known = {one.name for one in fields(cls)} & values.keys()
+            return cls(**{name: values[name] for name in known})
         except TypeError as error:
             raise InvalidInputError(str(error)) from None
 

@@ -121,7 +121,6 @@ def _curves(
     points = ranked.precision_recall_curve()
     # The first real point that finds so many: nothing is drawn between points.
     places = np.searchsorted(points.recall, _RATES[1:], side="left")
-    percentiles = class_percentiles(y_test, y_score)
     curves: dict[str, Iterable[Any]] = {
         "roc": ranked.tpr_at_fpr(fpr=_RATES),
         "pr": points.precision[np.minimum(places, points.precision.shape[0] - 1)],
@@ -129,9 +128,13 @@ def _curves(
         "mv_volume": volumes(_MASSES),
         "em_level": [],
         "em_mass": [],
-        "normal_percentiles": percentiles.normals,
-        "anomaly_percentiles": percentiles.anomalies,
+        "normal_percentiles": [],
+        "anomaly_percentiles": [],
     }
+    if np.isfinite(y_score).all():
+        percentiles = class_percentiles(y_test, y_score)
+        curves["normal_percentiles"] = percentiles.normals
+        curves["anomaly_percentiles"] = percentiles.anomalies
     try:
         levels = np.linspace(0.0, masses.level_at(), _LEVELS)
         curves["em_level"], curves["em_mass"] = levels, masses(levels)

@@ -295,7 +295,6 @@ def _read_files(
     tables: dict[Path, ArrowTable] = {}
     damaged: dict[Path, str] = {}
     while True:
-        vanished = False
         for path in part_paths(folder, planned):
             if path not in tables and path not in damaged:
                 try:
@@ -303,11 +302,10 @@ def _read_files(
                 except DamagedPartError as error:
                     damaged[path] = str(error)
                 except FileNotFoundError:
-                    vanished = True
-        # What vanished has been merged. What was merged while the folder was listed may be in
-        # the list neither by itself nor in the merged file: look once more.
-        merged = set(filter(is_merged, part_paths(folder, planned)))
-        if not vanished and merged <= tables.keys() | damaged.keys():
+                    continue  # merged meanwhile
+        # A file that was merged while the folder was listed may be in the list neither by itself
+        # nor in the merged file: as long as there are new ones of these, look once more.
+        if set(filter(is_merged, part_paths(folder, planned))) <= tables.keys() | damaged.keys():
             return tables, damaged
 
 

@@ -17,6 +17,7 @@ from fastad._types import FloatMatrix, LabelVector
 from fastad._validate import frozen
 from fastad.errors import InvalidInputError
 from fastad.study.bundled import BUNDLED, COLLECTION, load_bundled
+from fastad.study.folder import MANIFEST
 from fastad.study.reading import DIFFICULTIES, SUFFIXES, LabelledData, Texts, read_data
 
 # Of these the protocol can train on two and test on one.
@@ -214,10 +215,15 @@ def _files(place: Path, path: str) -> list[Path]:
         if place.suffix.lower() not in SUFFIXES:
             raise InvalidInputError(f"data.paths must name {wanted} files; found {path!r}")
         return [place]
+    # Results of studies are no data, whatever folder they were put into.
+    studies = {file.parent for file in place.rglob(MANIFEST)}
     files = [
         file
         for file in place.rglob("*")
-        if file.suffix.lower() in SUFFIXES and file.is_file() and not _is_hidden(file, place)
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not _is_hidden(file, place)
+        and studies.isdisjoint(file.parents)
     ]
     if not files:
         raise InvalidInputError(

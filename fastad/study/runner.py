@@ -2,13 +2,15 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
+from fastad._threads import available_threads
 from fastad.errors import MissingExtraError
 from fastad.study.batches import AnyBatch, Batch, plan_batches
 from fastad.study.config import StudyConfig
@@ -49,6 +51,7 @@ class Progress(NamedTuple):
 
 
 ProgressCall: TypeAlias = Callable[[Progress], object]
+_Results: TypeAlias = Generator[tuple[AnyBatch, Found], None, None]
 
 
 def run_study(
@@ -110,6 +113,7 @@ def run_study(
     except ModuleNotFoundError:
         raise MissingExtraError("run_study needs joblib: pip install 'fastad[study]'") from None
     check_jobs(n_jobs)
+    available_threads()  # which refuses a variable that is wrong, else every task would fail
     found = find_problems(config.data, folder=config.folder, seed=config.seed)
     batches = plan_batches(config, found.problems)
     settings = Settings.of(config)
@@ -128,16 +132,21 @@ def _run(batch: AnyBatch, settings: Settings) -> tuple[AnyBatch, Found]:
     return batch, run_batch(batch, settings)
 
 
-def _keep(store: StudyStore, results: Iterator[tuple[AnyBatch, Found]], clock: "_Clock") -> None:
+def _keep(store: StudyStore, results: _Results, clock: "_Clock") -> None:
     """Save results as they come."""
-    for number, (batch, found) in enumerate(results, 1):
-        if isinstance(batch, Batch):
-            store.save(batch.name, found.rows, curves=found.curves or None)
-        else:
-            store.save_goix(batch.name, found.rows)
-        if number % _PARTS == 0:
-            store.compact()
-        clock.tick(batch, found)
+    try:
+        for number, (batch, found) in enumerate(results, 1):
+            if isinstance(batch, Batch):
+                store.save(batch.name, found.rows, curves=found.curves or None)
+            else:
+                store.save_goix(batch.name, found.rows)
+            if number % _PARTS == 0:
+                store.compact()
+            clock.tick(batch, found)
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that tasks are lost, which whoever stops them knows
+            results.close()
 
 
 class _Clock:

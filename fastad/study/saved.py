@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastad.errors import InvalidInputError
-from fastad.study.folder import CURVES, GOIX, MANIFEST, PARTS, RESULTS, manifest_of
+from fastad.study.folder import CURVES, GOIX, MANIFEST, PARTS, RESULTS, TIMES, manifest_of
 from fastad.study.manifest import Manifest
 from fastad.study.part_files import BATCH, DamagedPartError, in_order, read_all, read_result
 from fastad.study.runner_lock import runner_at_work
@@ -103,7 +103,7 @@ def _read(
 ) -> tuple[dict[str, ArrowTable], int]:
     """Return the tables of a study, and how many batches are done."""
     planned = frozenset(manifest.batches)
-    tables = {}
+    tables: dict[str, ArrowTable] = {}
     for kind, name in RESULTS.items():
         try:
             tables[kind] = read_result(root / name, columns)
@@ -120,4 +120,6 @@ def _read(
             if kind != CURVES:
                 done |= found.batches
             tables[kind] = in_order(found, [one for one in manifest.batches if one in done])
-    return tables, len(done)
+    # A finished study has them in a file of their own.
+    times = [name for name in TIMES if name in tables[PARTS].column_names]
+    return tables | {PARTS: tables[PARTS].drop_columns(times)}, len(done)

@@ -1,7 +1,8 @@
 """Fitting the configurations of a batch, and scoring with what they share found once."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
@@ -59,6 +60,14 @@ def group_of(configuration: Configuration) -> str:
     return MACHINES if _is_machine(configuration) else configuration.key
 
 
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Hide warnings, which a detector utters on every other split."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def fit_batch(
     configurations: Sequence[Configuration], X_train: FloatMatrix, seeds: Sequence[int]
 ) -> Fitted:
@@ -78,8 +87,7 @@ def fit_batch(
     Fitted
     """
     found = Fitted()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # which a detector utters on every other split
+    with unwarned():
         if configurations[0].rule is not None:
             _fit_neighbours(configurations, X_train, found)
         elif _is_machine(configurations[0]):
@@ -164,7 +172,8 @@ def _fit_machines(
 
 
 def _fit_alone(one: Configuration, X_train: FloatMatrix, seed: int, found: Fitted) -> None:
-    _add(lambda: _Alone(one.compiled(X_train, seed), X_train.shape[1]), [one], found)
+    # A copy, as others are fitted on the same rows, and a detector may write on its own.
+    _add(lambda: _Alone(one.compiled(X_train.copy(), seed), X_train.shape[1]), [one], found)
 
 
 def _add(fit: Callable[[], Scorer], members: list[Configuration], found: Fitted) -> None:

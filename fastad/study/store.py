@@ -10,7 +10,16 @@ from typing import Any
 from fastad._arguments import shown
 from fastad._tables import some_of
 from fastad.errors import InvalidInputError
-from fastad.study.folder import CURVES, GOIX, PARTS, RESULTS, begin, check_folder
+from fastad.study.folder import (
+    CURVES,
+    GOIX,
+    PARTS,
+    RESULTS,
+    TIMES,
+    TIMES_FILE,
+    begin,
+    check_folder,
+)
 from fastad.study.manifest import Manifest
 from fastad.study.part_files import (
     LEFTOVERS,
@@ -34,7 +43,7 @@ from fastad.study.part_files import (
 )
 from fastad.study.runner_lock import file_lock, runner_lock
 from fastad.study.saved import StudyStatus, read_study, study_status
-from fastad.study.tables import ArrowTable
+from fastad.study.tables import KEYS, ArrowTable
 
 __all__ = ["StudyStatus", "StudyStore", "read_study", "study_status"]
 
@@ -197,7 +206,8 @@ class StudyStore:
     def finish(self) -> None:
         """Write all rows, in the order of the plan, to the files of the results.
 
-        Their bytes depend on the rows and the version of pyarrow only.
+        Their bytes depend on the rows and the version of pyarrow only; times have a file of their
+        own, with the columns that tell tasks from each other.
 
         Raises
         ------
@@ -218,9 +228,20 @@ class StudyStore:
         for kind, rows in found.items():
             path = self.folder / RESULTS[kind]
             if rows.batches:
-                write_result(path, in_order(rows, self.manifest.batches))
+                table = in_order(rows, self.manifest.batches)
+                if kind == PARTS:
+                    table = self._without_times(table)
+                write_result(path, table)
             else:
                 path.unlink(missing_ok=True)
+
+    def _without_times(self, table: ArrowTable) -> ArrowTable:
+        """Write the times of tasks, and return what else there is of them."""
+        times = [name for name in TIMES if name in table.column_names]
+        keys = [name for name in KEYS if name in table.column_names]
+        if times:
+            write_result(self.folder / TIMES_FILE, table.select([*keys, *times]))
+        return table.drop_columns(times)
 
     def _make_folders(self) -> None:
         """Make the folders of parts, and remove what a killed run was writing."""
@@ -253,9 +274,6 @@ class StudyStore:
                     f"{folder} holds files of no batch, which are left alone: "
                     f"{some_of(strange, _NAMED)}"
                 )
-        # Of batches that a run was killed in.
-        for batch in self._done[CURVES] - self._done[PARTS]:
-            part_path(self.folder / CURVES, batch).unlink(missing_ok=True)
 
     def _discard(self, kind: str, path: Path, error: str) -> None:
         """Remove a damaged file; its batches run again."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from fastad._threads import thread_limit
 from fastad._types import FloatMatrix
-from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study.batches import AnyBatch, Batch, GoixBatch
@@ -27,6 +26,7 @@ from fastad.study.sharing import (
     reason_of,
     scores_of_draws,
     scores_of_rows,
+    unwarned,
 )
 from fastad.study.split import Protocol, Split, split_problem
 
@@ -96,10 +96,12 @@ def run_batch(batch: AnyBatch, settings: Settings) -> Found:
         The same whenever and wherever it runs, but for the times. A detector that fails has a row
         with the reason.
     """
+    from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
     began = perf_counter()
-    with thread_limit(1), threadpool_limits(1):
+    # Within a task of Dask, joblib in a detector would make tasks of Dask.
+    with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
         if isinstance(batch, Batch):
             found = _run_tasks(batch, settings)
         else:
@@ -134,12 +136,16 @@ def _run_tasks(batch: Batch, settings: Settings) -> Found:
             if reason:
                 fitted.reasons[one] = reason
                 continue
-            measured = measure_scores(
-                *(split.y_test, own, drawn),
-                labels=settings.measures,
-                rates=settings.volumes.fpr,
-                with_curves=batch.with_curves,
-            )
+            try:
+                measured = measure_scores(
+                    *(split.y_test, own, drawn),
+                    labels=settings.measures,
+                    rates=settings.volumes.fpr,
+                    with_curves=batch.with_curves,
+                )
+            except Exception as error:  # whatever it is, the others go on
+                fitted.reasons[one] = reason_of(error)
+                continue
             rows[one] |= measured.values
             rows[one]["score_time_s"] = seconds
             rows[one]["undefined"] = _in_words(measured.undefined)
@@ -157,8 +163,9 @@ def _run_tasks(batch: Batch, settings: Settings) -> Found:
 def _scores(
     scorer: Scorer, n_scores: int, split: Split, draws: Draws, settings: Settings
 ) -> tuple[FloatMatrix, FloatMatrix]:
-    tested = scores_of_rows(scorer, n_scores, split.X_test)
-    return tested, scores_of_draws(scorer, n_scores, draws, settings.volumes.n_draws)
+    with unwarned():
+        tested = scores_of_rows(scorer, n_scores, split.X_test)
+        return tested, scores_of_draws(scorer, n_scores, draws, settings.volumes.n_draws)
 
 
 @lru_cache(maxsize=2)
@@ -182,14 +189,15 @@ def _run_goix(batch: GoixBatch, seed: int) -> Found:
     name = f"{problem.collection}/{problem.dataset}"
     X, y = problem.load()
     try:
-        found = goix_cell(
-            *(X, y),
-            dataset=name,
-            setting=batch.setting,
-            protocol=batch.protocol,
-            rng=seed,
-        )
-    except (InvalidInputError, ArithmeticError, np.linalg.LinAlgError) as error:
+        with unwarned():
+            found = goix_cell(
+                *(X, y),
+                dataset=name,
+                setting=batch.setting,
+                protocol=batch.protocol,
+                rng=seed,
+            )
+    except Exception as error:  # whatever it is, the other batches go on
         found = undefined_rows(name, batch.setting, batch.protocol, reason_of(error))
     return Found(_columns([row.to_dict() for row in found]))
 

@@ -1,9 +1,9 @@
 """Pictures of the detectors' curves on one data set, and of the distributions of their scores."""
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 # Inches. Fixed places in place of a layout engine, which takes longer than all lines.
 _WIDTH, _LEFT, _TOP, _BOTTOM = 11.0, 0.62, 0.62, 0.5
 _PANEL, _ACROSS, _BETWEEN = (2.95, 2.5), 0.68, 0.72
-_TABLE, _ROW, _HEAD, _SAMPLE = 2.95, 0.4, 0.3, 0.34
-_BARS, _BAR, _LABELS = 3.3, 0.36, 0.95
+_ROW, _HEAD, _SAMPLE = 0.4, 0.3, 0.34
+_BARS, _DISTANCES, _BAR, _LABELS, _APART = 3.2, 2.8, 0.36, 0.95, 0.95
 # Where the highest is so many times the lowest, an axis is logarithmic.
 _DECADES = 100.0
+# What is 0 stands at the edge of a logarithmic axis, this share of the lowest that is not.
+_EDGE = 0.4
 _SMALL = 8.5
+# Characters of a column of values.
+_COLUMN = 10
 _MARKED = 90
-_CLASSES = {"normal": _drawing.COLOURS[0], "anomaly": _drawing.COLOURS[1]}
+_CLASSES = {"normal points": _drawing.COLOURS[0], "anomalies": _drawing.COLOURS[1]}
+_PERCENTILES = ("normal_percentiles", "anomaly_percentiles")
 _NO_VOLUME = "no uniform point lies inside a level set"
+_Lines: TypeAlias = list[tuple["DetectorCurves", FloatVector, FloatVector]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,18 +125,24 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
     Parameters
     ----------
     found : sequence of DetectorCurves
-        Detectors that have percentiles.
+        The detectors; those without percentiles are named.
     title : str
         What stands above the panels.
     """
+    lacking = [one for one in found if not all(one.curves[name].size for name in _PERCENTILES)]
+    found = [one for one in found if one not in lacking]
     height = max(3.0, _BAR * len(found) + 0.2, _HEAD + _ROW * len(found) - _BOTTOM)
     figure = _new_figure(_TOP + height + _BOTTOM, title)
     bars = _add_axes(figure, _LABELS, _TOP, (_BARS, height))
-    distances = _add_axes(figure, _LABELS + _BARS + _ACROSS, _TOP, (_BARS - 0.35, height))
+    distances = _add_axes(figure, _LABELS + _BARS + _APART, _TOP, (_DISTANCES, height))
     scaled = [_scaled(one) for one in found]
     _draw_bars(bars, found, scaled)
     rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
     _draw_distances(distances, found, rp)
+    if lacking:
+        bars.set_title(
+            _drawing.shown_text(f"infinite: {_named(lacking)}"), loc="right", fontsize=_SMALL
+        )
     rows = []
     for one, distance in zip(found, rp, strict=True):
         # The integral of straight lines between percentiles, as a share of all distances.
@@ -139,7 +151,7 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
         zero = f"{below[0]:.0f}" if below.size else number(np.nan)
         cells = [f"{area:.3f}", number(float(distance[_MARKED]), ".2f"), zero]
         rows.append(_Row(one.detector, one.params, one.style, cells))
-    x = _LABELS + 2 * _BARS + _ACROSS - 0.2
+    x = _LABELS + _BARS + _APART + _DISTANCES + 0.2
     _draw_table(figure, x, ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
     return figure
 
@@ -171,7 +183,7 @@ def _style(style: int) -> dict[str, Any]:
 def _draw_rates(
     roc: "Axes", precision: "Axes", found: Sequence[DetectorCurves], share: float
 ) -> None:
-    """Draw the two panels that need labels."""
+    """Draw the two panels whose curves know which points are anomalies."""
     _label(roc, "ROC", "False positive rate", "True positive rate")
     _label(precision, "Precision-recall", "Recall", "Precision")
     _drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
@@ -184,67 +196,91 @@ def _draw_rates(
         precision.plot(recall, at_recall, **_style(one.style))
     for axes in (roc, precision):
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    for axes, name in ((roc, "roc"), (precision, "pr")):
-        lacking = [one for one in found if not one.curves[name].size]
-        _name_undefined(axes, name, found, lacking)
 
 
 def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
     _label(axes, "Mass-volume (lower is better)", "Mass", "Volume, share of the box")
-    drawn = _draw_points(axes, found, "mv_mass", "mv_volume", lambda x, y: y > 0)
-    if drawn and _spans_decades(np.concatenate([y for _, y in drawn])):
-        _logarithmic(axes, "y")
-    _name_undefined(axes, "mv", found, _lacking(found, "mv_volume"))
+    lines = _lines(found, "mv_mass", "mv_volume")
+    volumes = _joined([y for _, _, y in lines])
+    if lines and not volumes.any():
+        _fill_with(axes, f"All volumes are 0: {_NO_VOLUME}")
+        return
+    edge = _edge(volumes) if _spans_decades(volumes) else 0.0
+    for one, mass, volume in lines:
+        axes.plot(mass, np.maximum(volume, edge), **_style(one.style))
+    if edge:
+        axes.set_yscale("log")
+        axes.minorticks_off()
+    if edge and not volumes.all():
+        # The curves rise to the right: this corner is free.
+        _write(axes, 0.03, "at the lower edge: volume 0")
+    _name_undefined(axes, "mv", found, lines)
 
 
 def _draw_excess(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
-    level = "Level, points a share of the box"
-    _label(axes, "Excess mass (higher is better)", level, "Excess mass")
-    drawn = _draw_points(axes, found, "em_level", "em_mass", lambda x, y: y >= 0)
-    if drawn and _spans_decades(np.concatenate([x for x, _ in drawn])):
-        _logarithmic(axes, "x")
-    axes.set_ylim(-0.02, 1.02)
-    _name_undefined(axes, "em", found, _lacking(found, "em_mass"))
+    across = "Level, mass by share of the box"
+    _label(axes, "Excess mass (higher is better)", across, "Excess mass")
+    lines = _lines(found, "em_level", "em_mass")
+    # Levels go up to that which a criterion asks for: detectors differ by where they end.
+    ends = np.array([level.max() for _, level, _ in lines])
+    edge = _edge(_joined([level for _, level, _ in lines])) if _spans_decades(ends) else 0.0
+    for one, level, mass in lines:
+        axes.plot(np.maximum(level, edge), mass, **_style(one.style))
+    if edge:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    _name_undefined(axes, "em", found, lines)
 
 
-def _draw_points(
-    axes: "Axes",
-    found: Sequence[DetectorCurves],
-    x: str,
-    y: str,
-    kept: Callable[[FloatVector, FloatVector], Any],
-) -> list[tuple[FloatVector, FloatVector]]:
-    """Draw the lines that have points, and return these."""
-    drawn = []
+def _lines(found: Sequence[DetectorCurves], x: str, y: str) -> _Lines:
+    """Return the points of the detectors that have any."""
+    lines = []
     for one in found:
         across, up = one.curves[x], one.curves[y]
-        finite = np.isfinite(across) & np.isfinite(up) & kept(across, up)
+        finite = np.isfinite(across) & np.isfinite(up)
         if finite.any():
-            axes.plot(across[finite], up[finite], **_style(one.style))
-            drawn.append((across[finite], up[finite]))
-    return drawn
+            lines.append((one, across[finite], up[finite]))
+    return lines
 
 
-def _lacking(found: Sequence[DetectorCurves], name: str) -> list[DetectorCurves]:
-    """Return the detectors whose curve has no point."""
-    return [one for one in found if not np.any(one.curves[name] > 0)]
+def _joined(values: Sequence[FloatVector]) -> FloatVector:
+    return np.concatenate(values) if values else np.empty(0)
+
+
+def _edge(values: FloatVector) -> float:
+    """Return where 0 is drawn on a logarithmic axis."""
+    return float(_EDGE * values[values > 0].min())
 
 
 def _name_undefined(
-    axes: "Axes", name: str, found: Sequence[DetectorCurves], lacking: Sequence[DetectorCurves]
+    axes: "Axes", name: str, found: Sequence[DetectorCurves], lines: _Lines
 ) -> None:
     """Say whose curve is undefined, and why where it is everyone's."""
-    if not lacking:
-        return
-    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "fontsize": _SMALL}
-    if len(lacking) < len(found):
-        names = some_of([one.detector for one in lacking], 3)
-        text = _drawing.shown_text(f"undefined: {names}")
-        axes.text(0.5, 0.03, text, va="bottom", color="0.3", zorder=5, **place)
-        return
-    text = textwrap.fill(f"{name.upper()} is undefined: {_reason(lacking[0], name)}", 36)
-    axes.text(0.5, 0.5, _drawing.shown_text(text), va="center", color="0.2", **place)
+    drawn = {one.style for one, _, _ in lines}
+    lacking = [one for one in found if one.style not in drawn]
+    if lacking and not drawn:
+        _fill_with(axes, f"{name.upper()} is undefined: {_reason(lacking[0], name)}")
+    elif lacking:
+        _write(axes, 0.97, f"undefined: {_named(lacking)}")
+
+
+def _named(found: Sequence[DetectorCurves]) -> str:
+    return some_of([one.detector for one in found], 3)
+
+
+def _fill_with(axes: "Axes", text: str) -> None:
+    """Write words into a panel that has no lines."""
+    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+    shown = _drawing.shown_text(textwrap.fill(text, 36))
+    axes.text(0.5, 0.5, shown, color="0.2", fontsize=_SMALL, **place)
     axes.set(xticks=[], yticks=[])
+
+
+def _write(axes: "Axes", x: float, text: str) -> None:
+    """Write words below the upper edge of a panel, from its left (0) or up to its right (1)."""
+    place: dict[str, Any] = {"transform": axes.transAxes, "ha": ("left", "right")[round(x)]}
+    shown = _drawing.shown_text(text)
+    _drawing.draw_text(axes, x, 0.96, shown, va="top", color="0.3", fontsize=_SMALL, **place)
 
 
 def _reason(one: DetectorCurves, name: str) -> str:
@@ -252,7 +288,7 @@ def _reason(one: DetectorCurves, name: str) -> str:
         measure, _, why = part.partition(": ")
         if measure == name and why:
             return why
-    return _NO_VOLUME if name in ("mv", "em") else "there are no points"
+    return _NO_VOLUME
 
 
 def _label(axes: "Axes", title: str, x: str, y: str) -> None:
@@ -264,13 +300,6 @@ def _label(axes: "Axes", title: str, x: str, y: str) -> None:
 def _spans_decades(values: FloatVector) -> bool:
     positive = values[values > 0]
     return bool(positive.size and positive.max() > _DECADES * positive.min())
-
-
-def _logarithmic(axes: "Axes", which: str) -> None:
-    # What is 0 is drawn at the edge, not left out.
-    scale = axes.set_yscale if which == "y" else axes.set_xscale
-    scale("log", nonpositive="clip")
-    axes.minorticks_off()
 
 
 def _scaled(one: DetectorCurves) -> tuple[FloatVector, FloatVector]:
@@ -295,13 +324,13 @@ def _draw_bars(
     _label(axes, "", "Score, scaled to [0, 1]", "")
     for i, (name, colour) in enumerate(_CLASSES.items()):
         at = np.array([percentiles[i] for percentiles in scaled]).reshape(-1, 101).T
-        y = np.arange(len(scaled)) + (0.17, -0.17)[1 - i]
+        y = np.arange(len(scaled)) + (-0.17, 0.17)[i]
         axes.hlines(y, at[0], at[100], color=colour, linewidth=0.8, alpha=0.5)
         axes.hlines(y, at[10], at[90], color=colour, linewidth=2.2)
-        axes.hlines(y, at[25], at[75], color=colour, linewidth=6.5, label=f"{name} points")
-        style = {"markeredgecolor": colour, "markeredgewidth": 1.2}
-        axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, **style)
-    axes.set(xlim=(-0.02, 1.02), ylim=(len(scaled) - 0.5, -0.5))
+        axes.hlines(y, at[25], at[75], color=colour, linewidth=6.5, label=name)
+        style: dict[str, Any] = {"markeredgecolor": colour, "markeredgewidth": 1.2}
+        axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, clip_on=False, **style)
+    axes.set(xlim=(-0.02, 1.02), ylim=(max(len(scaled), 1) - 0.5, -0.5))
     names = [_drawing.shown_text(textwrap.shorten(one.detector, 14)) for one in found]
     axes.set_yticks(range(len(scaled)), names)
     axes.tick_params(axis="y", length=0)
@@ -340,10 +369,10 @@ def _draw_table(figure: "Figure", x: float, heads: Sequence[str], rows: Sequence
     for i, row in enumerate(rows):
         y = _TOP + _HEAD + _ROW * i + 0.08
         axes.plot([0, _SAMPLE], [y, y], **_style(row.style))
-        name = textwrap.shorten(f"{row.name}  {row.about}", 44, placeholder=" …")
+        name = textwrap.shorten(f"{row.name} {row.about}", 44, placeholder=" …")
         axes.text(left, y, _drawing.shown_text(name), fontsize=_SMALL, va="center")
         axes.text(left, y + 0.155, _in_columns(row.cells), color="0.25", **fixed)
 
 
 def _in_columns(cells: Sequence[str]) -> str:
-    return "".join(cell.ljust(8) for cell in cells).rstrip()
+    return "".join(cell.ljust(_COLUMN) for cell in cells).rstrip()

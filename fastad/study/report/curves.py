@@ -11,13 +11,12 @@ import numpy as np
 from fastad._tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
 from fastad.study.report.parts import Picture, Section
-from fastad.study.tables import ArrowTable, StudyTables
+from fastad.study.tables import KEYS, ArrowTable, StudyTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PROBLEM = ("collection", "dataset", "anomaly_class")
-_KEYS = (*_PROBLEM, "contamination", "repeat", "detector", "params")
 _SHOWN = ("auc", "auc_pr", "mv", "em")
 _CURVES = ("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass")
 _SCORES = ("normal_percentiles", "anomaly_percentiles")
@@ -72,9 +71,9 @@ def curves_section(study: StudyTables) -> Section:
     """
     words = [
         "Curves with labels and without them, in the manner of goix (2016): a detector whose "
-        "level sets hold much mass in little volume is to have a high ROC curve too. MV is the "
-        "area under the mass-volume curve, EM that under the excess-mass curve; volumes are "
-        "shares of the box of all points. The dotted lines are chance.",
+        "level sets hold much mass in little volume is to have a high ROC curve too. Mass is that "
+        "of the normal test points, and volumes are shares of the box. MV is the area under the "
+        "mass-volume curve, EM that under the excess-mass curve. The dotted lines are chance.",
         _BEST,
     ]
 
@@ -111,9 +110,7 @@ def scores_section(study: StudyTables) -> Section:
     ]
 
     def draw(one: _Shown) -> "Figure":
-        found = _read(study, one, _SCORES)
-        both = [row for row in found if all(row.curves[name].size for name in _SCORES)]
-        return draw_scores(both, f"{one.title}: scores")
+        return draw_scores(_read(study, one, _SCORES), f"{one.title}: scores")
 
     return _section(study, "scores", "Scores and RP distances", words, draw)
 
@@ -149,11 +146,11 @@ def _with_curves(study: StudyTables) -> list[_Shown]:
     if not study.curves.num_rows:
         return []
     tasks = _first_tasks(study)
-    by_key = {tuple(task[key] for key in _KEYS): task for task in tasks}
+    by_key = {tuple(task[key] for key in KEYS): task for task in tasks}
     best: dict[tuple[Any, ...], dict[str, _Best]] = {}
-    for i, key in enumerate(zip(*_cells(study.curves, _KEYS), strict=True)):
+    for i, key in enumerate(zip(*_cells(study.curves, KEYS), strict=True)):
         task = by_key.get(key, {})
-        detector = key[_KEYS.index("detector")]
+        detector = key[KEYS.index("detector")]
         chosen = best.setdefault(key[: len(_PROBLEM)], {})
         # Of equal ones the first: it is the first in the plan of the study.
         if detector not in chosen or _auc(task) > _auc(chosen[detector].task):
@@ -186,7 +183,7 @@ def _first_tasks(study: StudyTables) -> list[dict[str, Any]]:
         )
     )
     extra = ("n_test", "n_test_anomalies", "undefined", *_SHOWN)
-    columns = [*_KEYS, *(name for name in extra if name in study.tasks.column_names)]
+    columns = [*KEYS, *(name for name in extra if name in study.tasks.column_names)]
     rows: list[dict[str, Any]] = study.tasks.select(columns).filter(kept).to_pylist()
     return rows
 

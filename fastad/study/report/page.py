@@ -160,11 +160,14 @@ def _summary(study: StudyTables) -> str:
     problems = study.manifest["problems"]
     n_datasets = len({(one["collection"], one["dataset"]) for one in problems})
     n_detectors = len(study.manifest["config"]["detectors"])
+    n_failed = sum(map(bool, study.tasks["reason"].to_pylist()))
     found = (
         f"{how_many(n_datasets, 'data set')}, {how_many(len(problems), 'problem')}, "
         f"{how_many(n_detectors, 'configuration')} of detectors, "
         f"{how_many(study.tasks.num_rows, 'task')} done"
     )
+    if n_failed:
+        found += f", of which {n_failed} failed"
     if study.n_done < study.n_batches:
         found += f"; {study.n_done} of {study.n_batches} batches are done so far"
     return found + "."

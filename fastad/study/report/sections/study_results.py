@@ -22,8 +22,6 @@ PAPER_MEASURES = tuple(
         for name in ("auc", "precision", "tpr", "f1", "cvol")
     ]
 )
-# Stands for the class of anomalies of data sets that have one, beside others that have several.
-ONE_CLASS = "anomalies"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +142,9 @@ class StudyResults:
         key = (collection, contamination)
         if key not in self._tables:
             try:
-                self._tables[key] = _result_table(self.rows_of(*key))
+                self._tables[key] = self.study.results(
+                    collection=collection, contamination=contamination
+                )
             except InvalidInputError as error:
                 self._tables[key] = error
         return self._tables[key]
@@ -158,17 +158,3 @@ def in_words(collection: str, contamination: float) -> str:
 def plain_name(text: str) -> str:
     """Return a text with no characters but those that every file system takes."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
-
-
-def _result_table(rows: ArrowTable) -> ResultTable:
-    """Read the tasks that went well."""
-    well = rows.filter(np.asarray(rows["reason"]) == "")
-    if not well.num_rows:
-        raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
-    columns = {name: well[name] for name in well.column_names}
-    classes = well["anomaly_class"].to_pylist()
-    if any(one is not None for one in classes):
-        columns["anomaly_class"] = [ONE_CLASS if one is None else one for one in classes]
-    else:
-        del columns["anomaly_class"]
-    return ResultTable.from_table(columns, fold="repeat")

@@ -1,0 +1,306 @@
+"""The papers' tables beside those of the study ``medium``: the numbers of docs/reproduction.
+
+    python -m bench.reproduction FOLDER    keeps the results of a finished study beside the page
+    python -m bench.reproduction           writes what they say into the page
+
+The study itself: ``fastad study run docs/reproduction/medium.toml --data FOLDER_OF_DATA``.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import fastad
+from fastad._files import written_aside
+from fastad.comparison.matrix import RowMeans
+from fastad.comparison.operating import CriterionName
+from fastad.comparison.resampling import check_resampling
+from fastad.study import read_study
+from fastad.study.goix_data import SETTINGS
+from fastad.study.goix_results import GoixBenchmark, GoixRow
+from fastad.study.report.sections.agreement_counts import count_pairs
+
+HERE = Path(__file__).parent.parent / "docs" / "reproduction"
+PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
+GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "skvara_tables.json"
+OPTIONS: Mapping[str, Any] = {"rng": 0, "n_resamples": 2000}
+
+KEYS = ("collection", "dataset", "anomaly_class", "contamination", "repeat", "detector", "params")
+# The measures of the papers' tables, in the order of the first.
+MEASURES = (
+    *("auc", "auc_w", "auc@0.05", "auc@0.01", "precision@0.05", "precision@0.01"),
+    *("tpr@0.05", "tpr@0.01", "f1@0.05", "f1@0.01", "cvol@0.05", "cvol@0.01"),
+)
+CLASS_MEASURES = tuple(label for label in MEASURES if not label.endswith("@0.01"))
+# Labels that an anomaly shares with a normal row: every one of this data set's.
+CONTRADICTORY = "vertebral-column"
+DETECTORS = ("kNN", "LOF", "IForest", "OCSVM")
+CRITERIA: Sequence[CriterionName] = (
+    *("tukey-mean", "tukey-median", "tukey-q"),
+    *("welch-mean", "welch-median"),
+)
+CONTAMINATIONS = (0.0, 0.01, 0.05)
+
+
+def keep(folder: Path) -> None:
+    """Keep what the page needs of a finished study."""
+    study = read_study(folder)
+    if study.n_done < study.n_batches:
+        raise SystemExit(f"{folder}: {study.n_done} of {study.n_batches} batches are done")
+    at_rates = [name for name in study.tasks.column_names if re.match(r"(auc|tpr)@", name)]
+    ning = ("ap", "auc_pr", "fpr@tpr0.8", "ht_auc@0.4", "lf_auc@0.8")
+    costs = ("cost_auc@1.25", "cost_auc@0.8", "em", "mv")
+    names = dict.fromkeys([*KEYS, *MEASURES, *ning, *costs, *at_rates, "reason"])
+    for path, table in ((RESULTS, study.tasks.select(list(names))), (GOIX, study.goix)):
+        with written_aside(path) as aside:
+            pq.write_table(table, aside, compression="zstd", compression_level=19)
+
+
+@lru_cache
+def rows() -> Any:
+    """Return the rows of all tasks that went well."""
+    table = pq.read_table(RESULTS)
+    return table.filter(pc.equal(table["reason"], ""))
+
+
+@lru_cache
+def results(group: str, contamination: float) -> fastad.ResultTable:
+    """Return the results of a group of data sets at one contamination."""
+    table = rows()
+    chosen = (np.asarray(table["contamination"]) == contamination) & in_group(table, group)
+    own = table.filter(chosen)
+    columns = {name: own[name] for name in own.column_names}
+    classes = own["anomaly_class"].to_pylist()
+    columns["anomaly_class"] = ["" if one is None else one for one in classes]
+    return fastad.ResultTable.from_table(columns, fold="repeat")
+
+
+def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which rows belong to a group of data sets.
+
+    ``full`` are the multi-class data sets at full dimension, as in the authors' code; ``umap``
+    all in two dimensions; ``adbench`` the other classical ones.
+    """
+    collections = np.asarray(table["collection"])
+    names = np.asarray(table["dataset"])
+    if group == "full":
+        classes = np.array([one is not None for one in table["anomaly_class"].to_pylist()])
+        return np.asarray((collections == "uci") & classes)
+    collection = {"umap": "uci-umap", "adbench": "adbench"}[group]
+    return np.asarray((collections == collection) & (names != CONTRADICTORY))
+
+
+def table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def sizes() -> str:
+    """Return the numbers of data sets, problems and models of each group."""
+    body = []
+    for group in ("full", "umap", "adbench"):
+        own = results(group, 0.0)
+        counts = (len(set(own.datasets)), own.n_datasets, len(own.models), len(own.folds))
+        body.append([group, *map(str, counts)])
+    return table(["group", "data sets", "problems", "configurations", "repeats"], body)
+
+
+def ranks() -> str:
+    """Return mean ranks beside the papers'."""
+    printed = json.loads((HERE / "papers.json").read_text("utf-8"))
+    body = []
+    for group, key in (("full", "2019-3"), ("umap", "2019-4")):
+        found = fastad.average_ranks(results(group, 0.0), measures=MEASURES, **OPTIONS)
+        paper = lower(printed[key])
+        for i, label in enumerate(found.measures):
+            cells = []
+            for j, detector in enumerate(DETECTORS):
+                own = found.detectors.index(detector)
+                ends = f"[{found.low[i, own]:.2f}, {found.high[i, own]:.2f}]"
+                cells.append(f"{paper[label][j][0]:.2f} / {found.mean[i, own]:.2f} {ends}")
+            body.append([f"{group} {label}", *cells])
+    return table(["group, measure", *DETECTORS], body)
+
+
+def lower(rows_of: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rows by fastad's labels."""
+    return {name.lower(): value for name, value in rows_of.items()}
+
+
+def correlation() -> str:
+    """Return the mean of each row of Kendall's matrix beside the paper's."""
+    printed = printed_means("2019-5", 1.0)
+    found = fastad.kendall_matrix(results("full", 0.0), measures=MEASURES, **OPTIONS)
+    means = found.means["mean"]
+    body = [
+        [label, f"{printed[label]:.2f}", f"{means.value[i]:.2f}", ends(means, i, ".2f")]
+        for i, label in enumerate(found.rows)
+    ]
+    return table(["measure", "paper", "here", "95 % interval"], body)
+
+
+def printed_means(key: str, unit: float) -> dict[str, float]:
+    """Return the column "mean" of a printed table."""
+    golden = json.loads(GOLDEN.read_text("utf-8"))[key]["rows"]
+    return {
+        name.lower(): float(own["means"]["mean"].rstrip("%")) * unit for name, own in golden.items()
+    }
+
+
+def ends(means: RowMeans, i: int, form: str) -> str:
+    return f"[{format(means.low[i], form)}, {format(means.high[i], form)}]"
+
+
+def losses() -> str:
+    """Return the mean loss of each selecting measure by contamination, beside the papers'."""
+    columns = []
+    for contamination, key in zip(CONTAMINATIONS, ("2019-6", "2019-7", "2019-8"), strict=True):
+        printed = printed_means(key, 1.0)
+        for group in ("full", "umap", "adbench"):
+            own = results(group, contamination)
+            found = fastad.selection_loss(own, measures=MEASURES, **OPTIONS)
+            means = found.means["mean"]
+            columns.append(
+                [
+                    (f"{printed[label]:.1f} / " if group == "full" else "")
+                    + f"{100 * means.value[i]:.1f} "
+                    + f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
+                    for i, label in enumerate(found.rows)
+                ]
+            )
+    header = ["selected by"]
+    for contamination in CONTAMINATIONS:
+        header += [f"{group} {100 * contamination:g} %" for group in ("full", "umap", "adbench")]
+    return table(
+        header, [[label, *cells] for label, *cells in zip(MEASURES, *columns, strict=True)]
+    )
+
+
+def classes() -> str:
+    """Return the mean loss on other classes of anomalies beside the papers'."""
+    printed = json.loads((HERE / "papers.json").read_text("utf-8"))
+    columns = []
+    for group, key in (("umap", "2019-10"), ("full", "2019-11")):
+        paper = lower(printed[key]["rows"])
+        own = fastad.class_sensitivity(results(group, 0.0), measures=CLASS_MEASURES, **OPTIONS)
+        means = own.means["mean"]
+        columns.append(
+            [
+                f"{np.mean(paper[label]):.1f} / {100 * means.value[i]:.1f} "
+                f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
+                for i, label in enumerate(own.rows)
+            ]
+        )
+    body = [[label, *cells] for label, *cells in zip(CLASS_MEASURES, *columns, strict=True)]
+    return table(["selected by", "umap", "full"], body)
+
+
+def operating() -> str:
+    """Return the mean loss of AUC and TPR at the rate that each criterion chooses."""
+    body = []
+    own = results("full", 0.0)
+    measures = [label for label in MEASURES if not label.startswith("cvol")]
+    for number, criterion in enumerate(CRITERIA, 2):
+        printed = printed_means(f"2020-{number}", 1.0)
+        found = fastad.loss_at_chosen_fpr(own, criterion=criterion, measures=measures, **OPTIONS)
+        means = found.means["mean"]
+        cells = []
+        for kind in ("auc", "tpr"):
+            label = f"{kind}@{criterion}"
+            i = list(found.rows).index(label)
+            value = f"{printed[label]:.1f} / {100 * means.value[i]:.1f}"
+            cells.append(f"{value} [{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]")
+        body.append([criterion, *cells])
+    return table(["criterion", "AUC at its rate", "TPR at its rate"], body)
+
+
+def agreement() -> str:
+    """Return how often EM and MV order detectors as labels do."""
+    body = []
+    for group in ("full", "umap", "adbench"):
+        own = results(group, 0.0)
+        resampling = check_resampling(own.clusters, 0.95, **OPTIONS)
+        for name in ("em", "mv"):
+            sides = [own.measure(one).sign * own.means(one) for one in (name, "auc", "auc_pr")]
+            cells = []
+            for references in ([sides[1]], [sides[2]], [sides[1], sides[2]]):
+                found = count_pairs(sides[0], references, own.detector_of, resampling)
+                cells.append(
+                    f"{100 * found.share:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+                )
+            body.append([f"{group}, all models, {name.upper()}", *cells])
+    benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in pq.read_table(GOIX).to_pylist())
+    for setting in SETTINGS:
+        for criterion in ("em", "mv"):
+            counts = benchmark.agreement(criterion, setting=setting)
+            three = (counts.roc, counts.pr, counts.both)
+            cells = [
+                "-" if one is None else f"{one.n_alike:g} of {one.n_pairs} ({one.share:.0%})"
+                for one in three
+            ]
+            body.append([f"goix's protocol, {setting}, {criterion.upper()}", *cells])
+    return table(["pairs ordered alike", "as ROC", "as PR", "as both"], body)
+
+
+def distances() -> str:
+    """Return the mean distance of rankings from what an application asks for."""
+    body = []
+    for reference, own_label in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
+        measures = (own_label, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
+        found = [
+            fastad.rank_distance(
+                results(group, 0.0), reference=reference, measures=measures, **OPTIONS
+            )
+            for group in ("full", "adbench")
+        ]
+        for i, label in enumerate(measures):
+            cells = [
+                f"{one.means.value[i]:.2f} [{one.means.low[i]:.2f}, {one.means.high[i]:.2f}]"
+                for one in found
+            ]
+            body.append([f"{reference}: {label}", *cells])
+    return table(["reference: measure", "full", "adbench"], body)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "sizes": sizes,
+    "ranks": ranks,
+    "correlation": correlation,
+    "losses": losses,
+    "classes": classes,
+    "operating": operating,
+    "agreement": agreement,
+    "distances": distances,
+}
+
+
+def filled(text: str) -> str:
+    """Return a page with its tables made anew."""
+    for name, make in TABLES.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        if not pattern.search(text):
+            raise SystemExit(f"{PAGE}: there is no place for {name}")
+        found = make()
+        text = pattern.sub(lambda place, found=found: place[1] + found + place[2], text)  # type: ignore[misc]
+    return text
+
+
+def main() -> None:
+    """Keep results, or write the page."""
+    if len(sys.argv) > 1:
+        keep(Path(sys.argv[1]))
+    else:
+        PAGE.write_text(filled(PAGE.read_text("utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
