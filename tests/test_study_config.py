@@ -99,7 +99,7 @@ def test_what_the_results_depend_on_is_plain() -> None:
         ("protocol", {"repeats": 3}),
         ("volumes", {"fpr": [0.05]}),
         ("detectors", [{"kind": "lof", "n_neighbors": 1}]),
-        ("goix", False),
+        ("goix", {"n_draws": 3}),
         ("data", {"paths": ["a"], "min_anomalies": 3}),
     ]:
         assert make_config({**values, key: value}).plain() != plain
@@ -213,6 +213,7 @@ def test_batches_have_names_for_files_and_the_order_of_the_results() -> None:
         {
             "data": {"bundled": True},
             "protocol": {"repeats": 2, "contaminations": [0, 0.01]},
+            "goix": {},
             "detectors": [
                 {"kind": "iforest", "n_estimators": [5, 6]},
                 {"kind": "knn", "k": [1, 2]},

@@ -385,9 +385,8 @@ def test_pyod_is_fitted_without_a_word() -> None:
     np.testing.assert_array_equal(
         scorer.score_samples(X), one.fit(training, 1).decision_function(X)
     )
-    of_batches = _one(name="COPOD", estimator="pyod.models.copod.COPOD", contamination=[0.1])
     with pytest.raises(InvalidInputError, match="COPOD scores a batch together"):
-        of_batches.compiled(training, 1)
+        _one(name="COPOD", estimator="pyod.models.copod.COPOD", contamination=[0.1])
 
 
 def test_a_rule_is_not_fitted_alone() -> None:

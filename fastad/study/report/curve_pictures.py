@@ -23,8 +23,8 @@ _ROW, _HEAD, _SAMPLE = 0.4, 0.3, 0.34
 _BARS, _DISTANCES, _BAR, _LABELS, _APART = 3.2, 2.8, 0.36, 0.95, 0.95
 # Where the highest is so many times the lowest, an axis is logarithmic.
 _DECADES = 100.0
-# What is 0 stands at the edge of a logarithmic axis, this share of the lowest that is not.
-_EDGE = 0.4
+# What is 0 stands so many decades below the lowest tick of a logarithmic axis.
+_EDGE = 0.8
 _SMALL = 8.5
 # Characters of a column of values.
 _COLUMN = 10
@@ -212,8 +212,9 @@ def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
         axes.set_yscale("log")
         axes.minorticks_off()
     if edge and not volumes.all():
-        # The curves rise to the right: this corner is free.
-        _write(axes, 0.03, "at the lower edge: volume 0")
+        axes.set_ylim(bottom=0.7 * edge)
+        place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": _SMALL}
+        axes.text(-0.025, edge, "0", ha="right", va="center", **place)
     _name_undefined(axes, "mv", found, lines)
 
 
@@ -249,7 +250,8 @@ def _joined(values: Sequence[FloatVector]) -> FloatVector:
 
 def _edge(values: FloatVector) -> float:
     """Return where 0 is drawn on a logarithmic axis."""
-    return float(_EDGE * values[values > 0].min())
+    lowest = np.floor(np.log10(values[values > 0].min()))
+    return float(10 ** (lowest - _EDGE))
 
 
 def _name_undefined(
@@ -261,7 +263,9 @@ def _name_undefined(
     if lacking and not drawn:
         _fill_with(axes, f"{name.upper()} is undefined: {_reason(lacking[0], name)}")
     elif lacking:
-        _write(axes, 0.97, f"undefined: {_named(lacking)}")
+        place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+        text = _drawing.shown_text(f"undefined: {_named(lacking)}")
+        _drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
 
 
 def _named(found: Sequence[DetectorCurves]) -> str:
@@ -274,13 +278,6 @@ def _fill_with(axes: "Axes", text: str) -> None:
     shown = _drawing.shown_text(textwrap.fill(text, 36))
     axes.text(0.5, 0.5, shown, color="0.2", fontsize=_SMALL, **place)
     axes.set(xticks=[], yticks=[])
-
-
-def _write(axes: "Axes", x: float, text: str) -> None:
-    """Write words below the upper edge of a panel, from its left (0) or up to its right (1)."""
-    place: dict[str, Any] = {"transform": axes.transAxes, "ha": ("left", "right")[round(x)]}
-    shown = _drawing.shown_text(text)
-    _drawing.draw_text(axes, x, 0.96, shown, va="top", color="0.3", fontsize=_SMALL, **place)
 
 
 def _reason(one: DetectorCurves, name: str) -> str:
