@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -27,17 +28,23 @@ from fastad.study import read_study
 from fastad.study.goix_data import SETTINGS
 from fastad.study.goix_results import GoixBenchmark, GoixRow
 from fastad.study.report.sections.agreement_counts import count_pairs
+from fastad.study.tables import KEYS, ONE_CLASS, StudyTables
 
 HERE = Path(__file__).parent.parent / "docs" / "reproduction"
 PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
+# The splits of the multi-class data sets without contamination, at all rates.
+SPLITS = HERE / "splits.parquet"
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "skvara_tables.json"
 OPTIONS: Mapping[str, Any] = {"rng": 0, "n_resamples": 2000}
 
-KEYS = ("collection", "dataset", "anomaly_class", "contamination", "repeat", "detector", "params")
 # The measures of the papers' tables, in the order of the first.
 MEASURES = (
     *("auc", "auc_w", "auc@0.05", "auc@0.01", "precision@0.05", "precision@0.01"),
     *("tpr@0.05", "tpr@0.01", "f1@0.05", "f1@0.01", "cvol@0.05", "cvol@0.01"),
+)
+OTHERS = (
+    *("ap", "auc_pr", "tpr@0.4", "fpr@tpr0.8", "ht_auc@0.4", "lf_auc@0.8"),
+    *("cost_auc@1.25", "cost_auc@0.8", "em", "mv"),
 )
 CLASS_MEASURES = tuple(label for label in MEASURES if not label.endswith("@0.01"))
 # Labels that an anomaly shares with a normal row: every one of this data set's.
@@ -51,36 +58,58 @@ CONTAMINATIONS = (0.0, 0.01, 0.05)
 
 
 def keep(folder: Path) -> None:
-    """Keep what the page needs of a finished study."""
+    """Keep what the page needs of a finished study: means over repeats, and some single splits."""
     study = read_study(folder)
     if study.n_done < study.n_batches:
         raise SystemExit(f"{folder}: {study.n_done} of {study.n_batches} batches are done")
     at_rates = [name for name in study.tasks.column_names if re.match(r"(auc|tpr)@", name)]
-    ning = ("ap", "auc_pr", "fpr@tpr0.8", "ht_auc@0.4", "lf_auc@0.8")
-    costs = ("cost_auc@1.25", "cost_auc@0.8", "em", "mv")
-    names = dict.fromkeys([*KEYS, *MEASURES, *ning, *costs, *at_rates, "reason"])
-    for path, table in ((RESULTS, study.tasks.select(list(names))), (GOIX, study.goix)):
+    well = study.tasks.filter(pc.equal(study.tasks["reason"], ""))
+    chosen = (np.asarray(well["contamination"]) == 0) & in_group(well, "full")
+    splits = well.filter(chosen).select(list(dict.fromkeys([*KEYS, *MEASURES, *at_rates])))
+    for path, table in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.goix)):
         with written_aside(path) as aside:
             pq.write_table(table, aside, compression="zstd", compression_level=19)
 
 
-@lru_cache
-def rows() -> Any:
-    """Return the rows of all tasks that went well."""
-    table = pq.read_table(RESULTS)
-    return table.filter(pc.equal(table["reason"], ""))
+def means_of(study: StudyTables) -> Any:
+    """Return the means over repeats of all models on all problems."""
+    parts = []
+    for collection in sorted(set(study.tasks["collection"].to_pylist())):
+        for contamination in CONTAMINATIONS:
+            own = study.results(collection=collection, contamination=contamination)
+            n_problems, n_models = own.n_datasets, len(own.models)
+            names = [own.detectors[place] for place in own.detector_of]
+            params = [
+                model.removeprefix(name).strip()
+                for model, name in zip(own.models, names, strict=True)
+            ]
+            classes = own.anomaly_classes or [None] * n_problems
+            columns: dict[str, Any] = {
+                "collection": [collection] * (n_problems * n_models),
+                "dataset": np.repeat(own.datasets, n_models).tolist(),
+                "anomaly_class": [one for one in classes for _ in range(n_models)],
+                "contamination": [contamination] * (n_problems * n_models),
+                "detector": names * n_problems,
+                "params": params * n_problems,
+            }
+            columns |= {label: own.means(label).ravel() for label in (*MEASURES, *OTHERS)}
+            found = pa.table(columns)
+            defined = ~np.isnan([columns[label] for label in MEASURES]).all(axis=0)
+            parts.append(found.filter(defined))
+    return pa.concat_tables(parts, promote_options="default")
 
 
 @lru_cache
-def results(group: str, contamination: float) -> fastad.ResultTable:
+def results(group: str, contamination: float, path: Path = RESULTS) -> fastad.ResultTable:
     """Return the results of a group of data sets at one contamination."""
-    table = rows()
+    table = pq.read_table(path)
     chosen = (np.asarray(table["contamination"]) == contamination) & in_group(table, group)
     own = table.filter(chosen)
     columns = {name: own[name] for name in own.column_names}
     classes = own["anomaly_class"].to_pylist()
-    columns["anomaly_class"] = ["" if one is None else one for one in classes]
-    return fastad.ResultTable.from_table(columns, fold="repeat")
+    columns["anomaly_class"] = [ONE_CLASS if one is None else one for one in classes]
+    fold = "repeat" if "repeat" in columns else None
+    return fastad.ResultTable.from_table(columns, fold=fold)
 
 
 def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -92,7 +121,8 @@ def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     collections = np.asarray(table["collection"])
     names = np.asarray(table["dataset"])
     if group == "full":
-        classes = np.array([one is not None for one in table["anomaly_class"].to_pylist()])
+        several = [one not in (None, ONE_CLASS) for one in table["anomaly_class"].to_pylist()]
+        classes = np.array(several)
         return np.asarray((collections == "uci") & classes)
     collection = {"umap": "uci-umap", "adbench": "adbench"}[group]
     return np.asarray((collections == collection) & (names != CONTRADICTORY))
@@ -109,9 +139,9 @@ def sizes() -> str:
     body = []
     for group in ("full", "umap", "adbench"):
         own = results(group, 0.0)
-        counts = (len(set(own.datasets)), own.n_datasets, len(own.models), len(own.folds))
+        counts = (len(set(own.datasets)), own.n_datasets, len(own.models))
         body.append([group, *map(str, counts)])
-    return table(["group", "data sets", "problems", "configurations", "repeats"], body)
+    return table(["group", "data sets", "problems", "configurations"], body)
 
 
 def ranks() -> str:
@@ -207,7 +237,7 @@ def classes() -> str:
 def operating() -> str:
     """Return the mean loss of AUC and TPR at the rate that each criterion chooses."""
     body = []
-    own = results("full", 0.0)
+    own = results("full", 0.0, SPLITS)
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     for number, criterion in enumerate(CRITERIA, 2):
         printed = printed_means(f"2020-{number}", 1.0)
