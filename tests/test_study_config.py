@@ -266,3 +266,21 @@ def test_a_detector_that_scores_batches_is_refused() -> None:
     entry = {"name": "ECOD", "estimator": "pyod.models.ecod.ECOD"}
     with pytest.raises(InvalidInputError, match=r"detectors\[0\].estimator must score single"):
         make_config({"data": {"bundled": True}, "detectors": [entry]})
+
+
+@pytest.mark.parametrize(
+    ("detectors", "error", "says"),
+    [
+        ((), InvalidInputError, "detectors must hold at least one Configuration; found none"),
+        ("kNN", TypeError, "detectors must be a sequence of Configuration; found 'kNN'"),
+        ([{"kind": "lof"}], TypeError, r"detectors\[0\] must be a Configuration; found"),
+        (
+            paper_detectors()[:2] * 2,
+            InvalidInputError,
+            r"detectors\[2\] must differ .* found kNN k=1, score=kappa a second time",
+        ),
+    ],
+)
+def test_detectors_of_python_are_checked(detectors: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        StudyConfig(DataSelection(bundled=True), detectors=detectors)

@@ -3,7 +3,7 @@
 import math
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study import runner
-from fastad.study.batches import GoixBatch, plan_batches
+from fastad.study.batches import AnyBatch, GoixBatch, plan_batches
 from fastad.study.config import StudyConfig, read_config
 from fastad.study.cost import seconds_of
 from fastad.study.goix import goix_cell
@@ -241,6 +241,35 @@ def test_times_have_a_file_of_their_own(expected: Path, study: StudyTables) -> N
     assert all(one > 0 for name in times.column_names[-2:] for one in times[name].to_pylist())
 
 
+class _Nobody:
+    """A store and a clock that note nothing."""
+
+    def save(self, batch: str, rows: object, *, curves: object) -> None:
+        pass
+
+    def tick(self, batch: object, found: object) -> None:
+        pass
+
+
+def test_nothing_is_said_of_workers_that_are_started_anew(config: StudyConfig) -> None:
+    problems = find_problems(config.data, folder=config.folder, seed=config.seed).problems
+    batch = plan_batches(config, problems)[0]
+    nobody: Any = _Nobody()
+
+    def results(words: str) -> Generator[tuple[AnyBatch, Found], None, None]:
+        warnings.warn(words, UserWarning, stacklevel=1)
+        yield batch, Found({})
+
+    from joblib.externals.loky import process_executor
+
+    words = "A worker stopped while some jobs were given to the executor"
+    said = " ".join(Path(process_executor.__file__).read_text(encoding="utf-8").split())
+    assert words in said.replace('" "', "")
+    runner._keep(nobody, results(f"{words}. This can be"), nobody)
+    with pytest.warns(UserWarning, match="another"):
+        runner._keep(nobody, results("another"), nobody)
+
+
 # --- the same table in any way
 
 
@@ -385,6 +414,17 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
     assert seen[-1].n_failed == n_failed == 6 * 3
     failed = {one for one in study.curves["detector"].to_pylist()}
     assert failed == {"kNN", "good"}
+
+
+def test_detectors_may_be_called_as_a_group_is(tmp_path: Path) -> None:
+    shared: list[dict[str, Any]] = [{"kind": "knn", "k": 1}, {"kind": "ocsvm", "gamma": 0.5}]
+    own: list[dict[str, Any]] = [
+        {"name": name, "estimator": Centre} for name in ("neighbours", "ocsvm")
+    ]
+    for name, detectors in (("before", [*own, *shared]), ("after", [*shared, *own])):
+        rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / name))
+        assert {row["reason"] for row in rows.values()} == {""}
+        assert rows["neighbours"]["auc"] == rows["ocsvm"]["auc"] > 0.5
 
 
 def test_machines_fail_one_by_one(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The studies of the papers: run on any data and detectors, resumed, and reported.
 
+`read_config` reads what a study runs, `run_study` runs it or goes on with it, and `make_report`
 makes tables, figures and a page of it. `goix_benchmark` is the experiment of one paper alone.
 Needs the extra ``study``.
 """

@@ -13,7 +13,12 @@ from typing import Any, TypeVar
 from fastad._arguments import check_choice, check_count, check_rate, shown
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.goix_data import SETTINGS, GoixProtocol, Setting
-from fastad.study.grid import Configuration, paper_detectors, read_detectors
+from fastad.study.grid import (
+    Configuration,
+    check_configurations,
+    paper_detectors,
+    read_detectors,
+)
 from fastad.study.labels import OPERATING_RATES, check_labels, paper_measures
 from fastad.study.problems import DataSelection
 from fastad.study.profiles import PROFILES
@@ -118,6 +123,7 @@ class StudyConfig:
         if self.seed < 0:
             raise InvalidInputError(f"seed must not be negative; found {self.seed}")
         object.__setattr__(self, "measures", check_labels(self.measures, "measures"))
+        object.__setattr__(self, "detectors", check_configurations(self.detectors, "detectors"))
 
     def plain(self) -> dict[str, Any]:
         """Return what the results depend on as plain values.

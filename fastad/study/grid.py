@@ -170,6 +170,24 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
     return tuple(found.values())
 
 
+def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
+    """Check that values are configurations, at least one, of which a table can tell each."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise TypeError(f"{name} must be a sequence of Configuration; found {shown(values)}")
+    known: set[tuple[str, str]] = set()
+    for i, one in enumerate(values):
+        if not isinstance(one, Configuration):
+            raise TypeError(f"{name}[{i}] must be a Configuration; found {shown(one)}")
+        if (one.detector, one.params) in known:
+            raise InvalidInputError(
+                f"{name}[{i}] must differ from those before; found {one.key} a second time"
+            )
+        known.add((one.detector, one.params))
+    if not known:
+        raise InvalidInputError(f"{name} must hold at least one Configuration; found none")
+    return tuple(values)
+
+
 def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
     if "estimator" in entry:  # whose parameters may have the names of other keys
         name = entry.pop("name", None)

@@ -29,6 +29,9 @@ _LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")
 _GUESS = 20.0
 # Parts of a study are put together after so many.
 _PARTS = 500
+# What loky says when a worker has grown by 300 MB since its first batch and is started anew. Data,
+# and code that is compiled on first use, can do that; no batch is lost.
+_ANEW = "A worker stopped while some jobs were given to the executor"
 
 
 class Progress(NamedTuple):
@@ -134,17 +137,18 @@ def _run(batch: AnyBatch, settings: Settings) -> tuple[AnyBatch, Found]:
 
 def _keep(store: StudyStore, results: _Results, clock: "_Clock") -> None:
     """Save results as they come."""
-    try:
-        for number, (batch, found) in enumerate(results, 1):
-            if isinstance(batch, Batch):
-                store.save(batch.name, found.rows, curves=found.curves or None)
-            else:
-                store.save_goix(batch.name, found.rows)
-            if number % _PARTS == 0:
-                store.compact()
-            clock.tick(batch, found)
-    finally:
-        with warnings.catch_warnings():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _ANEW, UserWarning)
+        try:
+            for number, (batch, found) in enumerate(results, 1):
+                if isinstance(batch, Batch):
+                    store.save(batch.name, found.rows, curves=found.curves or None)
+                else:
+                    store.save_goix(batch.name, found.rows)
+                if number % _PARTS == 0:
+                    store.compact()
+                clock.tick(batch, found)
+        finally:
             warnings.simplefilter("ignore")  # that tasks are lost, which whoever stops them knows
             results.close()
 

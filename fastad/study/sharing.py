@@ -57,7 +57,11 @@ def group_of(configuration: Configuration) -> str:
     """Return the name of what a configuration shares with others; its own if nothing."""
     if configuration.rule is not None:
         return NEIGHBOURS
-    return MACHINES if _is_machine(configuration) else configuration.key
+    if _is_machine(configuration):
+        return MACHINES
+    own = configuration.key
+    # A detector of the caller's may be called as a group is.
+    return f"{own} alone" if own in (NEIGHBOURS, MACHINES) else own
 
 
 @contextmanager
