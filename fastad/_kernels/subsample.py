@@ -104,13 +104,55 @@ def tie_terms(
 
 
 @kernel
+def first_at_least(counts: CountVector, value: int) -> int:
+    """Return the first place of rising counts that hold at least a value."""
+    low = 0
+    high = counts.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if counts[middle] >= value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def run_around(fps: CountVector, tps: CountVector, i: int) -> tuple[int, int]:
+    """Return the points before and after the straight part of the curve that ends in point i.
+
+    Neighbouring points with anomalies alone, or normals alone, are one run: whether their scores
+    are tied changes nothing, and must not change the last bit.
+    """
+    if fps[i] == fps[i - 1]:
+        return first_at_least(fps, fps[i]), first_at_least(fps, fps[i] + 1) - 1
+    if tps[i] == tps[i - 1]:
+        return first_at_least(tps, tps[i]), first_at_least(tps, tps[i] + 1) - 1
+    return i - 1, i
+
+
+@kernel
+def upper_tail(
+    population: int, marked: int, drawn: int, least: int, probabilities: FloatVector
+) -> float:
+    """Return the probability that at least so many of the drawn are marked."""
+    first, size = hypergeometric_window(population, marked, drawn, probabilities)
+    if least <= first:
+        return 1.0
+    total = 0.0
+    for x in range(size - 1, least - first - 1, -1):
+        total += probabilities[x]
+    return total
+
+
+@kernel
 def expected_hits(fps: CountVector, tps: CountVector, k: int) -> float:
     """Return the mean number of anomalies among the k highest scores after k were drawn.
 
     k of the n anomalies are drawn at random, all normals stay, ties are in random order. The
-    tie (or single point) in which the k-th place falls follows from how many of the anomalies
-    above it were drawn: a hypergeometric number. Only ties near the middle of that law count,
-    so that the work grows as k, not as k times n.
+    tie (or run of points of one class) in which the k-th place falls follows from how many of the
+    anomalies above it were drawn: a hypergeometric number. Only ties near the middle of that law
+    count, so that the work grows as k, not as k times n.
     """
     n = tps[-1]
     points = tps.shape[0]
@@ -126,35 +168,43 @@ def expected_hits(fps: CountVector, tps: CountVector, k: int) -> float:
     probabilities = np.empty(capacity)
     mass = 0.0
     hits = 0.0
+    _, middle = run_around(fps, tps, low)
     for direction in (-1, 1):
-        i = low if direction == -1 else low + 1
-        known = -1
-        first = 0
-        size = 0
+        i = middle if direction == -1 else middle + 1
         while 1 <= i < points:
-            before = tps[i - 1]
-            marked = tps[i] - before
-            fp = fps[i - 1]
-            normals = fps[i] - fp
-            if before != known:
-                first, size = hypergeometric_window(n, before, k, probabilities)
-                known = before
-            # The cut lies in this tie only if x + fp < k <= x + s + fp + normals.
-            start = max(first, k - fp - normals - marked)
-            stop = min(first + size, k - fp)
-            for x in range(start, stop):
-                p = probabilities[x - first]
-                if marked == 0:
-                    mass += p
-                    hits += p * x
-                else:
-                    inside, within = tie_terms(n - before, marked, k - x, x, k - fp - x, normals)
-                    mass += p * inside
-                    hits += p * within
-            # Going up, stop where the cut cannot lie above; going down, where not below.
-            if direction == -1 and first + size <= k - fp:
-                break
+            left, right = run_around(fps, tps, i)
+            before = tps[left]
+            marked = tps[right] - before
+            fp = fps[left]
+            normals = fps[right] - fp
+            first, size = hypergeometric_window(n, before, k, probabilities)
+            # Going up, stop where the cut cannot lie above.
             if direction == 1 and first >= k - fp:
                 break
-            i += direction
+            ends = first + size <= k - fp
+            if normals == 0:
+                # The cut lies among anomalies: whatever their number, all up to it are hits.
+                inside = -upper_tail(n, before, k, k - fp, probabilities)
+                inside += upper_tail(n, tps[right], k, k - fp, probabilities)
+                mass += inside
+                hits += inside * (k - fp)
+            else:
+                # The cut lies in this tie only if x + fp < k <= x + s + fp + normals.
+                start = max(first, k - fp - normals - marked)
+                stop = min(first + size, k - fp)
+                for x in range(start, stop):
+                    p = probabilities[x - first]
+                    if marked == 0:
+                        mass += p
+                        hits += p * x
+                    else:
+                        inside, within = tie_terms(
+                            n - before, marked, k - x, x, k - fp - x, normals
+                        )
+                        mass += p * inside
+                        hits += p * within
+            # Going down, stop where the cut cannot lie below.
+            if direction == -1 and ends:
+                break
+            i = left if direction == -1 else right + 1
     return hits / mass
