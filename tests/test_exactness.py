@@ -173,6 +173,31 @@ def test_drawn_anomalies_are_counted_with_the_decimal_as_written(percent: int) -
             assert found == pytest.approx((k - 2) / (k - 1), rel=1e-14)
 
 
+def test_all_perfect_detectors_have_the_same_precision() -> None:
+    """Exactly 1, however their anomalies and normals are tied among themselves."""
+    y = np.repeat([1, 0], [300, 5000])
+    for size in (1, 2, 7, 300):
+        s = np.concatenate([10 + np.arange(300) // size, -(np.arange(5000) // size)])
+        for p in (0.001, 0.01, 0.05):
+            assert fastad.precision_at_p(y, s, p=p) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ties_within_a_class_do_not_move_the_expected_precision(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 400)
+    s = rng.normal(size=400) + y
+    order = np.argsort(s)
+    # A run of neighbours of one class becomes one score, and the curve is the same.
+    runs = np.cumsum(np.diff(y[order], prepend=y[order][0]) != 0)
+    tied = np.empty(400)
+    tied[order] = runs
+    for p in (0.01, 0.1, 0.4):
+        found = fastad.precision_at_p(y, s, p=p)
+        assert found == fastad.precision_at_p(y, tied, p=p)
+        assert 0 <= found <= 1
+
+
 def test_rates_meet_real_weights_exactly() -> None:
     # The first normal has FPR 3/4; a rate less than half an ulp below does not reach it.
     arguments: Any = ([0, 0, 1], [3.0, 2.0, 1.0])

@@ -65,11 +65,12 @@ def run(
 ) -> None:
     """Run a study, or go on with one that was stopped."""
     from fastad._cpus import available_processors
+    from fastad.cli.detectors import remarks
     from fastad.study.runner import run_study
 
     study = _config(config, profile, data or [])
     folder = output or Path(f"study-{profile}" if config is None else config.stem)
-    with _plainly(), _shown() as progress:
+    with _plainly(), remarks(), _shown() as progress:
         found = run_study(
             study,
             folder,

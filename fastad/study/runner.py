@@ -91,6 +91,11 @@ def run_study(
     MissingExtraError
         If a library of the extra ``study`` is not installed.
 
+    Warns
+    -----
+    UserWarning
+        If what is resumed was begun with other versions of libraries, or files were damaged.
+
     Notes
     -----
     Every batch that is done is saved at once, so that a run may be stopped in any way. The same
@@ -121,6 +126,8 @@ def run_study(
     batches = plan_batches(config, found.problems)
     settings = Settings.of(config)
     with StudyStore.open(output, _manifest(config, found, batches)) as store:
+        for remark in store.remarks:
+            warnings.warn(remark, stacklevel=2)
         done = store.done()
         waiting = [batch for batch in batches if batch.name not in done]
         clock = _Clock(batches, waiting, settings, n_jobs, progress)
