@@ -8,7 +8,7 @@ import pytest
 
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.batches import Batch, GoixBatch, plan_batches
-from fastad.study.config import StudyConfig, Volumes, make_config, read_config
+from fastad.study.config import StudyConfig, VolumePlan, make_config, read_config
 from fastad.study.goix_data import GoixProtocol
 from fastad.study.grid import paper_detectors
 from fastad.study.labels import paper_measures
@@ -35,7 +35,7 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
     assert config.measures == ("auc", "ap", "tpr@0.1", "precision@0.05")
     assert config.data == DataSelection(paths=("toy",))
     assert config.protocol == Protocol(repeats=2, contaminations=(0.0, 0.05))
-    assert config.volumes == Volumes(300, (0.05, 0.2))
+    assert config.volumes == VolumePlan(300, (0.05, 0.2))
     assert config.goix is not None
     assert config.goix.settings == ("novelty", "unsupervised")
     assert config.goix.protocol == GoixProtocol(
@@ -51,7 +51,7 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
 def test_by_default_a_study_is_that_of_the_papers(tmp_path: Path) -> None:
     config = read(tmp_path, DATA)
     assert config.protocol == Protocol(repeats=10, contaminations=(0.0, 0.01, 0.05))
-    assert config.volumes == Volumes(n_draws=100_000, fpr=(0.01, 0.05))
+    assert config.volumes == VolumePlan(n_draws=100_000, fpr=(0.01, 0.05))
     assert config.measures == paper_measures()
     assert config.detectors == paper_detectors()
     assert len(config.detectors) == 42
@@ -106,8 +106,8 @@ def test_what_the_results_depend_on_is_plain() -> None:
 
 
 def test_rates_may_be_any_sequence() -> None:
-    assert Volumes(fpr=np.array([0.05, 0.5])).fpr == (0.05, 0.5)  # type: ignore[arg-type]
-    assert Volumes(fpr=[1]).fpr == (1.0,)
+    assert VolumePlan(fpr=np.array([0.05, 0.5])).fpr == (0.05, 0.5)  # type: ignore[arg-type]
+    assert VolumePlan(fpr=[1]).fpr == (1.0,)
 
 
 # --- what is refused, with file and key

@@ -7,7 +7,7 @@ Needs the extra ``study``.
 
 from fastad.study.config import GoixPlan as GoixPlan
 from fastad.study.config import StudyConfig as StudyConfig
-from fastad.study.config import Volumes as Volumes
+from fastad.study.config import VolumePlan as VolumePlan
 from fastad.study.config import make_config as make_config
 from fastad.study.config import read_config as read_config
 from fastad.study.goix import goix_benchmark as goix_benchmark
@@ -34,7 +34,7 @@ __all__ = [
     "StudyConfig",
     "StudyStatus",
     "StudyTables",
-    "Volumes",
+    "VolumePlan",
     "goix_benchmark",
     "make_config",
     "make_report",

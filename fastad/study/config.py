@@ -31,7 +31,7 @@ _FEWEST_DRAWS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Volumes:
+class VolumePlan:
     """How volumes are estimated.
 
     Attributes
@@ -93,7 +93,7 @@ class StudyConfig:
         Of splits, detectors and uniform points.
     protocol : Protocol
         How rows are split.
-    volumes : Volumes
+    volumes : VolumePlan
         How volumes are estimated.
     measures : sequence of str
         Labels of the measures with labels; by default all that the papers compare.
@@ -109,7 +109,7 @@ class StudyConfig:
     title: str = "Study of anomaly detectors"
     seed: int = 0
     protocol: Protocol = field(default_factory=Protocol)
-    volumes: Volumes = field(default_factory=Volumes)
+    volumes: VolumePlan = field(default_factory=VolumePlan)
     measures: Sequence[str] = field(default_factory=paper_measures)
     detectors: Sequence[Configuration] = field(default_factory=paper_detectors)
     goix: GoixPlan | None = None
@@ -216,7 +216,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     return StudyConfig(
         data=_section(DataSelection, merged["data"], "data"),
         protocol=_section(Protocol, merged.get("protocol", {}), "protocol"),
-        volumes=_section(Volumes, merged.get("volumes", {}), "volumes"),
+        volumes=_section(VolumePlan, merged.get("volumes", {}), "volumes"),
         folder=Path.cwd() if folder is None else folder,
         **given,
     )

@@ -114,7 +114,7 @@ def run_study(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     study = run_study(config, folder)
     >>> study.tasks.num_rows
-    28
+    12
     """
     try:
         from joblib import Parallel, delayed

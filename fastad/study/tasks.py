@@ -14,7 +14,7 @@ from fastad._types import FloatMatrix
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study.batches import AnyBatch, Batch, GoixBatch
-from fastad.study.config import StudyConfig, Volumes
+from fastad.study.config import StudyConfig, VolumePlan
 from fastad.study.goix import goix_cell, undefined_rows
 from fastad.study.grid import Configuration
 from fastad.study.measuring import EM, MV, cvol_label, measure_scores
@@ -44,14 +44,14 @@ class Settings(NamedTuple):
     ----------
     seed : int
     protocol : Protocol
-    volumes : Volumes
+    volumes : VolumePlan
     measures : sequence of str
         As of `StudyConfig`.
     """
 
     seed: int
     protocol: Protocol
-    volumes: Volumes
+    volumes: VolumePlan
     measures: Sequence[str]
 
     @classmethod
