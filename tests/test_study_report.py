@@ -1,11 +1,12 @@
-"""The page of a study's report, the files beside it, and the sections of curves."""
+"""The page of a study's report, and the files beside it."""
 
 import base64
 import csv
 import io
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -14,27 +15,28 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 import pytest
-from matplotlib.colors import to_hex
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
 import fastad
 from fastad._tables import TextTable
 from fastad.comparison.tabular import Tabular
-from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
+from fastad.plot._drawing import COLOURS
+from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
-from fastad.study.report.page import PageTable
+from fastad.study.report.page import PageTable, _template
 from fastad.study.report.parts import Part, Picture, Section, Table
+from fastad.study.report.sections import SECTIONS, all_sections
 from fastad.study.report.write import write_report
 from fastad.study.tables import StudyTables
-from tests import study_tables
 from tests.study_tables import make_study
 
 HOSTILE = '<b>"R&D"</b> \\{{ 1 }}'
-VOID = {"meta", "img", "br", "hr", "link", "input"}
+VOID = {"meta", "img", "br", "hr", "link", "input", "wbr"}
 SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (None,)}}
 
 
@@ -96,6 +98,10 @@ def small_figure() -> Figure:
     figure = Figure(figsize=(2, 1))
     figure.subplots().plot([0, 1], [1, 0])
     return figure
+
+
+def image_of(attributes: Mapping[str, str | None]) -> bytes:
+    return base64.b64decode(str(attributes["src"]).partition(",")[2])
 
 
 def made_up() -> list[Section]:
@@ -173,18 +179,73 @@ def test_what_users_named_is_text(page: Page, written: Path) -> None:
 def test_pictures_have_texts_and_their_sizes(page: Page) -> None:
     for image in page.of("img"):
         assert image["alt"]
-        content = base64.b64decode(str(image["src"]).partition(",")[2])
-        with Image.open(io.BytesIO(content)) as seen:
-            assert [image["width"], image["height"]] == [str(n) for n in seen.size]
+        size = np.array([int(str(image[side])) for side in ("width", "height")])
+        with Image.open(io.BytesIO(image_of(image))) as seen:
+            # 96 pixels an inch on the screen; files have more.
+            np.testing.assert_allclose(seen.size, size * 110 / 96, atol=1)
+        least = re.fullmatch(r"min-width: (\d+)px", str(image["style"]))
+        assert least is not None
+        assert 0.8 * size[0] < int(least[1]) < size[0]
+
+
+def test_pictures_keep_the_colours_of_lines(study: StudyTables, tmp_path: Path) -> None:
+    def draw() -> Figure:
+        figure = Figure(figsize=(6, 4))
+        axes = figure.subplots()
+        for i, colour in enumerate(COLOURS):
+            axes.plot(np.arange(200), np.sin(np.arange(200) / 9 + i), color=colour, linewidth=1.5)
+        axes.grid(alpha=0.25)
+        return figure
+
+    parts = [Picture("lines", "Lines", draw)]
+    path = write_report(study, tmp_path, [Section("one", "One", (), parts)])
+    (image,) = Page(path.read_text("utf-8")).of("img")
+    whole = (tmp_path / "figures" / "lines.png").read_bytes()
+    few = image_of(image)
+    assert len(few) < 0.6 * len(whole)
+    pixels, kept = (np.asarray(Image.open(io.BytesIO(one)).convert("RGB")) for one in (whole, few))
+    pixels, kept = pixels.reshape(-1, 3).astype(int), kept.reshape(-1, 3).astype(int)
+    for colour in ("#ffffff", *COLOURS):
+        same = np.all(pixels == np.array(to_rgb(colour)) * 255, axis=1)
+        assert same.sum() > 50
+        np.testing.assert_array_equal(kept[same], pixels[same])
+    assert np.abs(kept - pixels).max() < 60
 
 
 def test_best_three_are_marked_and_heads_are_heads(page: Page) -> None:
     heads = page.of("th")
     assert {one["scope"] for one in heads} == {"col", "row"}
-    assert Counter(one.get("class") for one in page.of("td")) == {
-        **{None: 3, "p1": 1, "p2": 1, "p3": 1},
-        "words": 1,
-    }
+    # Places of the first table, row by row, and a column of words.
+    styles = [one.get("class") for one in page.of("td")]
+    assert styles == ["p1", None, None, "p2", "p3", None, "words"]
+
+
+@given(st.data())
+def test_places_are_shown_as_they_are(data: st.DataObject) -> None:
+    n_rows, n_columns = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 4))
+    places = np.array(data.draw(st.lists(st.integers(0, 3), min_size=16, max_size=16)))
+    places = places.reshape(4, 4)[:n_rows, :n_columns]
+    rows = [["name", *["0.5"] * n_columns] for _ in range(n_rows)]
+    text = TextTable(["a"] * (n_columns + 1), rows, places.tolist())
+    shown = [[style for _, style in row[1:]] for row in PageTable("a", "A", text, (), {}).rows]
+    assert shown == [[f"p{place}" if place else "" for place in row] for row in places]
+
+
+@pytest.mark.parametrize(("n", "scrolls"), [(25, False), (26, True)])
+def test_long_tables_scroll(study: StudyTables, tmp_path: Path, n: int, scrolls: bool) -> None:
+    table = Cells(TextTable(["row"], [[str(i)] for i in range(n)]))
+    parts = [Table("rows", "Rows", table)]
+    found = Page(write_report(study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8"))
+    (style,) = (one["class"] for one in found.of("div") if "wide" in str(one.get("class")))
+    assert style == ("wide long" if scrolls else "wide")
+    assert len(found.rows) == 1 + n
+
+
+def test_heads_break_where_their_rates_begin(study: StudyTables, tmp_path: Path) -> None:
+    table = Cells(TextTable(["measure", "auc@<0.05>"], [["a@b", "0.5"]]))
+    path = write_report(study, tmp_path, [Section("a", "A", (), [Table("t", "T", table)])])
+    assert "auc@<wbr>&lt;0.05&gt;" in path.read_text("utf-8")
+    assert Page(path.read_text("utf-8")).rows == [["measure", "auc@<0.05>"], ["a@b", "0.5"]]
 
 
 def test_sections_without_parts_are_there(page: Page) -> None:
@@ -195,18 +256,26 @@ def test_sections_without_parts_are_there(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "words"),
+    ("cells", "style"),
     [
-        (["0.5", "-", "1e-05", ""], False),
-        (["0.71 ± 0.1", "[-1.00, ∞]", "5 %", "< 0.001"], False),
-        (["0.5", "kNN"], True),
-        (["NaN"], True),
+        ([], ""),
+        (["0.5", "-", "1e-05", ""], ""),
+        (["0.71 ± 0.1", "[-1.00, ∞]", "5 %", "< 0.001"], ""),
+        (["5969.5 of 8027 (74.4 %)", "-", "2 of 4"], ""),
+        (["[1e-05, 2.5e+03]"], ""),
+        (["2 often 4"], "words"),
+        (["e-05"], "words"),
+        (["1" * 50_000 + "x"], "words prose"),
+        (["0.5", "kNN"], "words"),
+        (["NaN"], "words"),
+        (["n_estimators=100, score=a"], "words prose"),
     ],
 )
-def test_columns_of_words_stand_to_the_left(cells: Sequence[str], words: bool) -> None:
+def test_columns_of_words_stand_to_the_left(cells: Sequence[str], style: str) -> None:
     text = TextTable(["name", "head"], [["a", cell] for cell in cells])
-    (_, style) = PageTable("a", "A", text, (), {}).heads[1]
-    assert (style == "words") == words
+    found = PageTable("a", "A", text, (), {})
+    assert found.heads[1] == ("head", style)
+    assert [row[1] for row in found.rows] == [(cell, style) for cell in cells]
 
 
 @pytest.mark.parametrize(("n", "folded"), [(12, 0), (13, 13)])
@@ -327,6 +396,40 @@ def test_full_disk_leaves_whole_files_only(study: StudyTables, tmp_path: Path) -
     assert "ranks.csv" in names
 
 
+def test_disk_that_is_full_while_texts_are_written(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "ranks.tex").write_text("of an earlier report")
+    write = Path.write_text
+
+    def fails(path: Path, text: str, **options: Any) -> int:
+        if path.suffix == ".tex":
+            write(path, text[: len(text) // 2], **options)
+            raise OSError(28, "No space left on device")
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(study, tmp_path, made_up())
+    files = {one.name: one for one in tmp_path.rglob("*") if one.is_file()}
+    assert {*files} == {"ranks.csv", "ranks.md", "ranks.tex"}
+    assert files["ranks.tex"].read_text("utf-8") == "of an earlier report"
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_libraries_that_are_not_installed_are_named(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    _template.cache_clear()
+    with pytest.raises(fastad.MissingExtraError, match=rf"{library}.*'fastad\[study\]'"):
+        write_report(study, tmp_path / "new", made_up())
+    # What the page itself needs is missed before any work.
+    assert (tmp_path / "new").exists() == (library == "matplotlib")
+    assert not (tmp_path / "new" / "index.html").exists()
+
+
 def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(OSError, match="taken"):
@@ -334,161 +437,76 @@ def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-# --- the sections of curves
-
-SECTIONS = (curves_section, scores_section)
-
-
-def with_curves(study: StudyTables, change: Callable[[dict[str, Any]], None]) -> StudyTables:
-    rows = study.curves.to_pylist()
-    for row in rows:
-        change(row)
-    return replace(study, curves=pa.Table.from_pylist(rows, study_tables.CURVE_SCHEMA))
-
-
-def words_of(figure: Figure) -> list[str]:
-    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
-    return texts + [axes.get_title(loc="right") for axes in figure.axes]
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_best_configuration_of_each_detector_is_drawn(
-    study: StudyTables, section: Callable[[StudyTables], Section]
-) -> None:
-    rows = [
-        row
-        for row in study.tasks.to_pylist()
-        if (row["dataset"], row["anomaly_class"]) == ("cardio", "5")
-        and (row["contamination"], row["repeat"]) == (0.0, 1)
-        and not row["reason"]
-    ]
-    best = [
-        max((row for row in rows if row["detector"] == name), key=lambda row: row["auc"])
-        for name in ("kNN", "LOF", "IForest", "OCSVM")
-    ]
-    found = section(study)
-    assert [part.title for part in found.parts] == [
-        *("cardio (uci), anomalies of class 5", "wine (uci)", "wide (adbench)")
-    ]
-    part = found.parts[0]
-    assert isinstance(part, Picture)
-    texts = words_of(part.draw())
-    assert [text for text in texts if "=" in text] == [
-        f"{row['detector']} {row['params']}" for row in best
-    ]
-    if section is curves_section:
-        assert f"{best[0]['auc']:.3f}" in "".join(texts)
-
-
-def test_same_colours_whichever_detectors_a_data_set_has(study: StudyTables) -> None:
-    curves = study.curves
-    lacking = pa.array([row["detector"] != "kNN" for row in curves.to_pylist()])
-    fewer = replace(study, curves=curves.filter(lacking))
-
-    def colours(one: StudyTables) -> list[str]:
-        part = curves_section(one).parts[0]
-        assert isinstance(part, Picture)
-        roc = part.draw().axes[0]
-        return [to_hex(line.get_color()) for line in roc.lines[1:]]
-
-    assert len({*colours(study)}) == 4
-    assert colours(fewer) == colours(study)[1:]
-    assert [part.notes for part in curves_section(fewer).parts if isinstance(part, Picture)] == [
-        ["There are no curves of kNN: see the failures."]
-    ] * 3
-
-
-def test_names_of_files_are_plain_and_differ() -> None:
-    problems = {"a/b": {"x y": (None,), "x:y": (None,), "X-Y": (None,), "ÄÖ": (None,)}}
-    study = make_study(problems=problems, n_repeats=1, failures=False)
-    for section in SECTIONS:
-        names = [part.name for part in section(study).parts]
-        assert len({name.lower() for name in names}) == 4
-        assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) for name in names)
-
-
-def test_undefined_curves_are_named(study: StudyTables) -> None:
-    def some(row: dict[str, Any]) -> None:
-        if row["detector"] == "LOF":
-            row.update(em_level=[], em_mass=[])
-
-    def everyone(row: dict[str, Any]) -> None:
-        row.update(em_level=[], em_mass=[])
-
-    def drawn(change: Callable[[dict[str, Any]], None], place: int) -> str:
-        part = curves_section(with_curves(study, change)).parts[place]
-        assert isinstance(part, Picture)
-        return " ".join(" ".join(words_of(part.draw())).split())
-
-    assert "undefined: LOF" in drawn(some, 0)
-    # The study knows why in many features, and has no reason in few.
-    assert f"EM is undefined: {study_tables.NO_EM.removeprefix('em: ')}" in drawn(everyone, 2)
-    assert "EM is undefined: no uniform point lies inside a level set" in drawn(everyone, 0)
-
-
-def one_detector(name: str = "kNN", style: int = 0, **curves: npt.ArrayLike) -> DetectorCurves:
-    row = study_tables._curve(np.random.default_rng(style))
-    known = {key: np.array(curves.get(key, values)) for key, values in row.items()}
-    return DetectorCurves(name, "k=1", style, known)
-
-
-def test_volumes_of_nothing_are_no_undefined_ones() -> None:
-    mass = [0.9, 0.95, 0.99]
-    some = one_detector("LOF", 1, mv_mass=mass, mv_volume=[0, 1e-4, 0.5])
-    none = one_detector(mv_mass=mass, mv_volume=[0, 0, 0])
-    figure = draw_curves([some, none], "both", 0.1)
-    texts = words_of(figure)
-    assert "0" in texts
-    assert not [text for text in texts if "undefined" in text]
-    # 0 is seen, below all that is not 0.
-    axes = figure.axes[2]
-    assert axes.get_yscale() == "log"
-    lowest = np.asarray(axes.lines[1].get_ydata())
-    assert np.all((axes.get_ylim()[0] < lowest) & (lowest < 1e-4))
-    alone = " ".join(" ".join(words_of(draw_curves([none], "one", 0.1))).split())
-    assert "All volumes are 0: no uniform point lies inside a level set" in alone
-
-
-@pytest.mark.parametrize(
-    ("volumes", "scale"), [([0.01, 0.1, 0.9], "linear"), ([0.001, 0.1, 0.9], "log")]
-)
-def test_volumes_over_decades_are_logarithmic(volumes: Sequence[float], scale: str) -> None:
-    one = one_detector(mv_mass=[0.9, 0.95, 0.99], mv_volume=volumes)
-    assert draw_curves([one], "one", 0.1).axes[2].get_yscale() == scale
-
-
-def test_distances_are_those_of_the_library() -> None:
-    rng = np.random.default_rng(3)
-    y_true = np.repeat([0, 1], [4000, 1000])
-    y_score = rng.normal(5 + y_true, 2)
-    percentiles = fastad.class_percentiles(y_true, y_score)
-    one = one_detector(
-        normal_percentiles=percentiles.normals, anomaly_percentiles=percentiles.anomalies
-    )
-    figure = draw_scores([one], "one")
-    span = float(y_score.max() - y_score.min())
-    curve = fastad.rp_curve(y_true, y_score)
-    line = figure.axes[1].lines[-2]  # the last one is the mark
-    np.testing.assert_allclose(np.asarray(line.get_ydata()), curve.distance / span, atol=1e-12)
-    area, at_90, zero = words_of(figure)[2].split()
-    # Straight lines between whole percentiles, in place of the exact integral.
-    exact = fastad.rp_auc(y_true, y_score, score_range=(y_score.min(), y_score.max()))
-    assert float(area) == pytest.approx(exact, abs=0.002)
-    assert float(at_90) == pytest.approx(curve.distance[90] / span, abs=0.005)
-    assert int(zero) == np.ceil(curve.zero)
-
-
-def test_scores_without_percentiles_or_without_range() -> None:
-    lacking = one_detector("LOF", 1, normal_percentiles=[], anomaly_percentiles=[])
-    assert "infinite: LOF" in words_of(draw_scores([lacking], "none"))
-    level = one_detector(normal_percentiles=[2.0] * 101, anomaly_percentiles=[2.0] * 101)
-    figure = draw_scores([level, lacking], "level")
-    assert "infinite: LOF" in words_of(figure)
-    assert words_of(figure)[2].split() == ["0.500", "0.00", "0"]
-
-
 def test_titles_are_no_formulas(tmp_path: Path) -> None:
     problems = {"uci": {"$x^{": (None,), "_y": (None,)}}
     study = make_study(problems=problems, n_repeats=1, failures=False)
     path = write_report(study, tmp_path, [curves_section(study), scores_section(study)])
     assert "$x^{ (uci)" in Page(path.read_text("utf-8")).text
+
+
+# --- whole reports
+
+
+HOSTILE_NAMES: dict[str, Any] = {
+    "problems": {
+        '<b>&"c': {"../x": ("</td>", "{{ 1 }}"), '<script>"': (None,)},
+        "<B>": {"%2e": (None,)},
+    },
+    "configurations": (
+        *(("<i>k", 'p="1" & <2>'), ("LOF", "k=1"), ("LOF", "k=2")),
+        ("\u202eOC", "g=\n"),
+    ),
+}
+
+
+def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
+    study = make_study(**HOSTILE_NAMES, n_repeats=2, contaminations=(0.0,), goix=False)
+    sections = [*all_sections(study, n_resamples=10), curves_section(study), scores_section(study)]
+    # As many pictures as there are, but small ones.
+    plain = [
+        replace(
+            one,
+            parts=[
+                replace(part, draw=small_figure) if isinstance(part, Picture) else part
+                for part in one.parts
+            ],
+        )
+        for one in sections
+    ]
+    path = write_report(study, tmp_path / "report", plain)
+    text = path.read_text("utf-8")
+    found = Page(text)
+    assert {one.name for one in tmp_path.iterdir()} == {"report"}
+    assert {one.name for one in path.parent.iterdir()} == {"figures", "tables", path.name}
+    assert not {tag for tag, _ in found.tags} & {"b", "i", "script"}
+    ids = [str(one["id"]) for _, one in found.tags if "id" in one]
+    assert len({*ids}) == len(ids)
+    for link in found.of("a"):
+        address = str(link["href"])
+        if not address.startswith("#"):
+            assert re.fullmatch(r"(tables|figures)/[A-Za-z0-9._-]+", address)
+            assert (tmp_path / "report" / address).is_file()
+    n_tables = sum(isinstance(part, Table) for one in plain for part in one.parts)
+    assert n_tables > 10
+    assert len([*(path.parent / "tables").iterdir()]) == 3 * n_tables
+    shown = "".join(found.text)
+    for name in ('<b>&"c', "../x", '<script>"', "<i>k", 'p="1" & <2>'):
+        assert name in shown
+
+
+def test_report_of_a_study_that_has_only_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make_study(problems=SMALL, goix=False)
+    nothing = replace(
+        whole, tasks=whole.tasks.slice(0, 0), curves=whole.curves.slice(0, 0), n_done=0
+    )
+    monkeypatch.setattr(make, "read_study", lambda folder: nothing)
+    seen: list[str] = []
+    path = make.make_report(tmp_path, n_resamples=10, progress=seen.append)
+    assert path == tmp_path / "report" / "index.html"
+    found = Page(path.read_text("utf-8"))
+    assert [one["id"] for one in found.of("section")] == [*SECTIONS, "curves", "scores"]
+    assert len(seen) == len(SECTIONS) + 2
+    assert not found.of("img")
+    assert f"0 tasks done; 0 of {nothing.n_batches} batches are done so far." in "".join(found.text)

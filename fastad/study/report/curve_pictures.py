@@ -140,9 +140,9 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
     rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
     _draw_distances(distances, found, rp)
     if lacking:
-        bars.set_title(
-            _drawing.shown_text(f"infinite: {_named(lacking)}"), loc="right", fontsize=_SMALL
-        )
+        text = _drawing.shown_text(f"infinite scores: {_named(lacking)}")
+        top: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": _SMALL}
+        figure.text(1 - 0.12 / _WIDTH, 1 - 0.1 / figure.get_figheight(), text, **top)
     rows = []
     for one, distance in zip(found, rp, strict=True):
         # The integral of straight lines between percentiles, as a share of all distances.
@@ -211,6 +211,8 @@ def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
     if edge:
         axes.set_yscale("log")
         axes.minorticks_off()
+    # Its power of ten stands to the right, where the title is not.
+    axes.yaxis.get_offset_text().set(x=1, horizontalalignment="right", fontsize=_SMALL)
     if edge and not volumes.all():
         axes.set_ylim(bottom=0.7 * edge)
         place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": _SMALL}

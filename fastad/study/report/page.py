@@ -13,10 +13,13 @@ from fastad.errors import MissingExtraError
 from fastad.study.tables import StudyTables
 
 _TEMPLATE = "page.html.jinja"
-# Sections with more pictures show them only when they are asked for; longer tables scroll.
-_OPEN, _LONG = 12, 25
+# Sections with more pictures show them only when they are asked for; longer tables scroll; columns
+# with longer cells have lines that break.
+_OPEN, _LONG, _PROSE = 12, 25, 24
+# Of its size on the screen so much a picture keeps where there is no room: its type can be read.
+_LEAST = 0.85
 # What a cell of numbers consists of; a dash or nothing stands for one that is not there.
-_NUMBERS = re.compile(r"[-+±<=≤.,:;/%∞\[\]()\s\d]*(e[-+]\d+)?[-+±.,%\]\s\d]*")
+_NUMBERS = re.compile(r"([-+±<=≤.,:;/%∞\[\]()\s\d]|(?<=\d)e(?=[-+]\d)|\bof\b)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class PageTable:
     def heads(self) -> list[tuple[str, str]]:
         """Heads of the columns with their styles: columns of words stand to the left."""
         return [
-            (head, "" if all(map(_NUMBERS.fullmatch, cells)) else "words")
+            (head, _style(cells))
             for head, cells in zip(self.text.header, self._columns(), strict=True)
         ]
 
@@ -81,7 +84,7 @@ class PagePicture:
     image : bytes
         A PNG file.
     width, height : int
-        In pixels.
+        On the screen, in pixels; that of the file may be others.
     """
 
     name: str
@@ -96,6 +99,11 @@ class PagePicture:
     def address(self) -> str:
         """The picture itself as an address."""
         return "data:image/png;base64," + base64.b64encode(self.image).decode("ascii")
+
+    @property
+    def least_width(self) -> int:
+        """Where there is less room, the picture scrolls."""
+        return round(_LEAST * self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,11 @@ class PageSection:
     def folded(self) -> bool:
         """Whether there are too many pictures to show them all at once."""
         return sum(isinstance(part, PagePicture) for part in self.parts) > _OPEN
+
+
+def need_jinja2() -> None:
+    """Raise where jinja2 is not installed: before all work, as the page comes last."""
+    _template()
 
 
 def page_of(study: StudyTables, sections: Sequence[PageSection]) -> str:
@@ -149,10 +162,16 @@ def page_of(study: StudyTables, sections: Sequence[PageSection]) -> str:
         title=manifest["config"]["title"],
         summary=_summary(study),
         made_with=", ".join(f"{name} {number}" for name, number in versions.items()),
-        created=manifest.get("created", ""),
+        created=manifest.get("created", "").replace("T", " "),
         sections=sections,
     )
     return text
+
+
+def _style(cells: Sequence[str]) -> str:
+    if all(map(_NUMBERS.fullmatch, cells)):
+        return ""
+    return "words prose" if max(map(len, cells)) > _PROSE else "words"
 
 
 def _summary(study: StudyTables) -> str:

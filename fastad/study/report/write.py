@@ -4,20 +4,25 @@ import csv
 import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from fastad._files import written_aside
 from fastad.errors import MissingExtraError
-from fastad.study.report.page import PagePicture, PageSection, PageTable, page_of
+from fastad.study.report.page import PagePicture, PageSection, PageTable, need_jinja2, page_of
 from fastad.study.report.parts import Picture, Section, Table
 from fastad.study.tables import StudyTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
-# Dots an inch of the picture files; colours of the pictures in the page, which make it smaller.
-_DPI, _COLOURS = 110, 96
+# Dots an inch of the picture files, and of the screen, where they have the size that their type
+# asks for; colours of the pictures in the page.
+_DPI, _SCREEN, _COLOURS = 110, 96, 128
 
 
 def write_report(
@@ -52,6 +57,7 @@ def write_report(
     OSError
         If a file cannot be written; files that are there are whole.
     """
+    need_jinja2()
     for kind in (TABLES, FIGURES):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     shown = []
@@ -109,18 +115,31 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
 
 def _size_of(figure: "Figure") -> tuple[int, int]:
     width, height = figure.get_size_inches()
-    return round(width * _DPI), round(height * _DPI)
+    return round(width * _SCREEN), round(height * _SCREEN)
 
 
 def _smaller(image: bytes) -> bytes:
-    """Return a picture with fewer colours, a third of the size, of which nothing is to be seen."""
+    """Return a picture with fewer colours, a third of the size, in which all lines keep theirs."""
     from PIL import Image  # which matplotlib needs itself
 
-    with Image.open(io.BytesIO(image)) as whole:
-        few = whole.convert("RGB").quantize(_COLOURS)
+    with Image.open(io.BytesIO(image)) as file:
+        whole = file.convert("RGB")
+    # The usual method takes the hues of thin lines for one another.
+    few = whole.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)
+    few.putpalette(_most_frequent(np.asarray(whole), np.asarray(few)).tobytes())
     found = io.BytesIO()
     few.save(found, "PNG", optimize=True)
     return min(found.getvalue(), image, key=len)
+
+
+def _most_frequent(pixels: _Bytes, groups: _Bytes) -> _Bytes:
+    """Return for each group of pixels the colour that most of them have: black stays black."""
+    numbers = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    pairs, counts = np.unique(numbers << 8 | groups, return_counts=True)
+    pairs = pairs[np.argsort(counts, kind="stable")]
+    palette = np.zeros(_COLOURS, np.uint32)
+    palette[pairs & 255] = pairs >> 8  # of a group the last one stays
+    return np.stack([palette >> 16, palette >> 8 & 255, palette & 255], axis=1).astype(np.uint8)
 
 
 def _write_text(path: Path, text: str) -> None:

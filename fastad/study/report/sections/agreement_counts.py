@@ -54,7 +54,7 @@ class PairCounts:
 
 def count_text(n: float, total: int) -> str:
     """Return a number of a total with its share, such as 123 of 170 (72.4 %)."""
-    return f"{n:g} of {total} ({100 * n / total:.1f} %)" if total else "0 of 0"
+    return f"{round(n, 1):g} of {total} ({100 * n / total:.1f} %)" if total else "0 of 0"
 
 
 def count_pairs(
