@@ -2,6 +2,8 @@
 
 import os
 import platform
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -132,13 +134,17 @@ def run_study(
         waiting = [batch for batch in batches if batch.name not in done]
         clock = _Clock(batches, waiting, settings, n_jobs, progress)
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        results = parallel(delayed(_run)(batch, settings) for batch in waiting)
+        results = parallel(delayed(_run)(batch, settings, os.getpid()) for batch in waiting)
         _keep(store, results, clock)
         store.finish()
     return read_study(output)
 
 
-def _run(batch: AnyBatch, settings: Settings) -> tuple[AnyBatch, Found]:
+def _run(batch: AnyBatch, settings: Settings, runner: int) -> tuple[AnyBatch, Found]:
+    """Run a batch, in the process of the runner or one of its workers."""
+    if os.getpid() != runner and threading.current_thread() is threading.main_thread():
+        # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return batch, run_batch(batch, settings)
 
 
