@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastad
-from tests import rare
+from tests.support import rare
 
 DIMENSIONS = (2, 5, 10, 20, 50, 100)
 BUDGETS = {"importance": 300_000, "splitting": 1_000_000, "auto": 300_000}
@@ -57,7 +57,9 @@ def _run(shape: rare.Rare, method: str) -> _Cell:
                 fastad.volume(shape.jitted, shape.threshold, shape.box, data=data, **options)
             )
         seconds += time.perf_counter() - start
-        warned += any(issubclass(one.category, fastad.InsufficientMixingWarning) for one in caught)
+        warned += any(
+            issubclass(one.category, fastad.errors.InsufficientMixingWarning) for one in caught
+        )
     errors = [one.log_value - shape.log_share for one in found if not one.is_bound]
     claims = [1 / one.effective_sample_size for one in found if not one.is_bound]
     return _Cell(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from fastad.comparison.resampling import check_resampling
+from fastad.benchmarking.resampling import check_resampling
 
 Floats = npt.NDArray[np.float64]
 

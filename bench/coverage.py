@@ -26,12 +26,12 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 import fastad
-from fastad.certainty.asked import Asked, ask
-from fastad.certainty.estimate import Task, Wanted, check_wanted, finish
-from fastad.certainty.methods import RESAMPLING, methods_of
-from fastad.certainty.replicates import Ranking, plan, replicate_values
-from fastad.counts import OrderedCounts, count
 from fastad.errors import UndefinedMeasureError
+from fastad.ordering.counts import OrderedCounts, count
+from fastad.uncertainty.asked import Asked, ask
+from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.estimation import Task, Wanted, check_wanted, finish
+from fastad.uncertainty.methods import RESAMPLING, methods_of
 
 SIZES = (10, 30, 100, 1000)
 AREAS = (0.7, 0.95, 0.99)
@@ -188,7 +188,7 @@ def wrong_verdicts(n_anomalies: int) -> list[dict[str, Any]]:
                 verdict = fastad.compare(
                     labels, a, b, measure=measure, method=method, n_resamples=N_RESAMPLES, rng=seed
                 )
-                found.setdefault((measure, method), []).append(verdict.is_shown)
+                found.setdefault((measure, method), []).append(verdict.is_significant)
     return [
         {
             "measure": measure,

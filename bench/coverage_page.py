@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.coverage import AREAS, COMPARISONS, SIZES
-from fastad.certainty.methods import Coverage, best_of, coverage_table
+from fastad.uncertainty.methods import Coverage, best_of, coverage_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 MARKS = {

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fastad.comparison.agreement import LabelAgreement, PairAgreement
-from fastad.study.goix import goix_cell
-from fastad.study.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
-from fastad.study.goix_results import GoixBenchmark, GoixRow
-from fastad.unlabelled.ranking import CRITERIA
+from fastad.benchmarking.agreement import LabelAgreement, PairAgreement
+from fastad.study.papers.goix import goix_cell
+from fastad.study.papers.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.unsupervised.ranking import CRITERIA
 
 TABLE = Path(__file__).parent.parent / "docs" / "goix.csv"
 SEED = 0

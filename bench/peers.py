@@ -17,7 +17,7 @@ from torchmetrics.functional import classification as torchmetrics
 
 import fastad
 from bench.data import Labels, Scores
-from fastad._threads import available_threads
+from fastad._core.threads import available_threads
 
 FPR = 0.05
 

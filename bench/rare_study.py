@@ -73,10 +73,10 @@ def load(path: Path) -> Problem:
     return Problem(train, test, fastad.Box.from_data(np.concatenate([train, test, X[y == 1]])))
 
 
-def fitted(detector: str, train: Rows) -> fastad.CompiledScorer:
+def fitted(detector: str, train: Rows) -> fastad.detectors.CompiledScorer:
     """Return a detector's score."""
     models: dict[str, Any] = {
-        "kNN": lambda: fastad.KNNDetector(5),
+        "kNN": lambda: fastad.detectors.KNNDetector(5),
         "LOF": lambda: LocalOutlierFactor(20, novelty=True),
         "OCSVM": lambda: OneClassSVM(gamma=0.05, nu=0.5),
         "forest": lambda: IsolationForest(n_estimators=100, random_state=0),
@@ -120,7 +120,7 @@ def answers(
         }
 
 
-def _answer(found: fastad.VolumeEstimate | None) -> Row:
+def _answer(found: fastad.regions.VolumeEstimate | None) -> Row:
     names = ("log10_share", "log10_low", "log10_high", "is_bound", "n_inside", "n_scored")
     others = ("effective", "mixing_p_value", "chosen", "reason", "refusal")
     if found is None:

@@ -21,13 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastad
-from fastad._files import written_aside
-from fastad.comparison.matrix import RowMeans
-from fastad.comparison.operating import CriterionName
-from fastad.comparison.resampling import check_resampling
+from fastad._core.files import written_aside
+from fastad.benchmarking.matrix import RowMeans
+from fastad.benchmarking.operating_points import CriterionName
+from fastad.benchmarking.resampling import check_resampling
 from fastad.study import read_study
-from fastad.study.goix_data import SETTINGS
-from fastad.study.goix_results import GoixBenchmark, GoixRow
+from fastad.study.papers.goix_data import SETTINGS
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.report.sections.agreement_counts import count_pairs
 from fastad.study.tables import KEYS, ONE_CLASS, StudyTables
 
@@ -163,7 +163,7 @@ def ranks() -> str:
     printed = json.loads((HERE / "papers.json").read_text("utf-8"))
     body = []
     for group, key in (("full", "2019-3"), ("umap", "2019-4")):
-        found = fastad.average_ranks(results(group, 0.0), measures=MEASURES, **OPTIONS)
+        found = fastad.benchmarking.average_ranks(results(group, 0.0), measures=MEASURES, **OPTIONS)
         paper = lower(printed[key])
         for i, label in enumerate(found.measures):
             cells = []
@@ -183,7 +183,7 @@ def lower(rows_of: Mapping[str, Any]) -> dict[str, Any]:
 def correlation() -> str:
     """Return the mean of each row of Kendall's matrix beside the paper's."""
     printed = printed_means("2019-5", 1.0)
-    found = fastad.kendall_matrix(results("full", 0.0), measures=MEASURES, **OPTIONS)
+    found = fastad.benchmarking.kendall_matrix(results("full", 0.0), measures=MEASURES, **OPTIONS)
     means = found.means["mean"]
     body = [
         [label, f"{printed[label]:.2f}", f"{means.value[i]:.2f}", ends(means, i, ".2f")]
@@ -211,7 +211,7 @@ def losses() -> str:
         printed = printed_means(key, 1.0)
         for group in ("full", "umap", "adbench"):
             own = results(group, contamination)
-            found = fastad.selection_loss(own, measures=MEASURES, **OPTIONS)
+            found = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
             means = found.means["mean"]
             columns.append(
                 [
@@ -235,7 +235,9 @@ def classes() -> str:
     columns = []
     for group, key in (("umap", "2019-10"), ("full", "2019-11")):
         paper = lower(printed[key]["rows"])
-        own = fastad.class_sensitivity(results(group, 0.0), measures=CLASS_MEASURES, **OPTIONS)
+        own = fastad.benchmarking.class_sensitivity(
+            results(group, 0.0), measures=CLASS_MEASURES, **OPTIONS
+        )
         means = own.means["mean"]
         columns.append(
             [
@@ -255,7 +257,9 @@ def operating() -> str:
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     for number, criterion in enumerate(CRITERIA, 2):
         printed = printed_means(f"2020-{number}", 1.0)
-        found = fastad.loss_at_chosen_fpr(own, criterion=criterion, measures=measures, **OPTIONS)
+        found = fastad.benchmarking.loss_at_selected_fpr(
+            own, criterion=criterion, measures=measures, **OPTIONS
+        )
         means = found.means["mean"]
         cells = []
         for kind in ("auc", "tpr"):
@@ -301,7 +305,7 @@ def distances() -> str:
     for reference, own_label in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
         measures = (own_label, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
         found = [
-            fastad.rank_distance(
+            fastad.benchmarking.rank_distance(
                 results(group, 0.0), reference=reference, measures=measures, **OPTIONS
             )
             for group in ("full", "adbench")

@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import special, stats
 
 import fastad
-from fastad.comparison.separation.statistics import Separation, separate
+from fastad.benchmarking.pairwise_tests.statistics import Separation, separate
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def test_loops_agree() -> None:
     np.testing.assert_allclose(pairs_by_numpy(), pairs_by_scipy(), rtol=1e-9)
     # The first pairs are those of the first model.
     found = pairs_by_numpy()[: N_MODELS - 1, 3]
-    from fastad.comparison.separation.one_level import pair_p_values
+    from fastad.benchmarking.pairwise_tests.one_level import pair_p_values
 
     np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], found, rtol=1e-9)
 
@@ -116,7 +116,7 @@ def kendall_by_scipy(n_datasets: int) -> Floats:
 
 def test_kendall_agrees() -> None:
     upper = np.triu_indices(len(LABELS), 1)
-    found = fastad.kendall_matrix(table(5), rng=0).by_dataset[:, upper[0], upper[1]]
+    found = fastad.benchmarking.kendall_matrix(table(5), rng=0).by_dataset[:, upper[0], upper[1]]
     np.testing.assert_allclose(found, kendall_by_scipy(5), rtol=1e-12)
 
 
@@ -125,7 +125,7 @@ def test_kendall(benchmark: BenchmarkFixture, how: str) -> None:
     benchmark.group = "Kendall's tau, 1 000 data sets x 500 models x 7 measures"
     if how == "fastad":
         found = table(1000)
-        benchmark(lambda: fastad.kendall_matrix(found, rng=0))
+        benchmark(lambda: fastad.benchmarking.kendall_matrix(found, rng=0))
     else:
         benchmark.extra_info["share"] = 0.005
         benchmark(lambda: kendall_by_scipy(5))
@@ -134,4 +134,4 @@ def test_kendall(benchmark: BenchmarkFixture, how: str) -> None:
 def test_selection_loss(benchmark: BenchmarkFixture) -> None:
     benchmark.group = "selection loss, 1 000 data sets x 500 models x 7 measures"
     found = table(1000)
-    benchmark(lambda: fastad.selection_loss(found, rng=0))
+    benchmark(lambda: fastad.benchmarking.selection_loss(found, rng=0))

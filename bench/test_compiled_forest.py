@@ -10,8 +10,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from sklearn.ensemble import IsolationForest
 
-from fastad.compiled.forest import compile_forest
-from fastad.compiled.scorer import CompiledScorer
+from fastad.detectors.forest import compile_forest
+from fastad.detectors.scorer import CompiledScorer
 
 N_TRAINING, N_POINTS, N_FEATURES = 2_000, 1_000_000, 5
 FLAGGED = (0.5, 0.1, 0.01)  # shares of the points

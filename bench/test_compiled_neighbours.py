@@ -10,10 +10,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from scipy.spatial import cKDTree
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
-from fastad._blocks import points_at_once
-from fastad._threads import thread_limit, thread_map
-from fastad.compiled.neighbours import compile_local_outlier_factor, compile_nearest_neighbors
-from fastad.compiled.scorer import CompiledScorer
+from fastad._core.threads import points_at_once, thread_limit, thread_map
+from fastad.detectors.neighbours import compile_local_outlier_factor, compile_nearest_neighbors
+from fastad.detectors.scorer import CompiledScorer
 
 N_POINTS, D, N_TRAINING, K = 10**6, 5, 2_000, 5
 KNN = "kNN region, 10^6 points of 5 features"

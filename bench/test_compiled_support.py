@@ -13,17 +13,17 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import OneClassSVM
 
-from fastad._blocks import MOST as BLOCK
-from fastad._threads import thread_limit, thread_map
-from fastad.compiled.gaussian import (
+from fastad._core.threads import MOST as BLOCK
+from fastad._core.threads import thread_limit, thread_map
+from fastad.detectors.density import (
     compile_elliptic_envelope,
     compile_gaussian_mixture,
+    compile_hbos,
     compile_kernel_density,
 )
-from fastad.compiled.histogram import compile_hbos
-from fastad.compiled.linear import compile_pca
-from fastad.compiled.scorer import CompiledScorer
-from fastad.compiled.support import compile_one_class_svm
+from fastad.detectors.linear import compile_pca
+from fastad.detectors.scorer import CompiledScorer
+from fastad.detectors.support import compile_one_class_svm
 
 N_TRAINING, N_FEATURES = 2_000, 5
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS

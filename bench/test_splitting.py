@@ -35,7 +35,7 @@ DETECTORS: dict[str, Any] = {
 
 
 class _Case(NamedTuple):
-    compiled: fastad.CompiledScorer
+    compiled: fastad.detectors.CompiledScorer
     original: Callable[[Floats], Floats]
     threshold: float
     box: fastad.Box
@@ -57,7 +57,7 @@ def _case(name: str) -> _Case:
     return _Case(fastad.compile_scorer(detector), original, threshold, box)
 
 
-def _compiled(case: _Case) -> fastad.VolumeEstimate:
+def _compiled(case: _Case) -> fastad.regions.VolumeEstimate:
     return fastad.volume(
         case.compiled, case.threshold, case.box, method="splitting", n_samples=N_SAMPLES, rng=0
     )

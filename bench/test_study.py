@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from threadpoolctl import threadpool_limits
 
 from bench import study_peer as peer
-from fastad._threads import thread_limit
+from fastad._core.threads import thread_limit
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study import Configuration, Protocol, paper_detectors

@@ -143,4 +143,6 @@ def test_criteria_with_intervals(benchmark: BenchmarkFixture, n_uniform: int) ->
     scores = _scores(5_000, n_uniform)
     benchmark.group = "criteria with intervals"
     benchmark.extra_info.update(curve="criteria", library="fastad", sizes=(5_000, n_uniform))
-    benchmark(lambda: fastad.emmv({"a": scores.test}, {"a": scores.uniform}, VOLUME, rng=0))
+    benchmark(
+        lambda: fastad.unsupervised.emmv({"a": scores.test}, {"a": scores.uniform}, VOLUME, rng=0)
+    )

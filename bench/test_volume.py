@@ -27,7 +27,7 @@ def _radii(points: Floats, scores: Floats) -> None:
         scores[i] = a * a + b * b + c * c + d * d + e * e
 
 
-class Ball(fastad.CompiledScorer):
+class Ball(fastad.detectors.CompiledScorer):
     """Squared distance from the centre."""
 
     n_features, name, kernel = N_FEATURES, "ball", _radii

@@ -4,13 +4,13 @@ import re
 import sys
 from pathlib import Path
 
+import pages
 from sphinx.application import Sphinx
+
+import fastad
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import pages
-
-import fastad
 
 project = "fastad"
 author = "the fastad authors"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import fastad
-from fastad.registry import MEASURES, Measure
+from fastad.measures.measure import Measure
+from fastad.measures.registry import MEASURES
 
 HERE = Path(__file__).parent
 PROSE = HERE / "prose"
@@ -105,7 +106,7 @@ def render_index(rows: Iterable[Measure]) -> str:
         [
             "# Measures",
             "Every measure is a function of labels and scores and a method of "
-            "{py:class}`fastad.RankedScores`. Values also stand in the tables of "
+            "{py:class}`fastad.evaluation.RankedScores`. Values also stand in the tables of "
             "{py:func}`fastad.evaluate`, under their label. The symbols of the pages are "
             "explained in [Conventions](../conventions.md).",
             _table(head, lines),

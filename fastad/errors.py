@@ -30,3 +30,14 @@ class BatchScorerWarning(UserWarning):
 
 class InsufficientMixingWarning(UserWarning):
     """Particles of a splitting run may not represent the regions they were in."""
+
+
+__all__ = [
+    "BatchScorerWarning",
+    "CompilationCacheWarning",
+    "InsufficientMixingWarning",
+    "InvalidInputError",
+    "LowCoverageWarning",
+    "MissingExtraError",
+    "UndefinedMeasureError",
+]

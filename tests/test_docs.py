@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from fastad.registry import MEASURES
+from fastad.measures.registry import MEASURES
 
 ROOT = Path(__file__).parent.parent
 

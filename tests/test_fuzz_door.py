@@ -20,13 +20,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
-from fastad import InvalidInputError, MissingExtraError, UndefinedMeasureError
-from fastad.registry import MEASURES
-from tests.strategies import in_layout
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import MissingExtraError
+from fastad.measures.registry import MEASURES
+from tests.support.strategies import in_layout
 
 DATA = ("y_true", "y_score", "sample_weight", "pos_label", "groups")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: getattr(fastad, name) for name in [*MEASURES, "evaluate", "rank_scores"]
+    **{name: getattr(fastad.measures, name) for name in MEASURES},
+    **{"evaluate": fastad.evaluate, "rank_scores": fastad.rank_scores},
 }
 PARAMETERS = {name: list(inspect.signature(FUNCTIONS[name]).parameters) for name in FUNCTIONS}
 
@@ -361,7 +363,7 @@ def assert_documented(function: Callable[..., Any], result: Any) -> None:
     hint = typing.get_type_hints(function)["return"]
     members = typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
     assert type(result) in [typing.get_origin(member) or member for member in members]
-    if isinstance(result, fastad.Evaluation | fastad.GroupedEvaluation):
+    if isinstance(result, fastad.evaluation.Evaluation | fastad.evaluation.GroupedEvaluation):
         str(result)
 
 

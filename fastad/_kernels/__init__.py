@@ -1,1 +1,1 @@
-"""Compiled code. Inputs are trusted: the door has checked them."""
+"""Compiled code. Inputs are trusted: public functions have checked them."""

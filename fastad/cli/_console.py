@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fastad._tables import grid
+from fastad._core.text_tables import grid
 from fastad.errors import InvalidInputError, MissingExtraError
 
 Parameters = ParamSpec("Parameters")

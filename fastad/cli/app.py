@@ -156,7 +156,7 @@ def compare(
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
     ] = "holm",
     confidence_level: Level = 0.95,
-    smallest_difference: Annotated[
+    min_difference: Annotated[
         float | None,
         typer.Option(help="Say how many anomalies it takes to see a difference of this size."),
     ] = None,
@@ -176,7 +176,7 @@ def compare(
             "method": method,
             "correction": correction,
             "confidence_level": confidence_level,
-            "smallest_difference": smallest_difference,
+            "min_difference": min_difference,
             "n_resamples": n_resamples,
             "rng": seed,
         },
@@ -363,7 +363,7 @@ def volume(
 
 @app.command()
 @ends_cleanly
-def evaluate_unlabelled(
+def evaluate_unsupervised(
     *,
     file: OneFile,
     model: Model = None,

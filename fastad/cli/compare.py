@@ -6,15 +6,15 @@ from typing import Any
 
 import typer
 
-from fastad._threads import available_threads
-from fastad.certainty.tournament import compare_all
+from fastad._core.threads import available_threads
 from fastad.cli._console import DataError, show, show_table
 from fastad.cli.evaluate import about_columns
 from fastad.cli.readers import Wanted, read_table
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.uncertainty.all_pairs import compare_all
 
 # Options of the function that are options of the command.
-_OPTIONS = ("measure", "method", "correction", "confidence_level", "smallest_difference")
+_OPTIONS = ("measure", "method", "correction", "confidence_level", "min_difference")
 
 
 def run(path: Path, columns: Wanted, options: Mapping[str, Any], *, as_json: bool) -> None:

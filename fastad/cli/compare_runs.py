@@ -10,18 +10,18 @@ import numpy as np
 import typer
 
 import fastad
-from fastad._files import written_aside
-from fastad._threads import available_threads
+from fastad._core.files import written_aside
+from fastad._core.threads import available_threads
+from fastad._core.version import SCHEMA_VERSION
+from fastad.benchmarking.overview import compare_runs
+from fastad.benchmarking.runs_overview import RunsOverview
+from fastad.benchmarking.tabular import Tabular
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.detectors import remarks, shown_progress
 from fastad.cli.readers.runs import Columns, named_files, read_runs
 from fastad.cli.writers import save_columns, save_text
-from fastad.comparison.overview import compare_runs
-from fastad.comparison.runs_overview import RunsOverview
-from fastad.comparison.tabular import Tabular
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.regions.results import plain_value
-from fastad.report import SCHEMA_VERSION
 
 # Arguments of the function, and the options of the command that they come from.
 _OPTIONS = {

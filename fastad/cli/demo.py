@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._files import written_aside
-from fastad._types import FloatVector, LabelVector
+from fastad._core.files import written_aside
+from fastad._core.types import FloatVector, LabelVector
 from fastad.cli._console import say, show, show_table
 from fastad.errors import MissingExtraError
-from fastad.evaluation import evaluate
+from fastad.evaluation.entry import evaluate
 from fastad.plot import RocDisplay
 
 # The share of the normal points that detectors are trained on, without labels.

@@ -14,15 +14,15 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from fastad._types import FloatMatrix, Label
-from fastad._validate import check_labels
+from fastad._core.types import FloatMatrix, Label
 from fastad.cli._console import DataError, say
 from fastad.cli.readers import need_once, open_source, typed
 from fastad.cli.readers.arrays import ArrayArchive
 from fastad.cli.readers.source import Column, Source, reading
-from fastad.compiled.dispatch import compile_scorer
-from fastad.compiled.scorer import CompiledScorer
+from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.ordering.labels import check_labels
 
 # Detectors by name: module and class of scikit-learn, options, and whether they draw lots.
 _DETECTORS: Mapping[str, tuple[str, str, Mapping[str, Any], bool]] = {

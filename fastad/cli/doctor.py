@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import fastad
-from fastad._kernels import keys
-from fastad._threads import available_threads
+from fastad._core.threads import available_threads
+from fastad._kernels.ordering import keys
 from fastad.cli._console import show
 
 _LIBRARIES = (

@@ -10,16 +10,16 @@ from typing import Any, TypeAlias
 
 import typer
 
-from fastad._threads import available_threads
-from fastad.answers import shown_name
+from fastad._core.threads import available_threads
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.readers import ScoredTable, Wanted, read_table
 from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
-from fastad.evaluation import evaluate
-from fastad.registry import parse_questions, standard_questions, with_range
-from fastad.report import Evaluation, envelope
-from fastad.runs import GroupedEvaluation
+from fastad.evaluation.detector import shown_name
+from fastad.evaluation.entry import evaluate
+from fastad.evaluation.groups import GroupedEvaluation
+from fastad.evaluation.results import Evaluation, envelope
+from fastad.measures.requests import parse_questions, standard_questions, with_range
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
 

@@ -64,7 +64,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a study, or go on with one that was stopped."""
-    from fastad._cpus import available_processors
+    from fastad._core.cpus import available_processors
     from fastad.cli.detectors import remarks
     from fastad.study.runner import run_study
 

@@ -1,4 +1,4 @@
-"""``fastad evaluate-unlabelled``: which detectors are better, without labels."""
+"""``fastad evaluate-unsupervised``: which detectors are better, without labels."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import typer
 
-from fastad._threads import available_threads
-from fastad._types import FloatMatrix
+from fastad._core.threads import available_threads
+from fastad._core.types import FloatMatrix
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.detectors import (
     Columns,
@@ -33,10 +33,10 @@ from fastad.cli.detectors import (
     unfitted,
 )
 from fastad.errors import InvalidInputError
-from fastad.unlabelled.evaluation import evaluate_unlabelled
-from fastad.unlabelled.ranking import CRITERIA
-from fastad.unlabelled.subsampled import emmv_subsampled
-from fastad.unlabelled.table import UnlabelledEvaluation
+from fastad.unsupervised.evaluation import evaluate_unsupervised
+from fastad.unsupervised.ranking import CRITERIA
+from fastad.unsupervised.subsampled import emmv_subsampled
+from fastad.unsupervised.table import UnsupervisedEvaluation
 
 # Options of the functions that are options of the command.
 _OPTIONS = (
@@ -91,7 +91,7 @@ def run(
                 )
             check_known(path, data, scorers)
             with remarks(), shown_progress() as progress:
-                found = evaluate_unlabelled(scorers, test, **options, progress=progress)
+                found = evaluate_unsupervised(scorers, test, **options, progress=progress)
         else:
             found = _subsampled(detectors, train, test, draws, options)
     except InvalidInputError as error:
@@ -154,7 +154,7 @@ def _subsampled(
     test: FloatMatrix,
     draws: Draws,
     options: Mapping[str, Any],
-) -> UnlabelledEvaluation:
+) -> UnsupervisedEvaluation:
     """Judge detectors in random subspaces."""
     how = {name: value for name, value in options.items() if name not in ("method", "n_samples")}
     given = {
@@ -174,7 +174,7 @@ def _subsampled(
         raise InvalidInputError(re.sub("^n_uniform ", "n_samples ", str(error))) from None
 
 
-def _print(found: UnlabelledEvaluation) -> None:
+def _print(found: UnsupervisedEvaluation) -> None:
     show_table(*found.table())
     for criterion in CRITERIA:
         show(found.verdict(criterion))

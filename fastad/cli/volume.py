@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastad._threads import available_threads
-from fastad._types import FloatMatrix
+from fastad._core.threads import available_threads
+from fastad._core.types import FloatMatrix
 from fastad.cli._console import show, show_table
 from fastad.cli.detectors import (
     Columns,
@@ -27,7 +27,7 @@ from fastad.cli.detectors import (
     remarks,
     shown_progress,
 )
-from fastad.compiled.scorer import CompiledScorer
+from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.regions.box import Box
 from fastad.regions.results import share_text

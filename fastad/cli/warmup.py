@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 import fastad
-from fastad._kernels import keys
+from fastad._kernels.ordering import keys
 from fastad.cli._console import say
 from fastad.errors import CompilationCacheWarning
-from fastad.registry import MEASURES, example
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import example
 
 _LABELS = (
     np.bool_,
@@ -80,8 +81,8 @@ def _compare_all() -> None:
     """Compare models on data sets and folds."""
     values = np.random.default_rng(0).uniform(size=(2, 3, 3))
     results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
-    fastad.kendall_matrix(results, n_resamples=2, rng=0)
-    found = fastad.discriminability(results, n_resamples=2, rng=0)
+    fastad.benchmarking.kendall_matrix(results, n_resamples=2, rng=0)
+    found = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)
     for test in ("welch", "tukey"):
         found.p_values("0", fpr=0.1, test=test)
 
@@ -90,7 +91,7 @@ def _judge_all(scores: npt.NDArray[Any]) -> None:
     """Judge scores of one type without labels."""
     curve = fastad.mass_volume_curve(scores, scores[1:], 1.0)
     curve.area()
-    fastad.emmv({"it": scores}, {"it": scores[1:]}, 1.0, n_resamples=2, rng=0)
+    fastad.unsupervised.emmv({"it": scores}, {"it": scores[1:]}, 1.0, n_resamples=2, rng=0)
 
 
 def _estimate_all() -> None:
@@ -109,8 +110,8 @@ def _estimate_all() -> None:
     how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_samples": 20_000}
     for by in ("uniform", "splitting"):
         scores = {"it": lambda rows: np.hypot(*rows.T)}
-        fastad.evaluate_unlabelled(scores, X, method=by, **how)
-    for fitted in (fastad.KNNDetector(3).fit(X), *_detectors(X)):
+        fastad.evaluate_unsupervised(scores, X, method=by, **how)
+    for fitted in (fastad.detectors.KNNDetector(3).fit(X), *_detectors(X)):
         scorer = fastad.compile_scorer(fitted)
         threshold = float(np.median(scorer.score_samples(X)))
         estimate(scorer, threshold, "auto", "uniform", "splitting")
@@ -118,7 +119,7 @@ def _estimate_all() -> None:
 
 def _follow_all_rules() -> None:
     """Score by the rules of neighbours that a study compares, in a tree and without one."""
-    from fastad.study.neighbourhood import Kind, Neighbourhood, Rule
+    from fastad.detectors.neighbourhood import Kind, Neighbourhood, Rule
 
     rules = [Rule(kind, 2) for kind in get_args(Kind)]
     for n_train in (1001, 20):
@@ -151,7 +152,7 @@ def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
     for measure in ("auc", "ap"):
         ranked.interval(measure, method="bca", n_resamples=2, rng=0)
     for measure in ("auc", "eer"):
-        ranked.chance(measure, n_resamples=2, rng=0)
+        ranked.chance_level(measure, n_resamples=2, rng=0)
         fastad.compare(
             y_true, scores, y_true, measure=measure, method="permutation", n_resamples=2, rng=0
         )

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fastad._files import written_aside
-from fastad._frames import frame
+from fastad._core.files import written_aside
+from fastad._core.frames import frame
 
 # Names of files may hold what UTF-8 does not.
 _ERRORS = "backslashreplace"

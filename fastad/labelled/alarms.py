@@ -6,11 +6,17 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_count, check_counts, check_cut, check_generator, check_rate
-from fastad._types import FloatVector, IntVector, Label, Point, Points, Threshold
-from fastad.counts import counted
+from fastad._core.parameters import (
+    check_count,
+    check_counts,
+    check_cut,
+    check_generator,
+    check_rate,
+)
+from fastad._core.types import FloatVector, IntVector, Label, Point, Points, Threshold
 from fastad.measures import operating, precision
-from fastad.results import Confusion
+from fastad.measures.results import Confusion
+from fastad.ordering.counts import counted
 
 
 @overload

@@ -4,11 +4,11 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import check_prevalence, check_rate
-from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import check_prevalence, check_rate
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.measures import precision as measures
-from fastad.results import ValueAtThreshold
+from fastad.measures.results import ValueAtThreshold
+from fastad.ordering.counts import counted
 
 
 def best_f1(
@@ -132,7 +132,7 @@ def recall_at_precision(
     Examples
     --------
     >>> import fastad
-    >>> fastad.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
+    >>> fastad.measures.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
     ValueAtThreshold(1.0, threshold=0.35)
     """
     bound, share = check_rate(precision, "precision"), check_prevalence(prevalence)

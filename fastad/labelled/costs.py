@@ -4,11 +4,11 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import check_positive, check_positives
-from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import check_positive, check_positives
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.measures import outlier
-from fastad.results import NpCurve
+from fastad.measures.results import NpCurve
+from fastad.ordering.counts import counted
 
 
 def np_curve(
@@ -60,7 +60,7 @@ def np_curve(
     Examples
     --------
     >>> import fastad
-    >>> fastad.np_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5).score
+    >>> fastad.measures.np_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5).score
     array([1. , 0.5, 0.5, 0. , 1. ])
     """
     bound = check_positive(alpha, "alpha")
@@ -135,7 +135,7 @@ def np_score(
     Examples
     --------
     >>> import fastad
-    >>> fastad.np_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.25)
+    >>> fastad.measures.np_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.25)
     0.5
     """
     bound = check_positives(alpha, "alpha")
@@ -212,7 +212,7 @@ def cost_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.cost_auc([0, 1, 1, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], cost_ratio=0.8)
+    >>> fastad.measures.cost_auc([0, 1, 1, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], cost_ratio=0.8)
     0.8
     """
     ratio = check_positives(cost_ratio, "cost_ratio")

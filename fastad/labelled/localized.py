@@ -4,10 +4,10 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import check_inside, check_rate
-from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import check_inside, check_rate
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.measures import localized
+from fastad.ordering.counts import counted
 
 
 @overload
@@ -105,7 +105,7 @@ def localized_auc(
     >>> import fastad
     >>> y_true = [0, 0, 0, 0, 0, 0, 1, 1, 1]
     >>> y_score = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
-    >>> fastad.localized_auc(y_true, y_score, fpr=0.1, coverage=0.75)
+    >>> fastad.measures.localized_auc(y_true, y_score, fpr=0.1, coverage=0.75)
     0.5
     """
     rates = check_rate(fpr, "fpr")
@@ -206,7 +206,7 @@ def beta_weighted_auc(
     >>> import fastad
     >>> y_true = [0, 0, 0, 0, 0, 0, 1, 1, 1]
     >>> y_score = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
-    >>> round(fastad.beta_weighted_auc(y_true, y_score, fpr=0.1), 6)
+    >>> round(fastad.measures.beta_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.459632
     """
     rates = check_rate(fpr, "fpr")
@@ -293,7 +293,7 @@ def gaussian_weighted_auc(
     >>> import fastad
     >>> y_true = [0, 0, 0, 0, 0, 0, 1, 1, 1]
     >>> y_score = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
-    >>> round(fastad.gaussian_weighted_auc(y_true, y_score, fpr=0.1), 6)
+    >>> round(fastad.measures.gaussian_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.468487
     """
     rates = check_rate(fpr, "fpr")
@@ -393,7 +393,7 @@ def histogram_weighted_auc(
     >>> import fastad
     >>> y_true = [0, 0, 0, 0, 0, 0, 1, 1, 1]
     >>> y_score = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
-    >>> round(fastad.histogram_weighted_auc(y_true, y_score, fpr=0.1), 6)
+    >>> round(fastad.measures.histogram_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.566667
     """
     rates = check_rate(fpr, "fpr")

@@ -4,9 +4,10 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import INTERPOLATIONS, check_choice, check_prevalence, check_rate
-from fastad._scratch import ReusedBuffers
-from fastad._types import (
+from fastad._core.arrays import real_vector
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import INTERPOLATIONS, check_choice, check_prevalence, check_rate
+from fastad._core.types import (
     FloatVector,
     Interpolation,
     Label,
@@ -15,10 +16,10 @@ from fastad._types import (
     ScoreVector,
     Threshold,
 )
-from fastad._validate import all_normal, check_scores, real_vector
-from fastad.counts import count_scores, counted
 from fastad.measures import operating
-from fastad.ordering import CurvePart
+from fastad.ordering.counts import count_scores, counted
+from fastad.ordering.cuts import CurvePart
+from fastad.ordering.labels import all_normal, check_scores
 
 
 @overload
@@ -150,7 +151,7 @@ def threshold_at_rate(
     Examples
     --------
     >>> import fastad
-    >>> fastad.threshold_at_rate([0.1, 0.2, 0.3, 0.4], rate=0.25)
+    >>> fastad.measures.threshold_at_rate([0.1, 0.2, 0.3, 0.4], rate=0.25)
     0.4
     """
     rates = check_rate(rate, "rate")

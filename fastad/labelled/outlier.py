@@ -5,10 +5,10 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import check_rate, check_some_counts
-from fastad._types import FloatVector, IntVector, Label, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import check_rate, check_some_counts
+from fastad._core.types import FloatVector, IntVector, Label, Point, Points
 from fastad.measures import outlier
+from fastad.ordering.counts import counted
 
 
 @overload
@@ -78,7 +78,7 @@ def ht_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.ht_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
+    >>> fastad.measures.ht_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
     1.0
     """
     share = check_rate(alpha, "alpha")
@@ -154,7 +154,7 @@ def lf_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.lf_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
+    >>> fastad.measures.lf_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
     1.0
     """
     share = check_rate(alpha, "alpha")
@@ -229,7 +229,7 @@ def rank_power(
     Examples
     --------
     >>> import fastad
-    >>> fastad.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
+    >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
     0.6
     """
     flagged = check_some_counts(k, "k")

@@ -4,11 +4,17 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import INTERPOLATIONS, NORMALIZATIONS, check_choice, check_rate, exact_rate
-from fastad._types import FloatVector, Interpolation, Label, Normalize, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import (
+    INTERPOLATIONS,
+    NORMALIZATIONS,
+    check_choice,
+    check_rate,
+    exact_rate,
+)
+from fastad._core.types import FloatVector, Interpolation, Label, Normalize, Point, Points
 from fastad.measures import roc
-from fastad.ordering import CurvePart
+from fastad.ordering.counts import counted
+from fastad.ordering.cuts import CurvePart
 
 
 @overload
@@ -346,7 +352,7 @@ def auc_at_tpr(
     Examples
     --------
     >>> import fastad
-    >>> fastad.auc_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5)
+    >>> fastad.measures.auc_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5)
     0.5
     """
     lowest, highest = check_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")

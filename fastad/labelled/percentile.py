@@ -4,11 +4,11 @@ from typing import overload
 
 import numpy.typing as npt
 
-from fastad._arguments import check_percentiles, check_range
-from fastad._types import FloatVector, Label, Point, Points
-from fastad.counts import counted
+from fastad._core.parameters import check_percentiles, check_range
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.measures import percentile
-from fastad.results import ClassPercentiles, RpCurve
+from fastad.measures.results import ClassPercentiles, RpCurve
+from fastad.ordering.counts import counted
 
 
 def class_percentiles(
@@ -60,7 +60,7 @@ def class_percentiles(
     Examples
     --------
     >>> import fastad
-    >>> fastad.class_percentiles([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=[50]).normals
+    >>> fastad.measures.class_percentiles([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=[50]).normals
     array([0.1])
     """
     percentiles = check_percentiles(p)
@@ -135,7 +135,7 @@ def rp_distance(
     Examples
     --------
     >>> import fastad
-    >>> round(fastad.rp_distance([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=50), 6)
+    >>> round(fastad.measures.rp_distance([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=50), 6)
     0.25
     """
     percentiles = check_percentiles(p)
@@ -188,7 +188,7 @@ def rp_curve(
     Examples
     --------
     >>> import fastad
-    >>> fastad.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).zero
+    >>> fastad.measures.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).zero
     50.0
     """
     with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
@@ -244,7 +244,7 @@ def rp_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.rp_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
+    >>> fastad.measures.rp_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
     0.6625
     """
     bounds = check_range(score_range)
@@ -300,7 +300,7 @@ def probabilistic_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.probabilistic_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
+    >>> fastad.measures.probabilistic_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
     0.6625
     """
     bounds = check_range(score_range)
@@ -356,7 +356,8 @@ def scored_auc(
     Examples
     --------
     >>> import fastad
-    >>> round(fastad.scored_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1)), 6)
+    >>> y, s = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    >>> round(fastad.measures.scored_auc(y, s, score_range=(0, 1)), 6)
     0.3375
     """
     bounds = check_range(score_range)
@@ -415,7 +416,8 @@ def smooth_roc(
     Examples
     --------
     >>> import fastad
-    >>> round(fastad.smooth_roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1)), 6)
+    >>> y, s = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    >>> round(fastad.measures.smooth_roc(y, s, score_range=(0, 1)), 6)
     0.731395
     """
     bounds = check_range(score_range)

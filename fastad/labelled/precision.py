@@ -2,14 +2,14 @@
 
 import numpy.typing as npt
 
-from fastad._arguments import check_prevalence
-from fastad._scratch import ReusedBuffers
-from fastad._types import Label, Point
-from fastad._validate import check_labels, check_scores
-from fastad.counts import count_scores, counted
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import check_prevalence
+from fastad._core.types import Label, Point
 from fastad.measures import precision
-from fastad.ordering import order_values
-from fastad.results import PrecisionRecallCurve
+from fastad.measures.results import PrecisionRecallCurve
+from fastad.ordering.counts import count_scores, counted
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.orders import order_values
 
 
 def precision_recall_curve(
@@ -181,7 +181,7 @@ def pr_auc(
     Examples
     --------
     >>> import fastad
-    >>> round(fastad.pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+    >>> round(fastad.measures.pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
     0.797267
     """
     share = check_prevalence(prevalence)
@@ -236,7 +236,7 @@ def precision_gain_auc(
     Examples
     --------
     >>> import fastad
-    >>> fastad.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> fastad.measures.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.25
     """
     with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:

@@ -2,14 +2,14 @@
 
 import numpy.typing as npt
 
-from fastad._arguments import QUADRATURES, check_choice, check_flag
-from fastad._scratch import ReusedBuffers
-from fastad._types import Label, Quadrature
-from fastad._validate import check_labels, check_scores
-from fastad.counts import count_scores, count_values, counted
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import QUADRATURES, check_choice, check_flag
+from fastad._core.types import Label, Quadrature
 from fastad.measures import roc
-from fastad.ordering import order_values
-from fastad.results import DetCurve, RocCurve
+from fastad.measures.results import DetCurve, RocCurve
+from fastad.ordering.counts import count_scores, count_values, counted
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.orders import order_values
 
 
 def roc_curve(
@@ -233,7 +233,7 @@ def det_curve(
     Examples
     --------
     >>> import fastad
-    >>> fastad.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
+    >>> fastad.measures.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
     array([1. , 0.5, 0.5, 0. , 0. ])
     """
     with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
@@ -286,7 +286,7 @@ def equal_error_rate(
     Examples
     --------
     >>> import fastad
-    >>> fastad.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> fastad.measures.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
     with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:

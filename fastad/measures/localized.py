@@ -21,12 +21,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fastad._types import Count, CountVector, FloatVector
-from fastad._validate import fixed
-from fastad.counts import OrderedCounts
+from fastad._core.arrays import as_readonly
+from fastad._core.types import Count, CountVector, FloatVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import Rates, at_each, need_both
+from fastad.measures.points import Rates, at_each, need_both
 from fastad.measures.roc import auc_at_fpr
+from fastad.ordering.counts import OrderedCounts
 
 _HALF = Fraction(1, 2)
 # So many rates take a third of a second; beyond a billion points only weights can ask for more.
@@ -73,7 +73,7 @@ def localized_auc(
     coverage: Fraction = Fraction(95, 100),
     subsample: Fraction = _HALF,
 ) -> float | FloatVector:
-    """Mean height over the central part of the law; see `fastad.localized_auc`."""
+    """Mean height over the central part of the law; see `fastad.measures.localized_auc`."""
     m = _n_normals(counts, "localized_auc")
 
     def central(rate: Fraction) -> float:
@@ -96,7 +96,7 @@ def localized_auc(
 def beta_weighted_auc(
     counts: OrderedCounts, fpr: Rates, *, subsample: Fraction = _HALF
 ) -> float | FloatVector:
-    """Mean height under a beta density; see `fastad.beta_weighted_auc`."""
+    """Mean height under a beta density; see `fastad.measures.beta_weighted_auc`."""
     m = _n_normals(counts, "beta_weighted_auc")
 
     def weighted(rate: Fraction) -> float:
@@ -108,7 +108,7 @@ def beta_weighted_auc(
 
 
 def gaussian_weighted_auc(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
-    """Mean height under a normal density; see `fastad.gaussian_weighted_auc`."""
+    """Mean height under a normal density; see `fastad.measures.gaussian_weighted_auc`."""
     m = _n_normals(counts, "gaussian_weighted_auc")
 
     def weighted(rate: Fraction) -> float:
@@ -126,7 +126,7 @@ def gaussian_weighted_auc(counts: OrderedCounts, fpr: Rates) -> float | FloatVec
 def histogram_weighted_auc(
     counts: OrderedCounts, fpr: Rates, *, subsample: Fraction = _HALF
 ) -> float | FloatVector:
-    """Mean height under the law itself; see `fastad.histogram_weighted_auc`."""
+    """Mean height under the law itself; see `fastad.measures.histogram_weighted_auc`."""
     m = _n_normals(counts, "histogram_weighted_auc")
 
     def weighted(rate: Fraction) -> float:
@@ -200,7 +200,7 @@ def _law(m: int, h: int, k: int) -> _Law:
             break
         reach *= 2
     likelihoods = likelihoods[kept[0] : kept[-1] + 1]
-    return _Law(first + int(kept[0]), fixed(likelihoods / math.fsum(likelihoods)))
+    return _Law(first + int(kept[0]), as_readonly(likelihoods / math.fsum(likelihoods)))
 
 
 def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:

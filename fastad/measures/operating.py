@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._types import Count, FloatVector, Interpolation, ScoreVector, Threshold
-from fastad.counts import OrderedCounts
+from fastad._core.types import Count, FloatVector, Interpolation, ScoreVector, Threshold
 from fastad.errors import UndefinedMeasureError
-from fastad.measures._points import (
+from fastad.measures.points import (
     Rates,
     at_each,
     at_share,
@@ -20,7 +19,8 @@ from fastad.measures._points import (
     need_both,
     need_normals,
 )
-from fastad.results import Confusion
+from fastad.measures.results import Confusion
+from fastad.ordering.counts import OrderedCounts
 
 # Whole numbers from here on are above every finite float64.
 _BEYOND_FLOATS = 2**1024
@@ -39,7 +39,7 @@ def threshold_at_fpr(
 def threshold_at_rate(
     counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation = "linear"
 ) -> Threshold | ScoreVector:
-    """Threshold that flags at most a share of all points; see `fastad.threshold_at_rate`."""
+    """Threshold that flags at most a share of all points; see `threshold_at_rate`."""
     alike = replace(
         counts,
         fps=counts.fps + counts.tps,

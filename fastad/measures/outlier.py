@@ -4,26 +4,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._kernels import subsample
-from fastad._types import Count, FloatVector, IntVector
-from fastad.counts import OrderedCounts
+from fastad._core.types import Count, FloatVector, IntVector
+from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import (
-    Rates,
-    at_each,
-    exact,
-    last_flagging,
-    last_within,
-    need_both,
-)
+from fastad.measures.points import Rates, at_each, exact, last_flagging, last_within, need_both
+from fastad.measures.results import NpCurve
 from fastad.measures.roc import thresholds_from_infinity, twice_area
-from fastad.results import NpCurve
+from fastad.ordering.counts import OrderedCounts
 
 _INT64 = 2**63
 
 
 def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
-    """Neyman-Pearson score at every point; see `fastad.np_curve`."""
+    """Neyman-Pearson score at every point; see `fastad.measures.np_curve`."""
     need_both(counts, "np_curve")
     fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
     with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
@@ -32,7 +25,7 @@ def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
 
 
 def np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """Lowest Neyman-Pearson score; see `fastad.np_score`."""
+    """Lowest Neyman-Pearson score; see `fastad.measures.np_score`."""
 
     def lowest(bound: Fraction) -> float:
         point = int(np.argmin(np_curve(counts, alpha=bound).score))
@@ -45,7 +38,7 @@ def np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 
 def ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """AUC without the highest normals, which count as won; see `fastad.ht_auc`."""
+    """AUC without the highest normals, which count as won; see `fastad.measures.ht_auc`."""
     n, m = _whole_classes(counts, "ht_auc")
     whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
 
@@ -59,7 +52,7 @@ def ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 
 def lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """AUC of the highest anomalies, the others counting as won; see `fastad.lf_auc`."""
+    """AUC of the highest anomalies, the others counting as won; see `fastad.measures.lf_auc`."""
     n, m = _whole_classes(counts, "lf_auc")
 
     def of_highest(share: Fraction) -> float:
@@ -76,7 +69,7 @@ def lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 
 def rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
-    """How near to the top the anomalies among the k highest are; see `fastad.rank_power`."""
+    """How near to the top the anomalies are; see `fastad.measures.rank_power`."""
     _need_whole(counts, "rank_power")
     if isinstance(k, list):
         return np.array([_rank_power(counts, flagged) for flagged in k], np.float64)
@@ -110,7 +103,7 @@ def _rank_power(counts: OrderedCounts, k: int) -> float:
 
 
 def cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
-    """Pairs whose ranks stand in more than a ratio; see `fastad.cost_auc`."""
+    """Pairs whose ranks stand in more than a ratio; see `fastad.measures.cost_auc`."""
     n, m = _whole_classes(counts, "cost_auc")
     ranks = _twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)

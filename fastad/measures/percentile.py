@@ -5,21 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._kernels import values
-from fastad._types import Count, CountVector, FloatVector, ScoreVector, Threshold
-from fastad._validate import fixed
-from fastad.counts import OrderedCounts
+from fastad._core.arrays import as_readonly
+from fastad._core.types import Count, CountVector, FloatVector, ScoreVector, Threshold
+from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import (
-    Rates,
-    at_each,
-    exact,
-    first_reaching,
-    last_within,
-    need_both,
-)
 from fastad.measures.operating import threshold_array
-from fastad.results import ClassPercentiles, RpCurve
+from fastad.measures.points import Rates, at_each, exact, first_reaching, last_within, need_both
+from fastad.measures.results import ClassPercentiles, RpCurve
+from fastad.ordering.counts import OrderedCounts
 
 # From here on, differences of scores might overflow.
 _WIDE = 1e300
@@ -30,7 +23,7 @@ ScoreRange = tuple[Fraction, Fraction]
 
 
 def class_percentiles(counts: OrderedCounts, p: list[Fraction]) -> ClassPercentiles:
-    """Percentiles of each class; see `fastad.class_percentiles`."""
+    """Percentiles of each class; see `fastad.measures.class_percentiles`."""
     need_both(counts, "class_percentiles")
     _need_finite(counts, "class_percentiles")
     return ClassPercentiles.of(
@@ -41,14 +34,14 @@ def class_percentiles(counts: OrderedCounts, p: list[Fraction]) -> ClassPercenti
 
 
 def rp_distance(counts: OrderedCounts, p: Rates) -> float | FloatVector:
-    """Reverse percentile distance; see `fastad.rp_distance`."""
+    """Reverse percentile distance; see `fastad.measures.rp_distance`."""
     need_both(counts, "rp_distance")
     _need_finite(counts, "rp_distance")
     return at_each(p, lambda percentile: _distance(counts, percentile))
 
 
 def rp_curve(counts: OrderedCounts) -> RpCurve:
-    """Distances at all whole percentiles; see `fastad.rp_curve`."""
+    """Distances at all whole percentiles; see `fastad.measures.rp_curve`."""
     need_both(counts, "rp_curve")
     _need_finite(counts, "rp_curve")
     distance = np.array([_distance(counts, Fraction(p)) for p in range(101)])
@@ -56,7 +49,7 @@ def rp_curve(counts: OrderedCounts) -> RpCurve:
 
 
 def rp_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
-    """Area under the RP curve; see `fastad.rp_auc`.
+    """Area under the RP curve; see `fastad.measures.rp_auc`.
 
     The percentile of a class, integrated over all percentiles, is 100 times the mean of the
     class. So the area needs no percentiles: it is `probabilistic_auc`.
@@ -65,12 +58,12 @@ def rp_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
 
 
 def probabilistic_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
-    """Mean separation on scaled scores; see `fastad.probabilistic_auc`."""
+    """Mean separation on scaled scores; see `fastad.measures.probabilistic_auc`."""
     return _separation(counts, score_range, "probabilistic_auc")
 
 
 def scored_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
-    """Mean positive difference on scaled scores; see `fastad.scored_auc`."""
+    """Mean positive difference on scaled scores; see `fastad.measures.scored_auc`."""
     need_both(counts, "scored_auc")
     scaled = scaled_scores(counts, score_range, "scored_auc")
     differences = values.positive_differences(scaled, counts.fps, counts.tps)
@@ -78,7 +71,7 @@ def scored_auc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
 
 
 def smooth_roc(counts: OrderedCounts, *, score_range: ScoreRange) -> float:
-    """Area under the smooth ROC; see `fastad.smooth_roc`."""
+    """Area under the smooth ROC; see `fastad.measures.smooth_roc`."""
     need_both(counts, "smooth_roc")
     scaled = scaled_scores(counts, score_range, "smooth_roc")
     not_above, below = _around_mean(counts, scaled)
@@ -166,12 +159,12 @@ def scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) 
         )
     if scores.dtype.kind != "f" and max(abs(int(scores[0])), abs(int(scores[-1]))) > 2**53:
         # A float64 would merge neighbours.
-        return fixed(np.array([float((int(s) - low) / (high - low)) for s in scores]))
+        return as_readonly(np.array([float((int(s) - low) / (high - low)) for s in scores]))
     # By a power of two, so that the widest range does not overflow and no digit is lost.
     scale = 0.25 if high - low > _WIDE else 1.0
     width = float((high - low) * Fraction(scale))
     scaled = (scores.astype(np.float64) * scale - float(low) * scale) / width
-    return fixed(np.clip(scaled, 0, 1))
+    return as_readonly(np.clip(scaled, 0, 1))
 
 
 def _around_mean(counts: OrderedCounts, scaled: FloatVector) -> tuple[int, int]:

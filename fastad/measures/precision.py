@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._kernels import area, subsample
-from fastad._types import Count, FloatVector
-from fastad.counts import OrderedCounts
+from fastad._core.types import Count, FloatVector
+from fastad._kernels.curves import area
+from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import (
+from fastad.measures.points import (
     Rates,
     at_each,
     exact,
@@ -21,9 +21,10 @@ from fastad.measures._points import (
     need_both,
     need_normals,
 )
+from fastad.measures.results import PrecisionRecallCurve, ValueAtThreshold
 from fastad.measures.roc import shares_of, thresholds_from_infinity
-from fastad.ordering import PackedOrder
-from fastad.results import PrecisionRecallCurve, ValueAtThreshold
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.orders import PackedOrder
 
 # How far rounding can move a quotient of counts, and some more.
 _NEAR = 1e-14
@@ -61,13 +62,13 @@ def average_precision_of_values(order: PackedOrder) -> float:
 
 
 def pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:
-    """Area under the interpolated curve; see `fastad.pr_auc`."""
+    """Area under the interpolated curve; see `fastad.measures.pr_auc`."""
     counts = _reweighted(counts, "pr_auc", prevalence)
     return area.precision_area(counts.fps, counts.tps) / counts.n_anomalies
 
 
 def precision_gain_auc(counts: OrderedCounts) -> float:
-    """Area under the precision-recall-gain curve; see `fastad.precision_gain_auc`."""
+    """Area under the precision-recall-gain curve; see `fastad.measures.precision_gain_auc`."""
     need_both(counts, "precision_gain_auc")
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     # Recall gain is 0 where recall equals the share of anomalies; the ROC is straight there.
@@ -103,7 +104,7 @@ def best_f1(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> Val
 def recall_at_precision(
     counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None = None
 ) -> ValueAtThreshold | FloatVector:
-    """Highest recall at a precision or above; see `fastad.recall_at_precision`."""
+    """Highest recall at a precision or above; see `fastad.measures.recall_at_precision`."""
     scaled = _reweighted(counts, "recall_at_precision", prevalence)
     reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
     weight = counts.normal_weight(prevalence)

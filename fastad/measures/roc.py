@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._kernels import area as kernels
-from fastad._threads import slices, thread_map
-from fastad._types import (
+from fastad._core.arrays import as_readonly
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import (
     Count,
     CountVector,
     FloatVector,
@@ -17,10 +17,9 @@ from fastad._types import (
     Quadrature,
     ScoreVector,
 )
-from fastad._validate import fixed
-from fastad.counts import OrderedCounts
+from fastad._kernels.curves import area as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures._points import (
+from fastad.measures.points import (
     Exact,
     Rates,
     at_each,
@@ -34,8 +33,9 @@ from fastad.measures._points import (
     plain,
     quotient,
 )
-from fastad.ordering import PackedOrder, Range
-from fastad.results import DetCurve, RocCurve
+from fastad.measures.results import DetCurve, RocCurve
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.orders import PackedOrder, Range
 
 # Above this, twice an area does not fit into int64.
 _LARGEST_AREA = 2**63
@@ -131,9 +131,9 @@ def auc_at_tpr(
     max_tpr: Fraction = Fraction(1),
     normalize: Normalize = "width",
 ) -> float | FloatVector:
-    """Area over a range of true positive rates; see `fastad.auc_at_tpr`."""
+    """Area over a range of true positive rates; see `fastad.measures.auc_at_tpr`."""
     need_both(counts, "auc_at_tpr")
-    passed = fixed(counts.n_normals - counts.fps)
+    passed = as_readonly(counts.n_normals - counts.fps)
 
     def partial(rate: Fraction) -> float:
         width = _width(rate, max_tpr, "min_tpr", "max_tpr")
@@ -166,7 +166,7 @@ def weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature = "right") -> 
 
 
 def det_curve(counts: OrderedCounts) -> DetCurve:
-    """False negative against false positive rate; see `fastad.det_curve`."""
+    """False negative against false positive rate; see `fastad.measures.det_curve`."""
     need_both(counts, "det_curve")
     fnr = shares_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
     return DetCurve.of(
@@ -175,7 +175,7 @@ def det_curve(counts: OrderedCounts) -> DetCurve:
 
 
 def equal_error_rate(counts: OrderedCounts) -> float:
-    """Where the curve meets FPR = FNR; see `fastad.equal_error_rate`."""
+    """Where the curve meets FPR = FNR; see `fastad.measures.equal_error_rate`."""
     need_both(counts, "equal_error_rate")
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._kernels import keys
-from fastad._threads import slices
-from fastad._types import IntVector
-from fastad._validate import Labels, fixed
+from fastad._core.arrays import as_readonly
+from fastad._core.threads import slices
+from fastad._core.types import IntVector
+from fastad._kernels.ordering import keys
+from fastad.ordering.labels import Labels
 from fastad.ordering.raw import RawScores
 
 # Fewer points are ordered in less time than it takes to choose cuts.
@@ -77,7 +78,7 @@ def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
     sample.sort()
     top, bottom = sample.shape[0], 0
     if part is not None and normals:
-        top, bottom = _ends(fixed(sample), normals, part)
+        top, bottom = _ends(as_readonly(sample), normals, part)
         if 2 * (top - bottom) > sample.shape[0]:
             # Leaving out the smaller part costs more than ordering it.
             top, bottom = sample.shape[0], 0

@@ -1,17 +1,167 @@
-"""Ordering group by group."""
+"""Groups of rows: from columns of names or numbers to codes, and rows group by group."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from fastad._kernels.groups import bring_together, count_anomalies
-from fastad._threads import current_threads, thread_map
-from fastad._types import IntVector, KeyVector, ScoreVector
-from fastad._validate import Labels, fixed
-from fastad.ordering.packed import PackedOrder, Range, pack_values
+from fastad._core.arrays import as_readonly
+from fastad._core.frames import as_array
+from fastad._core.threads import current_threads, thread_map
+from fastad._core.types import IntVector, KeyVector, ScoreVector
+from fastad._kernels.ordering import groups as kernels
+from fastad._kernels.ordering.groups import bring_together, count_anomalies
+from fastad.errors import InvalidInputError
+from fastad.ordering.labels import Labels
+from fastad.ordering.orders import PackedOrder, Range, pack_values, sort
 from fastad.ordering.raw import KeyCodec, view_raw
-from fastad.ordering.sorting import sort
+
+# Up to so many times the number of rows, a table over the range of integers beats sorting.
+_TABLE_LIMIT = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Which rows belong together.
+
+    Attributes
+    ----------
+    columns : dict of str to list
+        Value of each group in each column, in the order of the groups.
+    starts : numpy.ndarray of shape (n_groups + 1,)
+        Where each group starts when rows are brought in order.
+    codes : numpy.ndarray of shape (n_rows,) or None
+        Group of each row; None where rows come group by group already.
+    """
+
+    columns: dict[str, list[Any]]
+    starts: IntVector
+    codes: IntVector | None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.starts) - 1
+
+    def slices(self) -> Iterator[slice]:
+        """Yield where each group lies when rows are brought in order."""
+        for start, stop in pairwise(self.starts.tolist()):
+            yield slice(start, stop)
+
+    def arrange(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Bring the values of rows in the order of the groups."""
+        values = as_readonly(values)
+        if self.codes is None:
+            return values
+        together = np.empty_like(values)
+        # Numba has no float16; its bits are moved as well as the number.
+        movable = np.uint16 if values.dtype == np.float16 else values.dtype
+        kernels.bring_together(
+            self.codes, self.starts.copy(), values.view(movable), together.view(movable)
+        )
+        return as_readonly(together)
+
+
+def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:
+    """Check the columns of groups and bring rows together; ``kept`` are the rows in use."""
+    codes: IntVector = np.zeros(1, np.int64)
+    factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
+    for name, column in columns.items():
+        column_codes, distinct = factorize(column, f"groups[{name!r}]", n_rows)
+        if kept is not None:
+            column_codes = column_codes[kept]
+        codes = codes * len(distinct) + column_codes if factors else column_codes
+        factors[name] = column_codes, distinct
+        if kept is not None or len(columns) > 1:
+            # Only what occurs is numbered, so that codes stay below the number of rows.
+            codes, _ = _factorize_integers(codes)
+    codes = as_readonly(codes)
+    starts = np.zeros(int(codes.max()) + 2, np.int64)
+    in_order = kernels.group_starts(codes, starts)
+    firsts = np.empty(starts.shape[0] - 1, np.int64)
+    kernels.first_rows(codes, firsts)
+    named = {
+        name: distinct[column_codes[firsts]].tolist()
+        for name, (column_codes, distinct) in factors.items()
+    }
+    return Groups(named, as_readonly(starts), None if in_order else codes)
+
+
+def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
+    """Return the code of each row and the distinct values, sorted where they can be."""
+    values = as_array(column, name)
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{name} must have one value for each label; found shape {values.shape} for "
+            f"{n_rows} labels"
+        )
+    if values.dtype.kind in "biu" and values.dtype != np.uint64:
+        return _factorize_integers(values)
+    if values.dtype.kind == "O":
+        return _factorize_objects(values, name)
+    if values.dtype == np.dtype("M8"):
+        raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
+    if values.dtype.kind in "Mm":
+        _refuse_missing(np.isnat(values), name)
+    if values.dtype.kind in "fc":
+        _refuse_missing(np.isnan(values), name)
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64, copy=False), distinct
+
+
+def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArray[Any]]:
+    """Number integers by their order; O(n) where their range is not much wider than n."""
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    lowest, highest = int(values.min()), int(values.max())
+    if highest - lowest > _TABLE_LIMIT * len(values) + 1000:
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int64, copy=False), distinct
+    table = np.zeros(highest - lowest + 1, np.int64)
+    wide = as_readonly(values.astype(np.int64, copy=False))
+    kernels.mark_present(wide, lowest, table)
+    distinct = np.flatnonzero(table) + lowest
+    if lowest == 0 and len(distinct) == len(table):
+        return wide, distinct.astype(values.dtype)
+    np.cumsum(table, out=table)
+    table -= 1
+    codes = np.empty(len(values), np.int64)
+    kernels.look_up(wide, lowest, as_readonly(table), codes)
+    return codes, distinct.astype(values.dtype)
+
+
+def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:
+    entries = values.tolist()
+    try:
+        missing = [entry is None or bool(entry != entry) for entry in entries]
+        distinct = list(dict.fromkeys(entries))
+        for entry in distinct:
+            str(entry)
+    except (TypeError, ValueError) as error:
+        # Of lists, arrays, missing values of pandas, and whole numbers of too many digits.
+        raise InvalidInputError(
+            f"{name} must hold names, numbers or the like; found a value of which {error}"
+        ) from None
+    _refuse_missing(np.array(missing), name)
+    if all(isinstance(entry, str) for entry in distinct):
+        distinct.sort()
+    code_of = {entry: code for code, entry in enumerate(distinct)}
+    codes = np.fromiter((code_of[entry] for entry in entries), np.int64, len(entries))
+    kept = np.empty(len(distinct), object)
+    kept[:] = distinct
+    return codes, kept
+
+
+def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
+    if np.any(missing):
+        raise InvalidInputError(
+            f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
+            f"at row {int(np.argmax(missing))}"
+        )
+
 
 # Blocks for each thread, so that none waits long for the last one.
 _BLOCKS_A_THREAD = 4
@@ -64,7 +214,7 @@ def order_groups(
     packed, centre, codec = keyed
     if codes is not None:
         together = np.empty_like(packed)
-        bring_together(codes, starts.copy(), fixed(packed), together)
+        bring_together(codes, starts.copy(), as_readonly(packed), together)
         packed = together
     anomalies = np.empty(starts.shape[0] - 1, np.int64)
 
@@ -72,10 +222,10 @@ def order_groups(
         bounds = starts[block.start : block.stop + 1]
         for start, stop in pairwise(bounds.tolist()):
             sort(packed[start:stop])
-        count_anomalies(fixed(packed), bounds, anomalies[block])
+        count_anomalies(as_readonly(packed), bounds, anomalies[block])
 
     thread_map(sort_block, group_blocks(starts))
-    return GroupOrder(fixed(packed), starts, anomalies, centre, codec)
+    return GroupOrder(as_readonly(packed), starts, anomalies, centre, codec)
 
 
 def group_blocks(starts: IntVector) -> list[slice]:

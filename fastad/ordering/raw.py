@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._kernels import keys
-from fastad._threads import slices, thread_map
-from fastad._types import IntVector, KeyVector, ScoreVector
-from fastad._validate import Labels, fixed, refuse_nan
+from fastad._core.arrays import as_readonly, refuse_nan
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import IntVector, KeyVector, ScoreVector
+from fastad._kernels.ordering import keys
+from fastad.ordering.labels import Labels
 
 # Whole numbers up to this are exact as float64.
 _LARGEST_EXACT = 2**53
@@ -16,7 +17,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 class RawScores(NamedTuple):
-    """Scores as signed integers of 32 or 64 bits; see ``fastad._kernels.keys``.
+    """Scores as signed integers of 32 or 64 bits; see ``fastad._kernels.ordering.keys``.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ def view_raw(scores: ScoreVector) -> RawScores:
     dtype = scores.dtype
     if dtype.kind == "f":
         # float16 has no SIMD sort of its own; as float32 it keeps its order and its ties.
-        floats = fixed(scores.astype(np.float32) if dtype.itemsize == 2 else scores)
+        floats = as_readonly(scores.astype(np.float32) if dtype.itemsize == 2 else scores)
         if floats.itemsize == 8:
             return RawScores(scores, floats.view(np.int64), 2**63 - 1, -1, 0x7FF << 52)
         return RawScores(scores, floats.view(np.int32), 2**31 - 1, -1, 0xFF << 23)
@@ -71,7 +72,7 @@ def view_raw(scores: ScoreVector) -> RawScores:
         # 16 bits and fewer, and unsigned 32 bits, go to the next signed type that holds them.
         wide = np.int32 if dtype.itemsize < 4 else np.result_type(dtype, np.int32)
         values = scores.astype(wide, copy=False)
-    return RawScores(scores, fixed(values), -1, 0, 2**63)
+    return RawScores(scores, as_readonly(values), -1, 0, 2**63)
 
 
 class KeyCodec(NamedTuple):
@@ -127,7 +128,7 @@ class KeyCodec(NamedTuple):
         # As in `view_raw`, float16 goes by way of float32.
         floats = scores if scores.itemsize > 2 else np.empty(scores.shape, np.float32)
         bits = floats.view(f"i{floats.itemsize}")
-        falling = fixed(falling)
+        falling = as_readonly(falling)
 
         def decode(rows: slice) -> None:
             keys.decode_floats(falling[rows], self.base, int(np.iinfo(bits.dtype).max), bits[rows])

@@ -5,9 +5,7 @@ result that is there already, and its method ``plot`` draws it. matplotlib is im
 something is drawn.
 """
 
-from fastad.plot._critical_difference import (
-    CriticalDifferenceDisplay as CriticalDifferenceDisplay,
-)
+from fastad.plot._critical_difference import CriticalDifferenceDisplay as CriticalDifferenceDisplay
 from fastad.plot._det import DetDisplay as DetDisplay
 from fastad.plot._discriminability import DiscriminabilityDisplay as DiscriminabilityDisplay
 from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistributionDisplay

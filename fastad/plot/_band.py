@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from fastad._arguments import check_choice
-from fastad._types import FloatVector
-from fastad.certainty.bands import PrecisionRecallBand, RocBand
+from fastad._core.parameters import check_choice
+from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError
 from fastad.plot import _data
+from fastad.uncertainty.bands import PrecisionRecallBand, RocBand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

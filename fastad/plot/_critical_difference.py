@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fastad.comparison.rank_comparison import RankComparison
+from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.plot import _drawing
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
     Parameters
     ----------
     comparison : RankComparison
-        What `fastad.nemenyi` or `fastad.wilcoxon_holm` returns.
+        What `fastad.benchmarking.nemenyi` or `fastad.benchmarking.wilcoxon_holm` returns.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class CriticalDifferenceDisplay(_drawing.Display):
 
     See Also
     --------
-    fastad.nemenyi : Compares mean ranks.
-    fastad.wilcoxon_holm : Compares pairs; has no critical difference.
+    fastad.benchmarking.nemenyi : Compares mean ranks.
+    fastad.benchmarking.wilcoxon_holm : Compares pairs; has no critical difference.
 
     References
     ----------
@@ -75,7 +75,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
     >>> from matplotlib.figure import Figure
     >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.5], [0.9, 0.8, 0.5]]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof", "svm"])
-    >>> comparison = fastad.nemenyi(results, measure="auc", rng=0)
+    >>> comparison = fastad.benchmarking.nemenyi(results, measure="auc", rng=0)
     >>> display = CriticalDifferenceDisplay.from_comparison(comparison, Figure().subplots())
     >>> [bar.get_xdata().tolist() for bar in display.bars_]
     [[1.0, 2.0], [2.0, 3.0]]
@@ -105,7 +105,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
         Parameters
         ----------
         comparison : RankComparison
-            What `fastad.nemenyi` or `fastad.wilcoxon_holm` returns.
+            What `fastad.benchmarking.nemenyi` or `fastad.benchmarking.wilcoxon_holm` returns.
         ax, line_kw
             As `plot` takes them.
 

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_positive
-from fastad._types import FloatVector, Label, Point, Points
-from fastad._validate import check_labels, check_scores
-from fastad.answers import Inquiry, answer_all, shown_name
-from fastad.counts import count_scores
+from fastad._core.parameters import check_positive
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
-from fastad.evaluation import named_detectors
-from fastad.ranking import RankedScores
-from fastad.registry import Questions, parse_questions, with_range
+from fastad.evaluation.detector import Inquiry, answer_all, shown_name
+from fastad.evaluation.entry import named_detectors
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.requests import Questions, parse_questions, with_range
+from fastad.ordering.counts import count_scores
+from fastad.ordering.labels import check_labels, check_scores
 
 Result = TypeVar("Result")
 # Detector, then label of a measure, then value: what `fastad.evaluate` returns, for one.

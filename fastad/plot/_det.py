@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import FloatVector, Label
+from fastad._core.types import FloatVector, Label
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.results import DetCurve
 from fastad.plot import _data, _drawing
-from fastad.ranking import RankedScores
-from fastad.results import DetCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +52,8 @@ class DetDisplay(_drawing.Display):
 
     See Also
     --------
-    fastad.det_curve : The curve.
-    fastad.equal_error_rate : Where both rates are equal.
+    fastad.measures.det_curve : The curve.
+    fastad.measures.equal_error_rate : Where both rates are equal.
 
     References
     ----------
@@ -64,7 +64,7 @@ class DetDisplay(_drawing.Display):
     >>> import fastad
     >>> from fastad.plot import DetDisplay
     >>> from matplotlib.figure import Figure
-    >>> curve = fastad.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve = fastad.measures.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> display = DetDisplay({"knn": curve}).plot(Figure().subplots())
     >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
     ['20%', '50%', '80%']

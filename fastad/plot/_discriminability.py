@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from fastad._arguments import check_choice
-from fastad._types import FloatVector
-from fastad.comparison.operating import ChosenFpr, CriterionName, Discriminability
-from fastad.comparison.separation.statistics import CRITERIA
-from fastad.comparison.tabular import how_many
+from fastad._core.parameters import check_choice
+from fastad._core.types import FloatVector
+from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
+from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.tabular import how_many
 from fastad.errors import InvalidInputError
 from fastad.plot import _drawing
 
@@ -27,7 +27,7 @@ class DiscriminabilityDisplay(_drawing.Display):
     Parameters
     ----------
     found : Discriminability
-        What `fastad.discriminability` returns.
+        What `fastad.benchmarking.discriminability` returns.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class DiscriminabilityDisplay(_drawing.Display):
 
     See Also
     --------
-    fastad.discriminability : The numbers.
+    fastad.benchmarking.discriminability : The numbers.
 
     References
     ----------
@@ -54,7 +54,7 @@ class DiscriminabilityDisplay(_drawing.Display):
     >>> results = fastad.ResultTable.from_arrays(
     ...     {f"tpr@{p}": rng.uniform(size=(4, 5, 10)) for p in (0.1, 0.2, 0.3)}
     ... )
-    >>> found = fastad.discriminability(results, rng=0)
+    >>> found = fastad.benchmarking.discriminability(results, rng=0)
     >>> display = DiscriminabilityDisplay(found).plot(Figure().subplots(), criterion="welch-mean")
     >>> display.ax_.get_ylabel()
     'welch-mean of tpr'
@@ -63,7 +63,8 @@ class DiscriminabilityDisplay(_drawing.Display):
     def __init__(self, found: Discriminability) -> None:
         if not isinstance(found, Discriminability):
             raise TypeError(
-                f"found must be a fastad.Discriminability; found {type(found).__name__}"
+                f"found must be a fastad.benchmarking.Discriminability; "
+                f"found {type(found).__name__}"
             )
         self.found = found
 
@@ -138,7 +139,7 @@ class DiscriminabilityDisplay(_drawing.Display):
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _mark(self, axes: "Axes", curve: FloatVector, chosen: ChosenFpr) -> None:
+    def _mark(self, axes: "Axes", curve: FloatVector, chosen: SelectedFpr) -> None:
         """Mark the rates that are chosen, and write them beside their marks."""
         rates = self.found.fpr
         written = set()
@@ -158,7 +159,7 @@ class DiscriminabilityDisplay(_drawing.Display):
 
     def _curve(
         self, criterion: CriterionName, dataset: str | None
-    ) -> tuple[FloatVector, FloatVector, ChosenFpr]:
+    ) -> tuple[FloatVector, FloatVector, SelectedFpr]:
         if dataset is None:
             return *self.found.curve(criterion), self.found.averaged[criterion]
         if dataset not in self.found.separations:

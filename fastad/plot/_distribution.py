@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_percentiles
-from fastad._types import FloatVector, Label, Point, Points
+from fastad._core.parameters import check_percentiles
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.plot import _data, _drawing
 from fastad.plot._histogram import Bins, RpSpan, ScoreDistribution, distribution
 
@@ -50,8 +50,8 @@ class ScoreDistributionDisplay:
 
     See Also
     --------
-    fastad.class_percentiles : The percentiles.
-    fastad.rp_distance : The distances.
+    fastad.measures.class_percentiles : The percentiles.
+    fastad.measures.rp_distance : The distances.
 
     References
     ----------

@@ -8,7 +8,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import FloatVector
+from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:

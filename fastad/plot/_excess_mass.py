@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastad._arguments import check_inside
-from fastad._types import FloatVector, Point
+from fastad._core.parameters import check_inside
+from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.plot import _band, _data, _drawing, _levels
 from fastad.regions.box import Box
-from fastad.unlabelled.bands import ExcessMassBand, excess_mass_band
-from fastad.unlabelled.criteria import Criteria
-from fastad.unlabelled.excess_mass import EXCESS_MASS, ExcessMassCurve, excess_mass_of
-from fastad.unlabelled.levels import LevelSets
+from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
+from fastad.unsupervised.criteria import Criteria
+from fastad.unsupervised.excess_mass import EXCESS_MASS, ExcessMassCurve, excess_mass_of
+from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         The curve of one detector, or curves by the names of detectors.
     values : Criteria or mapping of str to Criteria, optional
         Criteria with intervals that the legend shows, such as the result of
-        `fastad.evaluate_unlabelled`; by default the criterion EM of each curve.
+        `fastad.evaluate_unsupervised`; by default the criterion EM of each curve.
     bands : ExcessMassBand or mapping of str to ExcessMassBand, optional
         The band of one detector, or bands by the names of detectors.
 
@@ -57,7 +57,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
     See Also
     --------
     fastad.excess_mass_curve : The curve.
-    fastad.excess_mass_band : The band.
+    fastad.unsupervised.excess_mass_band : The band.
     MassVolumeDisplay : The other curve without labels.
 
     References
@@ -179,11 +179,11 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         Parameters
         ----------
         levels : LevelSets or mapping of str to LevelSets
-            What `fastad.level_sets` returns, or such by the names of detectors.
+            What `fastad.unsupervised.level_sets` returns, or such by the names of detectors.
         excess_mass, ax, xscale, legend, line_kw
             As `plot` takes them.
         band : {"simultaneous"}, optional
-            Confidence band to draw, as `fastad.excess_mass_band` computes it at 200 levels over
+            Confidence band to draw, as `excess_mass_band` computes it at 200 levels over
             the axis; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).

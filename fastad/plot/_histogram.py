@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_count
-from fastad._types import FloatVector
+from fastad._core.parameters import check_count
+from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures import percentile
-from fastad.ranking import RankedScores
-from fastad.results import ClassPercentiles
+from fastad.measures.results import ClassPercentiles
 
 Bins = int | npt.ArrayLike
 
@@ -37,7 +37,7 @@ class RpSpan:
 
     @property
     def distance(self) -> float:
-        """RP@p, as `fastad.rp_distance`."""
+        """RP@p, as `fastad.measures.rp_distance`."""
         return self.anomaly - self.normal
 
 

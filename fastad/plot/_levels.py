@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_inside
-from fastad._frames import table_columns
-from fastad._types import Point
-from fastad.answers import shown_name
+from fastad._core.frames import table_columns
+from fastad._core.parameters import check_choice, check_inside
+from fastad._core.types import Point
 from fastad.errors import InvalidInputError
+from fastad.evaluation.detector import shown_name
 from fastad.plot import _band, _data, _drawing
 from fastad.regions.box import Box
 from fastad.regions.results import share_text
-from fastad.unlabelled.counted import level_sets_of_scores
-from fastad.unlabelled.criteria import Criteria
-from fastad.unlabelled.extent import check_extent
-from fastad.unlabelled.levels import LevelSets
+from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.criteria import Criteria
+from fastad.unsupervised.extent import check_extent
+from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._arguments import exact_rate, shown
-from fastad._types import FloatVector, Point
+from fastad._core.parameters import exact_rate, short_repr
+from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.plot import _band, _drawing, _levels
 from fastad.regions.box import Box
-from fastad.unlabelled.bands import MassVolumeBand, mass_volume_band
-from fastad.unlabelled.criteria import Criteria
-from fastad.unlabelled.levels import LevelSets
-from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_of
+from fastad.unsupervised.bands import MassVolumeBand, mass_volume_band
+from fastad.unsupervised.criteria import Criteria
+from fastad.unsupervised.levels import LevelSets
+from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         The curve of one detector, or curves by the names of detectors.
     values : Criteria or mapping of str to Criteria, optional
         Criteria with intervals that the legend shows, such as the result of
-        `fastad.evaluate_unlabelled`; by default the criterion MV of each curve.
+        `fastad.evaluate_unsupervised`; by default the criterion MV of each curve.
     bands : MassVolumeBand or mapping of str to MassVolumeBand, optional
         The band of one detector, or bands by the names of detectors.
 
@@ -54,7 +54,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
     See Also
     --------
     fastad.mass_volume_curve : The curve.
-    fastad.mass_volume_band : The band.
+    fastad.unsupervised.mass_volume_band : The band.
     ExcessMassDisplay : The other curve without labels.
 
     References
@@ -176,11 +176,11 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         Parameters
         ----------
         levels : LevelSets or mapping of str to LevelSets
-            What `fastad.level_sets` returns, or such by the names of detectors.
+            What `fastad.unsupervised.level_sets` returns, or such by the names of detectors.
         mass, ax, yscale, legend, line_kw
             As `plot` takes them.
         band : {"pointwise", "simultaneous"}, optional
-            Confidence band to draw, as `fastad.mass_volume_band` computes it; by default none.
+            Confidence band to draw, as `mass_volume_band` computes it; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
 
@@ -261,10 +261,12 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     def _span(self, mass: _Masses) -> _levels.Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
-            raise TypeError(f"mass must be a pair of masses; found {shown(mass)}")
+            raise TypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
         low, high = (float(exact_rate(one, "mass")) for one in mass)
         if low >= high:
-            raise InvalidInputError(f"mass must be a pair of rising masses; found {shown(mass)}")
+            raise InvalidInputError(
+                f"mass must be a pair of rising masses; found {short_repr(mass)}"
+            )
         curves = self.curves.values()
         seen = np.concatenate([curve.log_volume[_seen(curve, low, high)] for curve in curves])
         known = seen[seen > -np.inf]

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastad._types import FloatMatrix
-from fastad.comparison.matrix import MeasureMatrix
-from fastad.comparison.tabular import number
+from fastad._core.types import FloatMatrix
+from fastad.benchmarking.matrix import MeasureMatrix
+from fastad.benchmarking.tabular import number
 from fastad.plot import _drawing
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class MatrixDisplay(_drawing.Display):
     Parameters
     ----------
     matrix : KendallMatrix, LossMatrix or SensitivityMatrix
-        What `fastad.kendall_matrix`, `fastad.selection_loss` or `fastad.class_sensitivity` returns.
+        What `kendall_matrix`, `selection_loss` or `class_sensitivity` returns.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class MatrixDisplay(_drawing.Display):
 
     See Also
     --------
-    fastad.kendall_matrix, fastad.selection_loss, fastad.class_sensitivity : The numbers.
+    fastad.benchmarking.kendall_matrix : One of the matrices.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class MatrixDisplay(_drawing.Display):
     >>> from matplotlib.figure import Figure
     >>> auc, tpr = [[0.9, 0.8, 0.7]], [[0.5, 0.6, 0.1]]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc, "tpr@0.05": tpr})
-    >>> found = fastad.kendall_matrix(results, rng=0)
+    >>> found = fastad.benchmarking.kendall_matrix(results, rng=0)
     >>> MatrixDisplay(found).plot(Figure().subplots()).texts_[1].get_text()
     '0.33'
     """

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
-from fastad.comparison.matrix import MeasureMatrix
-from fastad.comparison.operating import CriterionName, Discriminability
-from fastad.comparison.rank_comparison import RankComparison
-from fastad.comparison.runs_overview import RunsOverview
-from fastad.comparison.tabular import Tabular
+from fastad.benchmarking.matrix import MeasureMatrix
+from fastad.benchmarking.operating_points import CriterionName, Discriminability
+from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.benchmarking.runs_overview import RunsOverview
+from fastad.benchmarking.tabular import Tabular
 from fastad.plot import _drawing
 from fastad.plot._critical_difference import CriticalDifferenceDisplay
 from fastad.plot._discriminability import DiscriminabilityDisplay

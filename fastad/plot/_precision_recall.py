@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_inside, check_prevalence, check_rate
-from fastad._types import FloatVector, Label, Point, Points
-from fastad.certainty.bands import PrecisionRecallBand, precision_recall_band_of
+from fastad._core.parameters import check_inside, check_prevalence, check_rate
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.results import PrecisionRecallCurve
 from fastad.plot import _band, _data, _drawing
-from fastad.ranking import RankedScores
-from fastad.results import PrecisionRecallCurve
+from fastad.uncertainty.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class PrecisionRecallDisplay(_drawing.Display):
 
     Between two points of a curve, flagged normals grow in proportion to flagged anomalies, so that
     precision does not follow a straight line (Davis and Goadrich): the line drawn is the one whose
-    area is `fastad.pr_auc`.
+    area is `fastad.measures.pr_auc`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PrecisionRecallDisplay(_drawing.Display):
     See Also
     --------
     fastad.precision_recall_curve : The curve.
-    fastad.precision_recall_band : The band.
+    fastad.uncertainty.precision_recall_band : The band.
 
     References
     ----------
@@ -134,7 +134,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         prevalence : float, optional
             Share of anomalies in (0, 1) to which the classes are re-weighted.
         band : {"pointwise", "simultaneous"}, optional
-            Confidence band to draw, as `fastad.precision_recall_band` computes it; by default
+            Confidence band to draw, as `precision_recall_band` computes it; by default
             none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).

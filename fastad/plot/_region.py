@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_count, check_rate
-from fastad._blocks import MOST as BLOCK
-from fastad._types import FloatMatrix, FloatVector, Label, Point, Points
-from fastad._validate import check_labels
-from fastad.compiled.dispatch import compile_scorer
-from fastad.compiled.scorer import check_samples
+from fastad._core.parameters import check_count, check_rate
+from fastad._core.threads import MOST as BLOCK
+from fastad._core.types import FloatMatrix, FloatVector, Label, Point, Points
+from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
+from fastad.ordering.labels import check_labels
 from fastad.plot import _data, _drawing
 from fastad.regions.box import Box
-from fastad.regions.estimate import Score, volume_at_fpr
+from fastad.regions.estimation import Score, volume_at_fpr
 from fastad.regions.methods import check_box
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, block_score

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_inside, check_rate
-from fastad._types import Label, Point, Points, Threshold
-from fastad.certainty.bands import RocBand, roc_band_of
+from fastad._core.parameters import check_choice, check_inside, check_rate
+from fastad._core.types import Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.results import RocCurve
 from fastad.plot import _band, _data, _drawing
-from fastad.ranking import RankedScores
-from fastad.results import RocCurve
+from fastad.uncertainty.bands import RocBand, roc_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ class RocDisplay(_drawing.Display):
     See Also
     --------
     fastad.roc_curve : The curve.
-    fastad.roc_band : The band.
+    fastad.uncertainty.roc_band : The band.
     RocVariationDisplay : Mean and deviation of many curves.
 
     Examples
@@ -144,7 +144,7 @@ class RocDisplay(_drawing.Display):
         measures : sequence of str, default ("auc",)
             Labels of measures that the legend shows, as `fastad.evaluate` takes them.
         band : {"pointwise", "simultaneous"}, optional
-            Confidence band to draw, as `fastad.roc_band` computes it; by default none.
+            Confidence band to draw, as `fastad.uncertainty.roc_band` computes it; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
         sample_weight : array-like of shape (n_samples,), optional

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from fastad._arguments import check_range
-from fastad._types import Label, Point
+from fastad._core.parameters import check_range
+from fastad._core.types import Label, Point
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.results import RpCurve
 from fastad.plot import _data, _drawing
-from fastad.ranking import RankedScores
-from fastad.results import RpCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ class RpDisplay(_drawing.Display):
 
     See Also
     --------
-    fastad.rp_curve : The curve.
+    fastad.measures.rp_curve : The curve.
     ScoreDistributionDisplay : Where the distances come from.
 
     References
@@ -51,7 +51,7 @@ class RpDisplay(_drawing.Display):
     >>> import fastad
     >>> from fastad.plot import RpDisplay
     >>> from matplotlib.figure import Figure
-    >>> curve = fastad.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve = fastad.measures.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> RpDisplay({"knn": curve}).plot(Figure().subplots()).line_.get_label()
     'knn, zero at 50'
     """
@@ -88,7 +88,7 @@ class RpDisplay(_drawing.Display):
             Finite anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         score_range : (float, float), optional
             Lowest and highest score that are possible. Where it is given, the legend shows
-            `fastad.rp_auc`.
+            `fastad.measures.rp_auc`.
         sample_weight : array-like of shape (n_samples,), optional
             Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
         pos_label : label, optional

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice
-from fastad._frames import table_columns
-from fastad._types import FloatVector, Label
-from fastad._validate import check_labels, check_scores, refuse_nan
-from fastad.answers import shown_name
-from fastad.counts import count_scores
+from fastad._core.arrays import refuse_nan
+from fastad._core.frames import table_columns
+from fastad._core.parameters import check_choice
+from fastad._core.types import FloatVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.evaluation import named_detectors
-from fastad.grouping import make_groups
+from fastad.evaluation.detector import shown_name
+from fastad.evaluation.entry import named_detectors
+from fastad.evaluation.groups import labels_by_group
+from fastad.measures.results import RocCurve
 from fastad.measures.roc import roc_curve
+from fastad.ordering.counts import count_scores
+from fastad.ordering.groups import make_groups
+from fastad.ordering.labels import check_labels, check_scores
 from fastad.plot import _data, _drawing
 from fastad.plot._roc import SCALES, Scale, path_on, set_rate_axes
-from fastad.results import RocCurve
-from fastad.runs import labels_by_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastad._arguments import check_choice
+from fastad._core.parameters import check_choice
 from fastad.plot import _drawing
 from fastad.regions.table import Volumes
 
@@ -56,7 +56,9 @@ class VolumeDisplay(_drawing.Display):
 
     def __init__(self, volumes: Volumes) -> None:
         if not isinstance(volumes, Volumes):
-            raise TypeError(f"volumes must be a fastad.Volumes; found {type(volumes).__name__}")
+            raise TypeError(
+                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}"
+            )
         self.volumes = volumes
 
     def plot(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import exact_number
-from fastad._frames import as_array
-from fastad._kernels import volume as kernels
-from fastad._types import FloatMatrix, FloatVector, Point
-from fastad._validate import fixed
+from fastad._core.arrays import as_readonly
+from fastad._core.frames import as_array
+from fastad._core.parameters import exact_number
+from fastad._core.types import FloatMatrix, FloatVector, Point
+from fastad._kernels.geometry import draws as kernels
 from fastad.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Box:
                     f"low must be below high in each continuous feature; found {lows[j]} and "
                     f"{highs[j]} in feature {j}"
                 )
-        object.__setattr__(self, "low", fixed(lows))
-        object.__setattr__(self, "high", fixed(highs))
+        object.__setattr__(self, "low", as_readonly(lows))
+        object.__setattr__(self, "high", as_readonly(highs))
         object.__setattr__(self, "values", known)
         object.__setattr__(self, "ranges", _ranges(lows, highs, known))
 
@@ -235,12 +235,12 @@ def _ranges(
     chosen = np.flatnonzero(special)
     known = [_NONE if (own := values[j]) is None else own for j in chosen.tolist()]
     return kernels.Ranges(
-        lows=fixed(np.where(special, 0.0, lows)),
-        highs=fixed(np.where(special, 1.0, highs)),
-        special=fixed(chosen),
-        ends=fixed(np.column_stack([lows[chosen], highs[chosen]])),
-        values=fixed(np.concatenate([_NONE, *known])),
-        last_values=fixed(np.cumsum([own.shape[0] for own in known], dtype=np.int64)),
+        lows=as_readonly(np.where(special, 0.0, lows)),
+        highs=as_readonly(np.where(special, 1.0, highs)),
+        special=as_readonly(chosen),
+        ends=as_readonly(np.column_stack([lows[chosen], highs[chosen]])),
+        values=as_readonly(np.concatenate([_NONE, *known])),
+        last_values=as_readonly(np.cumsum([own.shape[0] for own in known], dtype=np.int64)),
     )
 
 
@@ -260,7 +260,7 @@ def _distinct(values: Any, name: str) -> FloatVector:
     distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
     if distinct.shape[0] == 0:
         raise InvalidInputError(f"{name} must hold at least one value; found none")
-    return fixed(distinct)
+    return as_readonly(distinct)
 
 
 def _table(X: npt.ArrayLike) -> FloatMatrix:

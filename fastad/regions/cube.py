@@ -8,10 +8,9 @@ from threading import Lock
 
 import numpy as np
 
-from fastad._blocks import points_at_once
-from fastad._kernels.volume import place
-from fastad._threads import current_threads, in_steps, thread_map
-from fastad._types import FloatMatrix, FloatVector
+from fastad._core.threads import current_threads, in_steps, points_at_once, thread_map
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.geometry.draws import place
 from fastad.regions.box import Box
 from fastad.regions.scores import BlockScore
 

@@ -5,18 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from fastad._arguments import check_threshold
-from fastad._frames import Frameable
-from fastad._threads import thread_limit
-from fastad._types import FloatVector, Point, Threshold
+from fastad._core.frames import Frameable
+from fastad._core.parameters import check_threshold
+from fastad._core.threads import thread_limit
+from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.cube import Cube
-from fastad.regions.estimate import Score
+from fastad.regions.estimation import Score
 from fastad.regions.methods import check_box, check_plan
-from fastad.regions.repeats import Run, doubts_of_mixing, estimate, estimates, split, warn_of_mixing
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
+from fastad.regions.splitting.repeats import (
+    Run,
+    doubts_of_mixing,
+    estimate,
+    estimates,
+    split,
+    warn_of_mixing,
+)
 
 
 class VolumeCurve(Frameable):
@@ -158,7 +165,7 @@ def volume_curve(
     >>> import numpy as np
     >>> import fastad
     >>> box = fastad.Box([-1] * 4, [1] * 4)
-    >>> curve = fastad.volume_curve(
+    >>> curve = fastad.regions.volume_curve(
     ...     lambda X: (X**2).sum(axis=1), 1e-6, box, n_samples=100_000, rng=0
     ... )
     >>> ball = curve(0.01)  # of radius 0.1

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from fastad._kernels.factors import cholesky, diagonalize
-from fastad._kernels.products import add_products, multiply
-from fastad._types import FloatMatrix, FloatVector
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.geometry.linear import add_products, cholesky, diagonalize, multiply
 
 
 def product_of(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:

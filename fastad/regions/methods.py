@@ -7,17 +7,19 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_count, check_generator, check_inside
-from fastad._types import FloatMatrix, Point
-from fastad.compiled.scorer import check_samples
+from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
+from fastad._core.types import FloatMatrix, Point
+from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
-from fastad.regions import importance, repeats, uniform
+from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.cube import Cube, into_cube
-from fastad.regions.importance import RefusedError
-from fastad.regions.leaves import exact_shares, is_small
+from fastad.regions.forest_leaves import exact_shares, is_small
+from fastad.regions.importance_sampling import sampling as importance
+from fastad.regions.importance_sampling.sampling import RefusedError
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore
+from fastad.regions.splitting import repeats
 from fastad.regions.uniform import Draws, Progress
 
 VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]

@@ -7,10 +7,9 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import qmc
 
-from fastad._blocks import points_at_once
-from fastad._kernels.volume import place
-from fastad._threads import current_threads, thread_map
-from fastad._types import FloatVector, IntMatrix, IntVector
+from fastad._core.threads import current_threads, points_at_once, thread_map
+from fastad._core.types import FloatVector, IntMatrix, IntVector
+from fastad._kernels.geometry.draws import place
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, of_share

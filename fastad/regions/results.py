@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from fastad._arguments import check_count
+from fastad._core.parameters import check_count
 from fastad.errors import InvalidInputError
 
 # Beyond such logarithms numbers are written by these; floats end a little farther.

@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
-from fastad._arguments import shown
-from fastad._blocks import points_at_once
-from fastad._kernels.drawn import over_points
-from fastad._kernels.volume import turn
-from fastad._threads import in_steps, thread_map
-from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.compiled.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
+from fastad._core.parameters import short_repr
+from fastad._core.threads import in_steps, points_at_once, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.geometry.draws import over_points, turn
+from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
 
 
@@ -149,6 +147,6 @@ def block_score(score: Any, n_features: int) -> BlockScore:
     if not callable(score):
         raise TypeError(
             "score must be a jitted function of a point, a function of a batch, or a compiled "
-            f"scorer; found {shown(score)}"
+            f"scorer; found {short_repr(score)}"
         )
     return _Batch(score)

@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import fastad
-from fastad._arguments import check_mapping, check_rate
-from fastad._frames import Frameable
-from fastad._tables import grid
-from fastad._threads import thread_limit
-from fastad._types import Label, Point, Points
-from fastad._validate import check_labels
-from fastad.compiled.scorer import check_samples
+from fastad._core.frames import Frameable
+from fastad._core.parameters import check_mapping, check_rate
+from fastad._core.text_tables import grid
+from fastad._core.threads import thread_limit
+from fastad._core.types import Label, Point, Points
+from fastad._core.version import SCHEMA_VERSION, __version__
+from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.labelled.operating import threshold_at_fpr
+from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box
-from fastad.regions.estimate import Score
+from fastad.regions.estimation import Score
 from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
-from fastad.report import SCHEMA_VERSION
 
 
 class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
@@ -94,7 +93,7 @@ class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
         """Return plain values: versions, the box's volume, and for each detector its estimates."""
         return {
             "schema_version": SCHEMA_VERSION,
-            "fastad_version": fastad.__version__,
+            "fastad_version": __version__,
             "log_volume_of_box": self.box.log_volume,
             "detectors": [
                 {"detector": name, "volumes": {at: one.to_dict() for at, one in estimates.items()}}

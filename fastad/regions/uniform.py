@@ -10,17 +10,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import betaincinv
 
-from fastad._blocks import points_at_once
-from fastad._kernels.drawn import counting
-from fastad._kernels.volume import draw
-from fastad._scratch import ReusedBuffers, take
-from fastad._threads import in_steps, thread_map
-from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.certainty.proportions import clopper_pearson
+from fastad._core.buffers import ReusedBuffers, borrow_buffer
+from fastad._core.threads import in_steps, points_at_once, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.geometry.draws import counting, draw
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, of_share
 from fastad.regions.scores import BlockScore
+from fastad.uncertainty.closed_forms import clopper_pearson
 
 Progress: TypeAlias = Callable[[int, int | None], object]
 
@@ -119,7 +117,7 @@ class Draws:
 
     def points(self, first: int, size: int) -> FloatMatrix:
         """Return some points, coordinate by coordinate; in a block of reused memory, in it."""
-        memory = take("points", self.box.n_features * size, np.float64)
+        memory = borrow_buffer("points", self.box.n_features * size, np.float64)
         points = memory.reshape(self.box.n_features, size)
         draw(self.key, first, self.box.ranges, points)
         return points

@@ -7,7 +7,7 @@ registry when first used. scikit-learn is imported when something is made.
 
 from collections.abc import Callable
 
-from fastad.registry import MEASURES
+from fastad.measures.registry import MEASURES
 from fastad.sklearn._adapters import AdaptedDetector as AdaptedDetector
 from fastad.sklearn._adapters import OrientationWarning as OrientationWarning
 from fastad.sklearn._adapters import from_pyod as from_pyod

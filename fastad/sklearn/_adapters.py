@@ -7,13 +7,8 @@ from typing import Any, overload
 
 import numpy.typing as npt
 
-from fastad._types import ScoreVector
-from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.evaluation import evaluate
-from fastad.labelled.roc import roc_auc
-from fastad.report import Evaluation
-from fastad.runs import GroupedEvaluation
-from fastad.sklearn._orientation import (
+from fastad._core.types import ScoreVector
+from fastad.detectors.orientation import (
     detector_scores,
     is_pyod,
     kind_of,
@@ -21,6 +16,11 @@ from fastad.sklearn._orientation import (
     name_of,
     scikit_learn,
 )
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation.entry import evaluate
+from fastad.evaluation.groups import GroupedEvaluation
+from fastad.evaluation.results import Evaluation
+from fastad.labelled.roc import roc_auc
 
 
 class OrientationWarning(UserWarning):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from fastad._types import Label, Point, Points
-from fastad.ranking import RankedScores
-from fastad.registry import Measure
-from fastad.sklearn._orientation import ResponseMethod
+from fastad._core.types import Label, Point, Points
+from fastad.detectors.orientation import ResponseMethod
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.measure import Measure
 from fastad.sklearn._scorers import EvaluationScorer, MeasureScorer, factory_name
 
 # What every scorer takes beside the measure's own parameters.

@@ -14,18 +14,20 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._arguments import check_choice, check_range
-from fastad._types import Label, ScoreVector
-from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.evaluation import evaluate
-from fastad.ranking import rank_scores
-from fastad.registry import MEASURES, Measure, parse_questions
-from fastad.sklearn._orientation import (
+from fastad._core.parameters import check_choice, check_range
+from fastad._core.types import Label, ScoreVector
+from fastad.detectors.orientation import (
     RESPONSE_METHODS,
     ResponseMethod,
     anomaly_scores,
     scikit_learn,
 )
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation.entry import evaluate
+from fastad.evaluation.ranked_scores import rank_scores
+from fastad.measures.measure import Measure
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import parse_questions
 
 _Answer = TypeVar("_Answer")
 _Self = TypeVar("_Self", bound="Scorer[Any]")

@@ -10,10 +10,10 @@ from fastad.study.config import StudyConfig as StudyConfig
 from fastad.study.config import VolumePlan as VolumePlan
 from fastad.study.config import make_config as make_config
 from fastad.study.config import read_config as read_config
-from fastad.study.goix import goix_benchmark as goix_benchmark
-from fastad.study.goix_data import GoixProtocol as GoixProtocol
 from fastad.study.grid import Configuration as Configuration
 from fastad.study.grid import paper_detectors as paper_detectors
+from fastad.study.papers.goix import goix_benchmark as goix_benchmark
+from fastad.study.papers.goix_data import GoixProtocol as GoixProtocol
 from fastad.study.problems import DataSelection as DataSelection
 from fastad.study.report.make import make_report as make_report
 from fastad.study.runner import Progress as Progress

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fastad.study.config import StudyConfig
-from fastad.study.goix_data import GoixProtocol, Setting
 from fastad.study.grid import Configuration
+from fastad.study.papers.goix_data import GoixProtocol, Setting
 from fastad.study.problems import Problem
 from fastad.study.sharing import group_of
 

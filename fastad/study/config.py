@@ -10,16 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastad._arguments import check_choice, check_count, check_rate, shown
+from fastad._core.parameters import check_choice, check_count, check_rate, short_repr
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.study.goix_data import SETTINGS, GoixProtocol, Setting
-from fastad.study.grid import (
-    Configuration,
-    check_configurations,
-    paper_detectors,
-    read_detectors,
-)
+from fastad.study.grid import Configuration, check_configurations, paper_detectors, read_detectors
 from fastad.study.labels import OPERATING_RATES, check_labels, paper_measures
+from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.problems import DataSelection
 from fastad.study.profiles import PROFILES
 from fastad.study.split import Protocol
@@ -52,7 +47,7 @@ class VolumePlan:
             )
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):
-            raise TypeError(f"volumes.fpr must be a list of numbers; found {shown(self.fpr)}")
+            raise TypeError(f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}")
         object.__setattr__(self, "fpr", tuple(float(rate) for rate in rates))
 
 
@@ -117,9 +112,9 @@ class StudyConfig:
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str):
-            raise TypeError(f"title must be a text; found {shown(self.title)}")
+            raise TypeError(f"title must be a text; found {short_repr(self.title)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise TypeError(f"seed must be a whole number; found {shown(self.seed)}")
+            raise TypeError(f"seed must be a whole number; found {short_repr(self.seed)}")
         if self.seed < 0:
             raise InvalidInputError(f"seed must not be negative; found {self.seed}")
         object.__setattr__(self, "measures", check_labels(self.measures, "measures"))
@@ -254,7 +249,7 @@ def _goix(values: Any) -> GoixPlan:
     table = dict(_table(values, "goix"))
     settings = table.pop("settings", list(SETTINGS))
     if not isinstance(settings, list):
-        raise TypeError(f"goix.settings must be an array; found {shown(settings)}")
+        raise TypeError(f"goix.settings must be an array; found {short_repr(settings)}")
     _check_keys(table, [one.name for one in dataclasses.fields(GoixProtocol)], "goix.")
     try:
         protocol = GoixProtocol(**table)
@@ -273,13 +268,13 @@ def _section(kind: type[Section], values: Any, name: str) -> Section:
 
 def _table(values: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be a table; found {shown(values)}")
+        raise TypeError(f"{name} must be a table; found {short_repr(values)}")
     return values
 
 
 def _tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} must be an array of tables; found {shown(values)}")
+        raise TypeError(f"{name} must be an array of tables; found {short_repr(values)}")
     return [_table(own, f"{name}[{i}]") for i, own in enumerate(values)]
 
 

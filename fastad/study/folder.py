@@ -5,8 +5,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from fastad._files import written_aside
-from fastad._tables import some_of
+from fastad._core.files import written_aside
+from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
 from fastad.study.manifest import Manifest
 from fastad.study.runner_lock import LOCK, NOTE

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from fastad._arguments import check_choice, check_count, shown
-from fastad._types import FloatMatrix
-from fastad.compiled.dispatch import OF_BATCHES, compile_scorer
-from fastad.compiled.knn_detector import Kind as Score
-from fastad.compiled.scorer import CompiledScorer
+from fastad._core.parameters import check_choice, check_count, short_repr
+from fastad._core.types import FloatMatrix
+from fastad.detectors.compilation import OF_BATCHES, compile_scorer
+from fastad.detectors.knn_detector import Kind as Score
+from fastad.detectors.neighbourhood import Rule
+from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.study.neighbourhood import Rule
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -151,12 +151,12 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
         If scikit-learn is needed and not installed.
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
-        raise TypeError(f"detectors must be a list of tables; found {shown(entries)}")
+        raise TypeError(f"detectors must be a list of tables; found {short_repr(entries)}")
     found: dict[tuple[str, frozenset[str]], Configuration] = {}
     for i, entry in enumerate(entries):
         where = f"detectors[{i}]"
         if not isinstance(entry, Mapping):
-            raise TypeError(f"{where} must be a table; found {shown(entry)}")
+            raise TypeError(f"{where} must be a table; found {short_repr(entry)}")
         for one in _read(dict(entry), where):
             # Whatever the order of the parameters.
             identity = one.detector, frozenset(_named(*option) for option in one.options)
@@ -173,11 +173,11 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
 def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, of which a table can tell each."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise TypeError(f"{name} must be a sequence of Configuration; found {shown(values)}")
+        raise TypeError(f"{name} must be a sequence of Configuration; found {short_repr(values)}")
     known: set[tuple[str, str]] = set()
     for i, one in enumerate(values):
         if not isinstance(one, Configuration):
-            raise TypeError(f"{name}[{i}] must be a Configuration; found {shown(one)}")
+            raise TypeError(f"{name}[{i}] must be a Configuration; found {short_repr(one)}")
         if (one.detector, one.params) in known:
             raise InvalidInputError(
                 f"{name}[{i}] must differ from those before; found {one.key} a second time"
@@ -192,7 +192,7 @@ def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
     if "estimator" in entry:  # whose parameters may have the names of other keys
         name = entry.pop("name", None)
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
-            raise InvalidInputError(f"{where}.name must be a label; found {shown(name)}")
+            raise InvalidInputError(f"{where}.name must be a label; found {short_repr(name)}")
         yield from _of_estimator(name, entry.pop("estimator"), entry, where)
     elif "preset" in entry:
         check_choice(entry.pop("preset"), ("paper",), f"{where}.preset")
@@ -265,7 +265,7 @@ def _named(name: str, value: Any) -> str:
         value = value.item()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
-    return f"{name}={value if isinstance(value, str) else shown(value)}"
+    return f"{name}={value if isinstance(value, str) else short_repr(value)}"
 
 
 def _check_keys(

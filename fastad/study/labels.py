@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from fastad._arguments import shown
-from fastad.comparison.columns import label_list
+from fastad._core.parameters import short_repr
+from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError
-from fastad.registry import read_label
+from fastad.measures.requests import read_label
 
 # False positive rates of AUC and TPR: dense where detectors work.
 RATES = (
@@ -34,6 +34,7 @@ def check_labels(labels: Sequence[str], name: str) -> tuple[str, ...]:
         question = read_label(label)
         if question is None or question.measure.higher_is_better is None:
             raise InvalidInputError(
-                f"{name} must hold labels of measures such as auc or tpr@0.05; found {shown(label)}"
+                f"{name} must hold labels of measures such as auc or tpr@0.05; "
+                f"found {short_repr(label)}"
             )
     return tuple(found)

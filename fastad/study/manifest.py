@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from fastad._arguments import shown
+from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError
 
 SCHEMA_VERSION = 1
@@ -147,11 +147,14 @@ def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[st
     """Say which values differ."""
     for name in dict.fromkeys((*here, *there)):
         if name not in there:
-            yield f"{name} is {shown(here[name])} here and not set in the folder"
+            yield f"{name} is {short_repr(here[name])} here and not set in the folder"
         elif name not in here:
-            yield f"{name} is not set here and {shown(there[name])} in the folder"
+            yield f"{name} is not set here and {short_repr(there[name])} in the folder"
         elif _differ(here[name], there[name]):
-            yield f"{name} is {shown(here[name])} here and {shown(there[name])} in the folder"
+            yield (
+                f"{name} is {short_repr(here[name])} here and {short_repr(there[name])} "
+                "in the folder"
+            )
 
 
 def _differ(one: Any, other: Any) -> bool:
@@ -178,7 +181,7 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{name} must have names that are str; found {shown(key)}")
+                raise TypeError(f"{name} must have names that are str; found {short_repr(key)}")
         return {key: _plain(one, f"{name}.{key}") for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_plain(one, f"{name}[{i}]") for i, one in enumerate(value)]
@@ -196,7 +199,7 @@ def _check_names(problems: Iterable[Any]) -> None:
     for i, one in enumerate(problems):
         name = one.get("name") if isinstance(one, dict) else None
         if not isinstance(name, str):
-            raise InvalidInputError(f"problems[{i}] must have a name; found {shown(one)}")
+            raise InvalidInputError(f"problems[{i}] must have a name; found {short_repr(one)}")
         if name in seen:
             raise InvalidInputError(f"problems must have names of their own; found {name!r} twice")
         seen.add(name)
@@ -207,7 +210,7 @@ def _check_batches(batches: Iterable[Any]) -> None:
     seen = set()
     for name in batches:
         if not isinstance(name, str):
-            raise TypeError(f"batches must be str; found {shown(name)}")
+            raise TypeError(f"batches must be str; found {short_repr(name)}")
         if not name or len(name.encode()) > _LONGEST or _NO_NAME.search(name):
             raise InvalidInputError(
                 f"batches must have ids that can name a file of at most {_LONGEST} bytes; "

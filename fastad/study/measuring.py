@@ -6,14 +6,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._types import FloatVector, LabelVector
+from fastad._core.types import FloatVector, LabelVector
 from fastad.errors import UndefinedMeasureError
-from fastad.evaluation import evaluate
+from fastad.evaluation.entry import evaluate
+from fastad.evaluation.ranked_scores import rank_scores
 from fastad.labelled.operating import threshold_at_fpr
 from fastad.labelled.percentile import class_percentiles
-from fastad.ranking import rank_scores
-from fastad.unlabelled.excess_mass import ExcessMassCurve, excess_mass_curve
-from fastad.unlabelled.mass_volume import MassVolumeCurve, mass_volume_curve
+from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
+from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 
 Curves: TypeAlias = dict[str, list[float]]
 

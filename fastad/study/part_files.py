@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._files import written_aside
+from fastad._core.files import written_aside
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.tables import ArrowTable
 

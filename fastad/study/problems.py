@@ -11,10 +11,10 @@ from zlib import crc32
 
 import numpy as np
 
-from fastad._arguments import check_choice, check_count, check_flag
-from fastad._tables import some_of
-from fastad._types import FloatMatrix, LabelVector
-from fastad._validate import frozen
+from fastad._core.arrays import set_readonly
+from fastad._core.parameters import check_choice, check_count, check_flag
+from fastad._core.text_tables import some_of
+from fastad._core.types import FloatMatrix, LabelVector
 from fastad.errors import InvalidInputError
 from fastad.study.bundled import BUNDLED, COLLECTION, load_bundled
 from fastad.study.folder import MANIFEST
@@ -116,7 +116,7 @@ class Problem:
         keep = data.kept(self.difficulties, self.anomaly_class)
         if keep.all():
             return data.X, data.y
-        return frozen(data.X[keep]), frozen(data.y[keep])
+        return set_readonly(data.X[keep]), set_readonly(data.y[keep])
 
 
 @dataclass(frozen=True, slots=True)

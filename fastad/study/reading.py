@@ -12,9 +12,9 @@ from zipfile import is_zipfile
 import numpy as np
 import numpy.typing as npt
 
-from fastad._tables import some_of
-from fastad._types import FloatMatrix, LabelVector
-from fastad._validate import frozen
+from fastad._core.arrays import set_readonly
+from fastad._core.text_tables import some_of
+from fastad._core.types import FloatMatrix, LabelVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
 Texts: TypeAlias = npt.NDArray[np.str_]
@@ -118,7 +118,7 @@ def checked_data(
             )
     classes = _checked_classes(texts["cls"], labels) if "cls" in texts else None
     grades = _checked_grades(texts["difficulty"], labels) if "difficulty" in texts else None
-    return LabelledData(frozen(samples), frozen(labels), classes, grades)
+    return LabelledData(set_readonly(samples), set_readonly(labels), classes, grades)
 
 
 def _from_arrays(path: Path) -> LabelledData:
@@ -266,7 +266,7 @@ def _checked_classes(values: Sequence[object], labels: LabelVector) -> Texts:
             f"cls must tell anomalies (y = 1) from the normal class {normal[0]!r}; found it on "
             f"{both.size} of them, the first at row {both[0]}"
         )
-    return frozen(classes)
+    return set_readonly(classes)
 
 
 def _checked_grades(values: Sequence[object], labels: LabelVector) -> Texts:
@@ -279,7 +279,7 @@ def _checked_grades(values: Sequence[object], labels: LabelVector) -> Texts:
             f"row; found {np.count_nonzero(bad)} other values, the first at row {first}: "
             f"{str(grades[first])!r}"
         )
-    return frozen(grades)
+    return set_readonly(grades)
 
 
 def _texts(values: Sequence[object], name: str) -> Texts:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
-from fastad._threads import available_threads
+from fastad._core.threads import available_threads
 from fastad.errors import MissingExtraError
 from fastad.study.batches import AnyBatch, Batch, plan_batches
 from fastad.study.config import StudyConfig
@@ -23,7 +23,7 @@ from fastad.study.saved import read_study
 from fastad.study.store import StudyStore
 from fastad.study.tables import StudyTables
 from fastad.study.tasks import Found, Settings, run_batch
-from fastad.unlabelled.subspaces import check_jobs
+from fastad.unsupervised.subspaces import check_jobs
 
 # Whose versions are noted.
 _LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastad._files import written_aside
+from fastad._core.files import written_aside
 from fastad.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -9,16 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fastad._blocks import points_at_once
-from fastad._scratch import ReusedBuffers
-from fastad._threads import in_steps
-from fastad._types import FloatMatrix, FloatVector
-from fastad.compiled.scorer import blocks
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.threads import in_steps, points_at_once
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad.detectors.neighbourhood import Neighbourhood, impossible_rules
+from fastad.detectors.scorer import blocks
+from fastad.detectors.support import SupportGroup
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Draws
 from fastad.study.grid import Configuration
-from fastad.study.neighbourhood import Neighbourhood, impossible_rules
-from fastad.study.support import SupportGroup
 
 # Groups of configurations that share neighbours, and distances.
 NEIGHBOURS, MACHINES = "neighbours", "ocsvm"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._arguments import check_count, check_flag, check_inside, exact_rate
-from fastad._types import FloatMatrix, IntVector, LabelVector, Point
+from fastad._core.parameters import check_count, check_flag, check_inside, exact_rate
+from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
 from fastad.errors import InvalidInputError
 
 # With ten normal rows and these two there are always two normal rows to train on.

@@ -7,19 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fastad._arguments import shown
-from fastad._tables import some_of
+from fastad._core.parameters import short_repr
+from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
-from fastad.study.folder import (
-    CURVES,
-    GOIX,
-    PARTS,
-    RESULTS,
-    TIMES,
-    TIMES_FILE,
-    begin,
-    check_folder,
-)
+from fastad.study.folder import CURVES, GOIX, PARTS, RESULTS, TIMES, TIMES_FILE, begin, check_folder
 from fastad.study.manifest import Manifest
 from fastad.study.part_files import (
     LEFTOVERS,
@@ -291,7 +282,9 @@ class StudyStore:
 
     def _check_batch(self, batch: str) -> None:
         if batch not in self._planned:
-            raise InvalidInputError(f"batch must be one of those planned; found {shown(batch)}")
+            raise InvalidInputError(
+                f"batch must be one of those planned; found {short_repr(batch)}"
+            )
         if batch in self._done[PARTS] or batch in self._done[GOIX]:
             raise InvalidInputError(f"batch must not be done already; found {batch!r}")
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad.comparison.results import ResultTable
+from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
 
 # pyarrow ships no types.

@@ -9,15 +9,15 @@ from zlib import crc32
 
 import numpy as np
 
-from fastad._threads import thread_limit
-from fastad._types import FloatMatrix
+from fastad._core.threads import thread_limit
+from fastad._core.types import FloatMatrix
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study.batches import AnyBatch, Batch, GoixBatch
 from fastad.study.config import StudyConfig, VolumePlan
-from fastad.study.goix import goix_cell, undefined_rows
 from fastad.study.grid import Configuration
 from fastad.study.measuring import EM, MV, cvol_label, measure_scores
+from fastad.study.papers.goix import goix_cell, undefined_rows
 from fastad.study.problems import Problem
 from fastad.study.sharing import (
     Scorer,

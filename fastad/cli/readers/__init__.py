@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fastad._types import Label
+from fastad._core.types import Label
 from fastad.cli._console import DataError
 from fastad.cli.readers.arrays import ArrayArchive
 from fastad.cli.readers.arrow import ArrowFile

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fastad._frames import as_array
+from fastad._core.frames import as_array
 from fastad.cli._console import DataError
 from fastad.cli.readers.source import Column, reading
 from fastad.errors import InvalidInputError, MissingExtraError

@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import typer
 
-from fastad._tables import some_of
+from fastad._core.text_tables import some_of
+from fastad.benchmarking.columns import find_measures
+from fastad.benchmarking.result_table import ResultTable
 from fastad.cli._console import DataError, say
 from fastad.cli.readers import need_once, open_source
 from fastad.cli.readers.arrow import ArrowFile
 from fastad.cli.readers.delimited import DelimitedFile
 from fastad.cli.readers.source import Column, Source, is_number, reading
-from fastad.comparison.columns import find_measures
-from fastad.comparison.results import ResultTable
 from fastad.errors import InvalidInputError
 
 # So many columns of a file are named in a message.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from fastad._tables import some_of
-from fastad._types import FloatVector
-from fastad.comparison.tabular import number
+from fastad._core.text_tables import some_of
+from fastad._core.types import FloatVector
+from fastad.benchmarking.tabular import number
 from fastad.plot import _drawing
 
 if TYPE_CHECKING:

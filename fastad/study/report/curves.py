@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._tables import some_of
+from fastad._core.text_tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
 from fastad.study.report.parts import Picture, Section
 from fastad.study.tables import KEYS, ArrowTable, StudyTables

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fastad._arguments import N_RESAMPLES
+from fastad._core.parameters import N_RESAMPLES
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.parts import Section
 from fastad.study.report.sections import all_sections

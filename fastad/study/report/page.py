@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fastad._tables import TextTable
-from fastad.comparison.tabular import how_many
+from fastad._core.text_tables import TextTable
+from fastad.benchmarking.tabular import how_many
 from fastad.errors import MissingExtraError
 from fastad.study.tables import StudyTables
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from fastad.comparison.tabular import Tabular
+from fastad.benchmarking.tabular import Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

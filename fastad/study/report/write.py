@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._files import written_aside
+from fastad._core.files import written_aside
 from fastad.errors import MissingExtraError
 from fastad.study.report.page import PagePicture, PageSection, PageTable, need_jinja2, page_of
 from fastad.study.report.parts import Picture, Section, Table

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from fastad._arguments import N_RESAMPLES, check_count, check_generator
+from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.advice import advice_section
 from fastad.study.report.sections.distance import distance_section

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from fastad.comparison.advice import recommend
+from fastad.benchmarking.recommendation import recommend
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.study_results import PAPER_MEASURES, StudyResults, plain_name

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._types import FloatMatrix, FloatVector, IntVector
-from fastad.comparison.agreement import pairwise_agreement
-from fastad.comparison.resampling import Resampling
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.benchmarking.agreement import pairwise_agreement
+from fastad.benchmarking.resampling import Resampling
 from fastad.errors import UndefinedMeasureError
 
 

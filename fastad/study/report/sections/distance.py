@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastad.comparison.distance import RankDistances, rank_distance
+from fastad.benchmarking.distance import RankDistances, rank_distance
 from fastad.study.report.parts import Picture, Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.study_results import StudyResults, plain_name
@@ -62,7 +62,7 @@ def draw_distances(found: RankDistances) -> "Figure":
     Parameters
     ----------
     found : RankDistances
-        What `fastad.rank_distance` returns.
+        What `fastad.benchmarking.rank_distance` returns.
 
     Returns
     -------

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from fastad._tables import some_of
-from fastad.comparison.tabular import Tabular
+from fastad._core.text_tables import some_of
+from fastad.benchmarking.tabular import Tabular
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.study.report.parts import Part, Picture, Section, Table
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import partial
 
-from fastad.comparison.correlation import kendall_matrix
-from fastad.comparison.matrix import MeasureMatrix
-from fastad.comparison.selection import LossMatrix, class_sensitivity, selection_loss
-from fastad.comparison.tabular import interval_text, number
+from fastad.benchmarking.correlation import kendall_matrix
+from fastad.benchmarking.matrix import MeasureMatrix
+from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
+from fastad.benchmarking.tabular import interval_text, number
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.plain import Plain

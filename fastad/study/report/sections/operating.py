@@ -3,15 +3,15 @@
 from functools import partial
 from typing import get_args
 
-from fastad.comparison.chosen import loss_with_chosen
-from fastad.comparison.operating import (
+from fastad.benchmarking.operating_points import (
     CriterionName,
     Discriminability,
     LevelMeasure,
     discriminability,
 )
-from fastad.comparison.resampling import check_resampling
-from fastad.comparison.selection import LossMatrix
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.selected_fpr import loss_with_chosen
+from fastad.benchmarking.selection import LossMatrix
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.study_results import PAPER_MEASURES, Cell, StudyResults
@@ -74,7 +74,7 @@ def _loss_at(
     criterion: CriterionName,
     results: StudyResults,
 ) -> LossMatrix:
-    """Return what `loss_at_chosen_fpr` does."""
+    """Return what `loss_at_selected_fpr` does."""
     known = [cell.table.measure(label) for label in labels]
     resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
     return loss_with_chosen(cell.table, known, found, criterion, "optimal", resampling)

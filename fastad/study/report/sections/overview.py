@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fastad._tables import some_of
-from fastad.comparison.columns import find_measures
+from fastad._core.text_tables import some_of
+from fastad.benchmarking.columns import find_measures
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.plain import Plain

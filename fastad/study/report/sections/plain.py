@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._tables import TextTable
-from fastad.comparison.tabular import NOTHING, Tabular
+from fastad._core.text_tables import TextTable
+from fastad.benchmarking.tabular import NOTHING, Tabular
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from fastad.comparison.friedman_test import friedman
-from fastad.comparison.posthoc import nemenyi
-from fastad.comparison.ranks import average_ranks
+from fastad.benchmarking.friedman_test import friedman
+from fastad.benchmarking.posthoc import nemenyi
+from fastad.benchmarking.ranks import average_ranks
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.study_results import PAPER_MEASURES, StudyResults, plain_name

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad.comparison.results import ResultTable
+from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
 from fastad.study.report.sections.draft import Draft
 from fastad.study.tables import ArrowTable, StudyTables

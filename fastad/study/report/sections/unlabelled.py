@@ -7,26 +7,22 @@ from typing import Any, get_args
 
 import numpy as np
 
-from fastad._tables import some_of
-from fastad._types import FloatMatrix, IntVector
-from fastad.comparison.agreement import (
-    LabelAgreement,
-    PairAgreement,
-    rank_label_agreement,
-)
-from fastad.comparison.resampling import check_resampling
-from fastad.comparison.results import ResultTable
-from fastad.comparison.tabular import NOTHING, interval_text
+from fastad._core.text_tables import some_of
+from fastad._core.types import FloatMatrix, IntVector
+from fastad.benchmarking.agreement import LabelAgreement, PairAgreement, rank_label_agreement
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.result_table import ResultTable
+from fastad.benchmarking.tabular import NOTHING, interval_text
 from fastad.errors import UndefinedMeasureError
-from fastad.study.goix_data import SETTINGS
-from fastad.study.goix_results import GoixBenchmark, GoixRow, WhichPairs
+from fastad.study.papers.goix_data import SETTINGS
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow, WhichPairs
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.agreement_counts import PairCounts, count_pairs, count_text
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.plain import Plain
 from fastad.study.report.sections.study_results import Cell, StudyResults
 from fastad.study.report.sections.undefined import reasons_by_measure
-from fastad.unlabelled.ranking import CRITERIA, CriterionName
+from fastad.unsupervised.ranking import CRITERIA, CriterionName
 
 _ROC, _PR = "auc", "auc_pr"
 # What the order by a criterion is compared with.

@@ -1,0 +1,1 @@
+"""What everything stands on: compilation, threads, memory, parameters, files and tables."""

@@ -1,0 +1,88 @@
+"""Validation of arrays, and read-only views of them."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.frames import as_array
+from fastad._core.parameters import short_repr
+from fastad._core.types import ScoreVector
+from fastad.errors import InvalidInputError
+
+
+def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
+    """Check that an argument is a vector of booleans, integers or floats of a native type."""
+    vector = as_vector(values, name)
+    kind = vector.dtype.kind
+    if kind not in "biuf" or vector.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"{name} must hold booleans, integers or floats of at most 64 bits; "
+            f"found {describe_type(vector)}"
+        )
+    if isinstance(values, list | tuple) and kind == "f" and np.max(np.abs(vector)) >= 2.0**53:
+        _refuse_merged(values, name)
+    return vector.astype(vector.dtype.newbyteorder("="), copy=False)
+
+
+def _refuse_merged(values: Sequence[Any], name: str) -> None:
+    """Refuse whole numbers that NumPy has made floats, because no integer type holds them all."""
+    for i, value in enumerate(values):
+        if isinstance(value, int) and int(float(value)) != value:
+            raise InvalidInputError(
+                f"{name} must not mix whole numbers that no one type holds; found {value} at "
+                f"index {i}, which a float would round. Give an array of int64 or uint64"
+            )
+
+
+def check_no_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None = None) -> None:
+    """Check scores for NaN, where no kernel that reads them says so; they may be none at all."""
+    if scores.shape[0] and scores.dtype.kind == "f" and np.isnan(scores.max()):
+        refuse_nan(scores, name, rows)
+
+
+def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
+    """Raise the error that says how many scores are NaN and where the first one is."""
+    bad = np.isnan(scores)
+    first = int(np.argmax(bad))
+    raise InvalidInputError(
+        f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "
+        f"the first at index {first if rows is None else int(rows[first])}"
+    )
+
+
+def as_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a contiguous read-only view (a copy if strided): one compiled signature a type."""
+    view: npt.NDArray[Any] = np.ascontiguousarray(vector).view()
+    view.flags.writeable = False
+    return view
+
+
+def set_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make an array read-only that is contiguous and that nobody else writes to."""
+    vector.flags.writeable = False
+    return vector
+
+
+def as_vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} must not be a masked array, whose mask would be lost; "
+            "leave out the masked rows"
+        )
+    vector = as_array(values, name)
+    if vector.ndim != 1:
+        raise InvalidInputError(f"{name} must be one-dimensional; found shape {vector.shape}")
+    if vector.shape[0] == 0:
+        raise InvalidInputError(f"{name} must not be empty; found 0 values")
+    return vector
+
+
+def describe_type(vector: npt.NDArray[Any]) -> str:
+    kinds = {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "durations"}
+    if vector.dtype.kind == "O":
+        example = next((x for x in vector if not isinstance(x, Real)), vector[0])
+        return f"objects such as {short_repr(example)}"
+    return f"{kinds.get(vector.dtype.kind, 'type')} ({vector.dtype})"

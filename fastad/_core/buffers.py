@@ -1,0 +1,93 @@
+"""Buffers that are used again by one call after the other.
+
+Fresh memory costs more time than counting in it: the system hands it out page by page, and takes
+it back.
+"""
+
+import sys
+import threading
+from collections import deque
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.types import AnyVector
+
+# The process keeps at most so many bytes while nobody uses them: what a million scores take.
+_KEPT = 2**26
+
+_state = threading.local()
+
+
+class _Buffers:
+    """Buffers by name."""
+
+    __slots__ = ("by_name", "nbytes")
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, AnyVector] = {}
+        self.nbytes = 0
+
+    def borrow(self, name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
+        """Return the buffer of a name; a new one where it is unfit, or somebody still holds it."""
+        buffer = self.by_name.get(name)
+        if (
+            buffer is None
+            or buffer.shape[0] < size
+            or buffer.dtype != dtype
+            or self.references(name) > _ALONE
+        ):
+            buffer = self.by_name[name] = np.empty(size, dtype)
+            self.nbytes = sum(buffer.nbytes for buffer in self.by_name.values())
+        return buffer[:size]
+
+    def references(self, name: str) -> int:
+        """Count what refers to a buffer: views of it, and whoever asks."""
+        return sys.getrefcount(self.by_name[name])
+
+
+def _references_when_alone() -> int:
+    buffers = _Buffers()
+    buffers.borrow("nobody's", 1, np.int8)
+    return buffers.references("nobody's")
+
+
+# What a buffer shows that nobody holds; Python's versions differ in it. `take` holds it, too.
+_ALONE = _references_when_alone() + 1
+
+
+# Adding to a deque and taking from it is one step, whatever other threads do.
+_idle: deque[_Buffers] = deque()
+
+
+class ReusedBuffers:
+    """Block in which `take` hands out used memory, of which nobody holds anything any more.
+
+    What outlives the block all the same stays as it is, because the memory is then not used again.
+    """
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        self._outer: _Buffers | None = getattr(_state, "buffers", None)
+        try:
+            _state.buffers = _idle.pop()
+        except IndexError:
+            _state.buffers = _Buffers()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        own, _state.buffers = _state.buffers, self._outer
+        if own.nbytes + sum(other.nbytes for other in tuple(_idle)) <= _KEPT:
+            _idle.append(own)
+
+
+def borrow_buffer(name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
+    """Return memory, with whatever is left in it; new memory outside of any block."""
+    buffers: _Buffers | None = getattr(_state, "buffers", None)
+    return np.empty(size, dtype) if buffers is None else buffers.borrow(name, size, dtype)

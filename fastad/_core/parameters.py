@@ -1,0 +1,259 @@
+"""The door for options: every scalar argument is checked here, before any work."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fastad._core.frames import as_array
+from fastad._core.types import Point, Points, Threshold
+from fastad.errors import InvalidInputError
+
+Choice = TypeVar("Choice", bound=str)
+
+INTERPOLATIONS = ("linear", "conservative")
+NORMALIZATIONS = ("width", "none", "mcclish")
+QUADRATURES = ("right", "exact")
+# So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
+N_RESAMPLES = 2000
+
+_LARGEST_SCORE = np.finfo(np.float64).max
+# Weighted by it, counts neither overflow nor vanish.
+_SMALLEST_SHARE = Fraction(1, 10**100)
+# Python and NumPy count these among the whole numbers.
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+
+
+def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
+    """Check one operating point or a sequence of them, each a rate in [0, 1]."""
+    return check_points(value, name, highest=1)
+
+
+def check_points(
+    value: Point | Points, name: str, *, highest: int | None
+) -> Fraction | list[Fraction]:
+    """Check one point of an axis from 0 on, or a sequence of them."""
+    entries = _entries(value, name, "number")
+    if isinstance(entries, list):
+        return [exact_point(x, f"{name}[{i}]", highest=highest) for i, x in enumerate(entries)]
+    return exact_point(entries, name, highest=highest)
+
+
+def exact_rate(value: Any, name: str) -> Fraction:
+    """Return the decimal that was written for a rate in [0, 1] as an exact fraction.
+
+    0.29 stands for 29/100 although the float nearest to it is smaller. A float32 stands for
+    its own shortest decimal.
+    """
+    return exact_point(value, name, highest=1)
+
+
+def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
+    """Return the decimal that was written for a number in [0, highest]."""
+    exact = exact_number(value, name)
+    if highest is not None and not 0 <= exact <= highest:
+        raise InvalidInputError(f"{name} must lie in [0, {highest}]; found {value!r}")
+    return exact
+
+
+def check_prevalence(prevalence: Point | None) -> Fraction | None:
+    """Check a share of anomalies, strictly between 0 and 1."""
+    if prevalence is None:
+        return None
+    share = exact_rate(prevalence, "prevalence")
+    if min(share, 1 - share) < _SMALLEST_SHARE:
+        raise InvalidInputError(
+            "prevalence must lie strictly in (0, 1), at least 1e-100 from its ends; "
+            f"found {prevalence}"
+        )
+    return share
+
+
+def check_inside(value: Point, name: str) -> Fraction:
+    """Check a rate strictly between 0 and 1."""
+    rate = exact_rate(value, name)
+    if min(rate, 1 - rate) < _SMALLEST_SHARE:
+        raise InvalidInputError(
+            f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_SHARE):g}; "
+            f"found {short_repr(value)}"
+        )
+    return rate
+
+
+def check_positive(value: Point, name: str) -> Fraction:
+    """Check a number above 0."""
+    exact = exact_number(value, name)
+    if exact <= 0:
+        raise InvalidInputError(f"{name} must lie above 0; found {value}")
+    return exact
+
+
+def check_positives(value: Point | Points, name: str) -> Fraction | list[Fraction]:
+    """Check a number above 0, or a sequence of them."""
+    points = check_points(value, name, highest=None)
+    for point in points if isinstance(points, list) else [points]:
+        check_positive(point, name)
+    return points
+
+
+def check_some_counts(value: Any, name: str) -> int | list[int]:
+    """Check a whole number of at least 1, or a sequence of them."""
+    counts = check_counts(value, name)
+    return check_count(None, name) if counts is None else counts
+
+
+def check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
+    """Check percentiles, each in [0, 100]."""
+    return check_points(p, "p", highest=100)
+
+
+def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
+    """Check the lowest and the highest possible score."""
+    bounds = _entries(score_range, "score_range", "number")
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise TypeError(f"score_range must be a pair of numbers; found {short_repr(score_range)}")
+    low, high = (exact_number(bound, "score_range") for bound in bounds)
+    if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
+        raise InvalidInputError(f"score_range must rise within float64; found {score_range!r}")
+    return low, high
+
+
+def exact_number(value: Any, name: str) -> Fraction:
+    """Return the decimal that was written for a finite number as an exact fraction."""
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number; found {type(value).__name__}")
+    if isinstance(value, Rational):
+        _refuse_endless(value, name)
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not math.isfinite(value):
+        raise InvalidInputError(f"{name} must be finite; found {value}")
+    # str of a NumPy float is its shortest decimal at its own precision.
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+def check_count(value: Any, name: str) -> int:
+    """Check a whole number of at least 1."""
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number; found {type(value).__name__}")
+    _refuse_endless(value, name)
+    if value < 1:
+        raise InvalidInputError(f"{name} must be at least 1; found {value}")
+    return int(value)
+
+
+def check_counts(value: Any, name: str) -> int | list[int] | None:
+    """Check a whole number of at least 1, a sequence of them, or None."""
+    if value is None:
+        return None
+    entries = _entries(value, name, "whole number")
+    if isinstance(entries, list):
+        return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+    return check_count(entries, name)
+
+
+def check_cut(threshold: Any, k: Any) -> tuple[Threshold | None, int | None]:
+    """Check that either a threshold or a number of points is given."""
+    if (threshold is None) == (k is None):
+        raise InvalidInputError(
+            f"confusion_at takes either threshold or k; found {'neither' if k is None else 'both'}"
+        )
+    if threshold is None:
+        return None, check_count(k, "k")
+    return check_threshold(threshold), None
+
+
+def check_threshold(value: Any) -> Threshold:
+    """Check a threshold: any real number, infinities included.
+
+    Returns it in a type that whole numbers can be compared with exactly.
+    """
+    if isinstance(value, np.bool_):
+        value = bool(value)
+    if isinstance(value, np.timedelta64) or not isinstance(value, Real):
+        raise TypeError(f"threshold must be a number; found {type(value).__name__}")
+    _refuse_endless(value, "threshold")
+    if value != value:
+        raise InvalidInputError("threshold must be a number; found NaN")
+    number: Any = value
+    if isinstance(number, np.integer):
+        return int(number)
+    if isinstance(number, np.longdouble):
+        number = Fraction(*number.as_integer_ratio()) if np.isfinite(number) else float(number)
+    elif isinstance(number, np.floating):
+        # Not float, which NumPy would round to float16 beside scores of that type.
+        number = np.float64(number)
+    return number  # type: ignore[no-any-return]
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Check an option that is on or off."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; found {type(value).__name__}")
+    return bool(value)
+
+
+def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
+    """Check that an option is one of a closed set of words."""
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} must be one of {expected}; found {short_repr(value)}")
+    return value
+
+
+def check_mapping(values: object, name: str, what: str) -> None:
+    """Check that values are named, and at least one of them."""
+    if not isinstance(values, Mapping) or not values:
+        raise TypeError(
+            f"{name} must name at least one {what}; found {type(values).__name__}"
+            + (" without any" if isinstance(values, Mapping) else "")
+        )
+
+
+def check_generator(rng: int | np.random.Generator | None) -> np.random.Generator:
+    """Return the generator that an argument names: itself, from a seed, or a fresh one."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is not None and (isinstance(rng, _NO_NUMBERS) or not isinstance(rng, Integral)):
+        raise TypeError(
+            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
+        )
+    if rng is not None and rng < 0:
+        raise InvalidInputError(f"rng must not be negative; found {short_repr(rng)}")
+    return np.random.default_rng(None if rng is None else int(rng))
+
+
+def short_repr(value: object) -> str:
+    """Return how a message shows a value, which Python may refuse to write in digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return type(value).__name__
+
+
+def _refuse_endless(value: Real, name: str) -> None:
+    """Refuse a number of more digits than Python writes: no message could show it."""
+    try:
+        str(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must have fewer digits: {error}") from None
+
+
+def _entries(value: Any, name: str, expected: str) -> Any:
+    """Return the entries of a sequence as a list; anything else as it is.
+
+    Entries stay as they came: an array would turn a fraction or a float32 into another type.
+    """
+    if value is None or isinstance(value, Real | str | bytes):
+        return value
+    array = value if isinstance(value, np.ndarray) else as_array(value, name)
+    if array.ndim == 0:
+        return array[()]
+    if array.ndim > 1 or array.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a {expected} or a sequence of at least one; found shape {array.shape}"
+        )
+    as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
+    return list(value if as_they_came else array)

@@ -1,0 +1,1 @@
+"""Kernels that read areas, values and level sets from cumulative counts."""

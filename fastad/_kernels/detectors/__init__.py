@@ -1,0 +1,1 @@
+"""Kernels that score blocks of points."""

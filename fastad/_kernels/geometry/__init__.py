@@ -1,0 +1,1 @@
+"""Kernels that draw points in a box and move them."""

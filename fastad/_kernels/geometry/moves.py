@@ -1,0 +1,254 @@
+"""Proposals of where particles move to, and moving those that may.
+
+Points are coordinate-major, so that each innermost loop runs over neighbouring points in memory
+and compiles to vector instructions. Random numbers are those of a key, and sums have one order.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.jit import kernel
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.geometry.normal import log_of_unit, write_normals
+from fastad._kernels.resampling.resample import bits
+
+# Kinds of moves, by number.
+AUTOREGRESSIVE, WALK, REFLECTED_WALK, DIFFERENCE, COORDINATE, REDRAW = range(6)
+_UNIT = 2.0**-53
+# So many differences of two particles are taken whole: they lead from one part of a region to
+# another.
+_WHOLE = 0.1
+
+
+class Cloud(NamedTuple):
+    """Particles of a region, and the coordinates in which they are round."""
+
+    rounded: FloatMatrix  # (d, m) the particles in those coordinates
+    mean: FloatVector  # (d,)
+    spread: FloatVector  # (d,) standard deviations
+    factor: FloatMatrix  # (d, d) lower triangle of the covariance's Cholesky decomposition
+
+
+@kernel
+def to_round(
+    points: FloatMatrix,  # (d, n)
+    mean: FloatVector,  # (d,)
+    factor: FloatMatrix,  # (d, d) lower triangle
+    rounded: FloatMatrix,  # (d, n) written here
+) -> None:
+    """Solve factor * rounded = point - mean."""
+    for j in range(points.shape[0]):
+        own = rounded[j]
+        point = points[j]
+        m = mean[j]
+        for i in range(own.shape[0]):
+            own[i] = point[i] - m
+        for k in range(j):
+            f = factor[j, k]
+            other = rounded[k]
+            for i in range(own.shape[0]):
+                own[i] -= f * other[i]
+        f = 1.0 / factor[j, j]
+        for i in range(own.shape[0]):
+            own[i] *= f
+
+
+@kernel
+def from_round(
+    rounded: FloatMatrix,  # (d, n)
+    mean: FloatVector,  # (d,)
+    factor: FloatMatrix,  # (d, d) lower triangle
+    points: FloatMatrix,  # (d, n) written here
+) -> None:
+    """Write mean + factor * rounded."""
+    for j in range(points.shape[0]):
+        own = points[j]
+        own[:] = mean[j]
+        for k in range(j + 1):
+            f = factor[j, k]
+            other = rounded[k]
+            for i in range(own.shape[0]):
+                own[i] += f * other[i]
+
+
+@kernel
+def propose(
+    kind: int,
+    scale: float,
+    key: np.uint64,
+    cloud: Cloud,
+    points: FloatMatrix,  # (d, n) the particles
+    rounded: FloatMatrix,  # (d, n) the same in the cloud's coordinates
+    chosen: IntVector,  # (n,) particles whose proposals are to be scored, written here
+    packed: FloatVector,  # (d * n,) those proposals, coordinate by coordinate, written here
+) -> int:
+    """Propose a move for each particle; return how many of them need a score."""
+    d, n = points.shape
+    memory = np.empty(d * n + d * n % 2)
+    fresh = memory[: d * n].reshape(d, n)
+    proposed = np.empty((d, n))
+    limits = np.full(n, -np.inf)
+    if kind == AUTOREGRESSIVE:
+        write_normals(bits(key, 0), memory)
+        _blend(math.sqrt(1.0 - scale * scale), rounded, scale, fresh)
+        # Where the density of the normal law is smaller, particles are to be found as often.
+        _exponential_limits(bits(key, 1), rounded, fresh, limits)
+        from_round(fresh, cloud.mean, cloud.factor, proposed)
+    elif kind == WALK:
+        write_normals(bits(key, 0), memory)
+        _blend(1.0, rounded, 2.0 * scale / math.sqrt(d), fresh)
+        from_round(fresh, cloud.mean, cloud.factor, proposed)
+        _wrap(proposed)
+    elif kind == REFLECTED_WALK:
+        write_normals(bits(key, 0), memory)
+        for j in range(d):
+            step = 2.0 * scale / math.sqrt(d) * cloud.spread[j]
+            for i in range(n):
+                proposed[j, i] = points[j, i] + step * fresh[j, i]
+        _reflect(proposed)
+    elif kind == DIFFERENCE:
+        _add_differences(bits(key, 0), 1.5 * scale / math.sqrt(d), cloud.rounded, rounded, fresh)
+        from_round(fresh, cloud.mean, cloud.factor, proposed)
+        _wrap(proposed)
+    elif kind == COORDINATE:
+        write_normals(bits(key, 0), memory)
+        proposed[:] = points
+        for i in range(n):
+            own = np.int64(bits(bits(key, 1), i) % np.uint64(d))
+            proposed[own, i] += 2.0 * scale * cloud.spread[own] * memory[i]
+        _reflect(proposed)
+    else:
+        _redraw(bits(key, 0), scale, points, proposed)
+    return _pack(proposed, limits, chosen, packed)
+
+
+@kernel
+def _blend(own: float, rounded: FloatMatrix, other: float, fresh: FloatMatrix) -> None:
+    """Write own * rounded + other * fresh to fresh."""
+    for j in range(rounded.shape[0]):
+        here, there = rounded[j], fresh[j]
+        for i in range(here.shape[0]):
+            there[i] = own * here[i] + other * there[i]
+
+
+@kernel
+def _exponential_limits(
+    key: np.uint64, here: FloatMatrix, there: FloatMatrix, limits: FloatVector
+) -> None:
+    """Write how far the density of the normal law falls short of what chance allows; < 0 is fine.
+
+    A move is allowed with the probability density(here) / density(there).
+    """
+    for i in range(limits.shape[0]):
+        limits[i] = 2.0 * log_of_unit(np.float64(np.int64(bits(key, i) >> np.uint64(11)) + 1))
+    for j in range(here.shape[0]):
+        one, two = here[j], there[j]
+        for i in range(limits.shape[0]):
+            limits[i] += one[i] * one[i] - two[i] * two[i]
+
+
+@kernel
+def _add_differences(
+    key: np.uint64, factor: float, others: FloatMatrix, rounded: FloatMatrix, fresh: FloatMatrix
+) -> None:
+    """Write where particles come by a part of the difference of two others."""
+    d, n = rounded.shape
+    m = np.uint64(others.shape[1])
+    for i in range(n):
+        one = np.int64(bits(key, 3 * i) % m)
+        two = np.int64(bits(key, 3 * i + 1) % m)
+        share = np.float64(np.int64(bits(key, 3 * i + 2) >> np.uint64(11))) * _UNIT
+        part = 1.0 if share < _WHOLE else factor
+        for j in range(d):
+            fresh[j, i] = rounded[j, i] + part * (others[j, one] - others[j, two])
+
+
+@kernel
+def _redraw(key: np.uint64, share: float, points: FloatMatrix, proposed: FloatMatrix) -> None:
+    """Draw about a share of the coordinates anew, at least one."""
+    d, n = points.shape
+    for i in range(n):
+        always = np.int64(bits(key, i) % np.uint64(d))
+        for j in range(d):
+            place = n + 2 * (i * d + j)
+            drawn = np.float64(np.int64(bits(key, place) >> np.uint64(11))) * _UNIT < share
+            number = np.float64(np.int64(bits(key, place + 1) >> np.uint64(11))) * _UNIT
+            proposed[j, i] = number if drawn or j == always else points[j, i]
+
+
+@kernel
+def _wrap(points: FloatMatrix) -> None:
+    """Let what leaves the cube come in on the other side: a step and its opposite stay as likely.
+
+    Of reflections that is not true where the steps of two coordinates are correlated.
+    """
+    for j in range(points.shape[0]):
+        own = points[j]
+        for i in range(own.shape[0]):
+            own[i] -= math.floor(own[i])
+
+
+@kernel
+def _reflect(points: FloatMatrix) -> None:
+    """Reflect at the walls of the cube what was moved independently in each coordinate.
+
+    So regions at a wall keep what would leave them. As often as it takes: were steps beyond the
+    other wall refused, their opposites would have to be.
+    """
+    for j in range(points.shape[0]):
+        own = points[j]
+        for i in range(own.shape[0]):
+            own[i] = abs(own[i] - 2.0 * math.floor(0.5 * own[i] + 0.5))
+
+
+@kernel
+def _pack(
+    proposed: FloatMatrix, limits: FloatVector, chosen: IntVector, packed: FloatVector
+) -> int:
+    """Keep the proposals in the cube whose limit is not above 0, side by side."""
+    d, n = proposed.shape
+    for j in range(d):
+        own = proposed[j]
+        for i in range(n):
+            outside = (own[i] < 0.0) | (own[i] >= 1.0)
+            limits[i] = np.inf if outside else limits[i]
+    m = 0
+    for i in range(n):
+        chosen[m] = i
+        m += limits[i] <= 0.0
+    for j in range(d):
+        for k in range(m):
+            packed[j * m + k] = proposed[j, chosen[k]]
+    return m
+
+
+@kernel
+def settle(
+    candidates: FloatMatrix,  # (d, m)
+    scores: FloatVector,  # (m,) of the candidates
+    chosen: IntVector,  # (m,) whose they are
+    level: float,  # which a score must stay below
+    cloud: Cloud,
+    points: FloatMatrix,  # (d, n) changed here, as the next two
+    rounded: FloatMatrix,  # (d, n)
+    own: FloatVector,  # (n,) scores
+) -> tuple[int, float]:
+    """Move the particles that may; return how many, and the sum of their squared distances."""
+    d, m = candidates.shape
+    there = np.empty((d, m))
+    to_round(candidates, cloud.mean, cloud.factor, there)
+    moved = 0
+    distance = 0.0
+    for k in range(m):
+        i = chosen[k]
+        if scores[k] < level:
+            moved += 1
+            own[i] = scores[k]
+            for j in range(d):
+                step = there[j, k] - rounded[j, i]
+                distance += step * step
+                points[j, i] = candidates[j, k]
+                rounded[j, i] = there[j, k]
+    return moved, distance

@@ -1,0 +1,66 @@
+"""Standard normal numbers, by functions that compile to vector instructions.
+
+Two of them are made of two uniform ones (Box and Muller 1958), which are those of a counter: the
+numbers of a key are the same whoever asks for them.
+"""
+
+import math
+
+import numpy as np
+
+from fastad._core.jit import kernel
+from fastad._core.types import FloatVector
+from fastad._kernels.resampling.resample import bits
+
+_ROOT_HALF = np.int64(0x3FE6A09E667F3BCD)  # bits of the float sqrt(1/2)
+_ONE = np.int64(0x3FF0000000000000)
+_MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
+_LOG_2 = 0.6931471805599453
+_TWO_PI = 6.283185307179586
+_UNIT = 2.0**-53
+
+
+@kernel
+def log_of_unit(numerator: float) -> float:
+    """Return the logarithm of numerator / 2**53, for a whole numerator from 1 to 2**53."""
+    # The factor beside the power of two is brought between sqrt(1/2) and sqrt(2).
+    shifted = np.float64(numerator).view(np.int64) + (_ONE - _ROOT_HALF)
+    power = np.float64((shifted >> np.int64(52)) - np.int64(1023 + 53))
+    factor = np.int64((shifted & _MANTISSA) + _ROOT_HALF).view(np.float64)
+    s = (factor - 1.0) / (factor + 1.0)
+    t = s * s
+    # The first term left out of atanh(s) is 1e-15 of the sum.
+    low = 1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9))))
+    high = 1 / 11 + t * (1 / 13 + t * (1 / 15 + t * (1 / 17)))
+    total: float = power * _LOG_2 + 2.0 * s * (low + t * t * t * t * t * high)
+    return total
+
+
+@kernel
+def write_normals(key: np.uint64, numbers: FloatVector) -> None:
+    """Write an even number of the normal numbers of a key."""
+    half = numbers.shape[0] // 2
+    one = numbers[:half]
+    two = numbers[half:]
+    # In two loops, each of which compiles to vector instructions: one of both does not.
+    for i in range(half):
+        whole = np.float64(np.int64(bits(key, 2 * i) >> np.uint64(11)) + 1)
+        one[i] = math.sqrt(-2.0 * log_of_unit(whole))
+        two[i] = np.float64(np.int64(bits(key, 2 * i + 1) >> np.uint64(11))) * _UNIT
+    for i in range(half):
+        # Quarters of a turn, and what is left: at most an eighth.
+        quarter = np.int64(4.0 * two[i] + 0.5)
+        x = _TWO_PI * (two[i] - 0.25 * np.float64(quarter))
+        t = x * x
+        # The first terms left out are 5e-17 and 7e-18.
+        low = 1.0 + t * (-1 / 6 + t * (1 / 120 + t * (-1 / 5040)))
+        high = 1 / 362880 + t * (-1 / 39916800 + t * (1 / 6227020800 - t / 1307674368000))
+        sine = x * (low + t * t * t * t * high)
+        low = 1.0 + t * (-1 / 2 + t * (1 / 24 + t * (-1 / 720 + t * (1 / 40320))))
+        high = -1 / 3628800 + t * (1 / 479001600 + t * (-1 / 87178291200 + t / 20922789888000))
+        cosine = low + t * t * t * t * t * high
+        across = sine if quarter & np.int64(1) else cosine
+        along = cosine if quarter & np.int64(1) else sine
+        radius = one[i]
+        one[i] = radius * across * np.float64(1 - ((quarter + np.int64(1)) & np.int64(2)))
+        two[i] = radius * along * np.float64(1 - (quarter & np.int64(2)))

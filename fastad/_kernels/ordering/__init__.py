@@ -1,0 +1,1 @@
+"""Kernels that order scores and count along the order."""

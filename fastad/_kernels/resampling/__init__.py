@@ -1,0 +1,1 @@
+"""Kernels that draw resamples and subsamples of ordered counts."""

@@ -1,0 +1,89 @@
+"""Many detectors on many data sets: ranks, tests, agreement of measures, selection."""
+
+from typing import TYPE_CHECKING
+
+from fastad._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fastad.benchmarking.agreement import LabelAgreement as LabelAgreement
+    from fastad.benchmarking.agreement import PairAgreement as PairAgreement
+    from fastad.benchmarking.agreement import pairwise_agreement as pairwise_agreement
+    from fastad.benchmarking.agreement import rank_label_agreement as rank_label_agreement
+    from fastad.benchmarking.correlation import KendallMatrix as KendallMatrix
+    from fastad.benchmarking.correlation import kendall_matrix as kendall_matrix
+    from fastad.benchmarking.distance import RankDistances as RankDistances
+    from fastad.benchmarking.distance import rank_distance as rank_distance
+    from fastad.benchmarking.friedman_test import FriedmanTable as FriedmanTable
+    from fastad.benchmarking.friedman_test import FriedmanTest as FriedmanTest
+    from fastad.benchmarking.friedman_test import friedman as friedman
+    from fastad.benchmarking.operating_points import Discriminability as Discriminability
+    from fastad.benchmarking.operating_points import SelectedFpr as SelectedFpr
+    from fastad.benchmarking.operating_points import discriminability as discriminability
+    from fastad.benchmarking.overview import compare_runs as compare_runs
+    from fastad.benchmarking.posthoc import nemenyi as nemenyi
+    from fastad.benchmarking.posthoc import wilcoxon_holm as wilcoxon_holm
+    from fastad.benchmarking.rank_comparison import RankComparison as RankComparison
+    from fastad.benchmarking.ranks import RankTable as RankTable
+    from fastad.benchmarking.ranks import average_ranks as average_ranks
+    from fastad.benchmarking.recommendation import Recommendation as Recommendation
+    from fastad.benchmarking.recommendation import recommend as recommend
+    from fastad.benchmarking.result_table import ResultTable as ResultTable
+    from fastad.benchmarking.runs_overview import RunsOverview as RunsOverview
+    from fastad.benchmarking.selected_fpr import loss_at_selected_fpr as loss_at_selected_fpr
+    from fastad.benchmarking.selection import LossMatrix as LossMatrix
+    from fastad.benchmarking.selection import SensitivityMatrix as SensitivityMatrix
+    from fastad.benchmarking.selection import class_sensitivity as class_sensitivity
+    from fastad.benchmarking.selection import selection_loss as selection_loss
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "fastad.benchmarking.agreement": (
+            "LabelAgreement",
+            "PairAgreement",
+            "pairwise_agreement",
+            "rank_label_agreement",
+        ),
+        "fastad.benchmarking.correlation": (
+            "KendallMatrix",
+            "kendall_matrix",
+        ),
+        "fastad.benchmarking.distance": (
+            "RankDistances",
+            "rank_distance",
+        ),
+        "fastad.benchmarking.friedman_test": (
+            "FriedmanTable",
+            "FriedmanTest",
+            "friedman",
+        ),
+        "fastad.benchmarking.operating_points": (
+            "Discriminability",
+            "SelectedFpr",
+            "discriminability",
+        ),
+        "fastad.benchmarking.overview": ("compare_runs",),
+        "fastad.benchmarking.posthoc": (
+            "nemenyi",
+            "wilcoxon_holm",
+        ),
+        "fastad.benchmarking.rank_comparison": ("RankComparison",),
+        "fastad.benchmarking.ranks": (
+            "RankTable",
+            "average_ranks",
+        ),
+        "fastad.benchmarking.recommendation": (
+            "Recommendation",
+            "recommend",
+        ),
+        "fastad.benchmarking.result_table": ("ResultTable",),
+        "fastad.benchmarking.runs_overview": ("RunsOverview",),
+        "fastad.benchmarking.selected_fpr": ("loss_at_selected_fpr",),
+        "fastad.benchmarking.selection": (
+            "LossMatrix",
+            "SensitivityMatrix",
+            "class_sensitivity",
+            "selection_loss",
+        ),
+    },
+)

@@ -1,0 +1,191 @@
+"""How far the ranking of detectors by a measure lies from that by another one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import N_RESAMPLES
+from fastad._core.text_tables import TextTable
+from fastad._core.types import FloatMatrix, Point
+from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
+from fastad.benchmarking.resampling import Means, check_resampling
+from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.tabular import Tabular, best_three, fixed_arrays, interval_text, number
+from fastad.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankDistances(Tabular):
+    """Distances of rankings by measures from the ranking by a reference.
+
+    Attributes
+    ----------
+    reference : str
+        Label of the measure that the application asks for.
+    measures : sequence of str
+        Labels of the others.
+    datasets : sequence of str
+        Names of the data sets.
+    distances : numpy.ndarray of shape (n_datasets, n_measures)
+        Euclidean, between the ranks of the detectors; NaN where a detector lacks one of the two.
+    means : Means
+        Over data sets, with their intervals.
+    closest : numpy.ndarray of shape (n_measures,)
+        Share of the data sets on which no other measure is closer, of those where all have a
+        distance; NaN for a measure that has none.
+    missing : sequence of str
+        In words, which rows the table lacks.
+    """
+
+    reference: str
+    measures: Sequence[str]
+    datasets: Sequence[str]
+    distances: FloatMatrix
+    means: Means
+    closest: FloatMatrix
+    missing: Sequence[str]
+
+    def __repr__(self) -> str:
+        return f"<RankDistances of {len(self.measures)} measures from {self.reference}>"
+
+    def text_table(self) -> TextTable:
+        """Return the mean distances as text, with the best three marked."""
+        found = self.means
+        rows = [
+            [
+                label,
+                number(float(found.value[i]), ".3f"),
+                interval_text(float(found.low[i]), float(found.high[i]), ".3f"),
+                number(float(self.closest[i]), ".0%"),
+                str(found.n[i]),
+            ]
+            for i, label in enumerate(self.measures)
+        ]
+        nothing = np.full(len(rows), np.nan)
+        merits = np.column_stack([-found.value, nothing, self.closest, nothing])
+        merits[found.n < found.n.max()] = np.nan  # means over other data sets
+        head = [f"distance from {self.reference}", "mean", "interval", "closest", "data sets"]
+        return TextTable(head, rows, best_three(merits).tolist())
+
+    def remarks(self) -> list[str]:
+        """Return in words where distances are undefined."""
+        total = len(self.datasets)
+        return [
+            *self.missing,
+            *(
+                f"nan: {label} or {self.reference} lacks a detector in {n} of {total} data sets"
+                for label, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
+                if n
+            ),
+        ]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each data set and measure.
+
+        ``dataset``, ``measure``, ``reference`` and ``distance``.
+        """
+        n_datasets, n_measures = self.distances.shape
+        return {
+            "dataset": np.repeat(np.array(self.datasets, object), n_measures).tolist(),
+            "measure": list(self.measures) * n_datasets,
+            "reference": [self.reference] * self.distances.size,
+            "distance": self.distances.ravel().tolist(),
+        }
+
+
+def rank_distance(
+    results: Results,
+    *,
+    reference: str,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> RankDistances:
+    """Distance between the ranking of detectors by a measure and by a reference.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of detectors on data sets.
+    reference : str
+        Label of the measure that the application asks for: ``"tpr@0.4"`` where anomalies must
+        not be missed, ``"fpr@tpr0.8"`` where alarms must not be false.
+    measures : sequence of str, optional
+        Labels of the measures; by default all others of the table.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    RankDistances
+        Distance on each data set, and its mean with an interval.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a measure is not in the table.
+
+    Notes
+    -----
+    On each data set detectors are ranked as by `average_ranks`, ties sharing their mean rank, and
+    the distance is Euclidean: the root of the sum of the squares of the differences of ranks. For
+    k detectors it lies between 0 and the root of k (k^2 - 1) / 3, where one ranking is the other
+    one turned round.
+
+    O(n_datasets n_measures n_detectors log n_detectors) time.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 3.1,
+       Figures 3 and 4.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> table = {
+    ...     "dataset": ["wine"] * 3,
+    ...     "detector": ["iforest", "knn", "lof"],
+    ...     "tpr@0.4": [0.9, 0.7, 0.8],
+    ...     "auc": [0.8, 0.6, 0.5],
+    ... }
+    >>> fastad.benchmarking.rank_distance(table, reference="tpr@0.4").means.value
+    array([1.41421356])
+    """
+    table = as_results(results, None)
+    wanted = table.measure(reference, "reference")
+    check_detectors(table)
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    others = (
+        [one for one in table.measures if one is not wanted]
+        if measures is None
+        else table.chosen(measures, "measures")
+    )
+    if not others:
+        raise InvalidInputError(f"results must have a measure beside {reference}; found none")
+    goal = rank_rows(best_merits(table, wanted))
+    ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
+    distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))
+    # On the data sets where all have one that have any: a share of others would be another thing.
+    there = ~np.isnan(distances)
+    common = distances[np.all(there[:, there.any(axis=0)], axis=1) & there.any(axis=1)]
+    closest = np.full(len(others), np.nan)
+    if len(common):
+        nearest = np.nanmin(common, axis=1, keepdims=True)
+        closest = np.where(there.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
+    fixed_arrays(distances, closest)
+    return RankDistances(
+        reference,
+        [one.name for one in others],
+        table.problems,
+        distances,
+        resampling.means(distances),
+        closest,
+        table.missing_rows(),
+    )

@@ -1,0 +1,441 @@
+"""``discriminability``: at which false positive rates models can be told apart."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate
+from fastad._core.text_tables import TextTable, some_of
+from fastad._core.threads import thread_limit
+from fastad._core.types import FloatMatrix, FloatVector, Point
+from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.pairwise_tests.one_level import PairTest, pair_p_values
+from fastad.benchmarking.pairwise_tests.statistics import (
+    CRITERIA,
+    WELCH_CORRECTIONS,
+    Separation,
+    separate,
+)
+from fastad.benchmarking.pairwise_tests.welch import PairCorrection
+from fastad.benchmarking.resampling import Means, Resampling, check_resampling, defined_mean
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.tabular import Tabular, fixed_arrays, how_many, interval_text, number
+from fastad.errors import InvalidInputError
+
+LevelMeasure = Literal["auc", "tpr"]
+CriterionName = Literal["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"]
+
+LEVEL_MEASURES = ("auc", "tpr")
+_TESTS = ("welch", "tukey")
+# So many remarks on single data sets are printed.
+_SHOWN = 3
+# So many columns are named where one is missing.
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedFpr:
+    """False positive rates that a criterion chooses.
+
+    Attributes
+    ----------
+    optimal : float
+        Where the criterion is highest, of equal rates the lowest; NaN where it is undefined.
+    lowest : float
+        The lowest rate at which the criterion exceeds its critical value; NaN if none does.
+    """
+
+    optimal: float
+    lowest: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discriminability(Tabular):
+    """How well a measure tells models apart at each false positive rate.
+
+    Attributes
+    ----------
+    measure : {"auc", "tpr"}
+        What is read at each rate.
+    fpr : numpy.ndarray of shape (n_levels,)
+        Rates, rising.
+    alpha : float
+        Level of the tests.
+    separations : mapping of str to Separation
+        By data set: criteria, critical values, numbers of separable pairs and the overall test,
+        each by rate.
+    models : mapping of str to sequence of str
+        By data set the models that were compared: those with a value on every fold and rate.
+    chosen : mapping of str to mapping of str to SelectedFpr
+        By data set and criterion.
+    averaged : mapping of str to SelectedFpr
+        By criterion, from the means of its curve and of its critical values over data sets.
+    optimal, lowest : mapping of str to Means
+        By criterion, the means over data sets of the rates that are chosen on each.
+    left_out : sequence of str
+        Data sets and models that could not be compared, and why.
+    """
+
+    measure: str
+    fpr: FloatVector
+    alpha: float
+    separations: Mapping[str, Separation]
+    models: Mapping[str, Sequence[str]]
+    chosen: Mapping[str, Mapping[str, SelectedFpr]]
+    averaged: Mapping[str, SelectedFpr]
+    optimal: Mapping[str, Means]
+    lowest: Mapping[str, Means]
+    left_out: Sequence[str]
+    _values: Mapping[str, npt.NDArray[np.float64]]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Discriminability of {self.measure} at {len(self.fpr)} rates on "
+            f"{how_many(len(self.separations), 'data set')}>"
+        )
+
+    def curve(self, criterion: CriterionName) -> tuple[FloatVector, FloatVector]:
+        """Return a criterion and its critical value by rate, averaged over data sets.
+
+        Parameters
+        ----------
+        criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
+            Which criterion.
+
+        Returns
+        -------
+        pair of numpy.ndarray of shape (n_levels,)
+        """
+        check_choice(criterion, CRITERIA, "criterion")
+        return _mean_curve(list(self.separations.values()), criterion)
+
+    def p_values(
+        self,
+        dataset: str,
+        *,
+        fpr: Point,
+        test: PairTest = "welch",
+        correction: PairCorrection = "none",
+    ) -> FloatMatrix:
+        """Return the p-values of all pairs of models on one data set at one rate.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of a data set.
+        fpr : float
+            One of the rates.
+        test : {"welch", "tukey"}, default "welch"
+            Welch's t-test of each pair, or Tukey's test, which allows for the number of pairs by
+            itself and takes a millisecond or two for each distinct difference of means.
+        correction : {"none", "bonferroni", "holm", "shaffer", "benjamini-hochberg"}
+            How p-values of Welch's test allow for the number of pairs.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_models, n_models)
+            In the order of ``models[dataset]``; symmetric, 1 on the diagonal.
+        """
+        check_choice(test, _TESTS, "test")
+        check_choice(correction, WELCH_CORRECTIONS, "correction")
+        if not isinstance(dataset, str) or dataset not in self._values:
+            raise InvalidInputError(
+                f"dataset must be one of {', '.join(self._values)}; found {dataset!r}"
+            )
+        wanted = float(exact_rate(fpr, "fpr"))
+        if wanted not in self.fpr:
+            raise InvalidInputError(
+                f"fpr must be one of the {len(self.fpr)} rates from {self.fpr[0]:g} to "
+                f"{self.fpr[-1]:g}; found {fpr}"
+            )
+        level = int(np.searchsorted(self.fpr, wanted))
+        return pair_p_values(self._values[dataset][:, :, level], test=test, correction=correction)
+
+    def text_table(self) -> TextTable:
+        """Return the rates that the criteria choose as text."""
+        head = ["criterion", "optimal FPR", "interval", "of the mean curve"]
+        head += ["lowest FPR", "interval", "of the mean curve", "data sets"]
+        rows = []
+        for name in CRITERIA:
+            row = [name]
+            for found, one in (
+                (self.optimal[name], self.averaged[name].optimal),
+                (self.lowest[name], self.averaged[name].lowest),
+            ):
+                row.append(number(float(found.value), ".3f"))
+                ends = interval_text(float(found.low), float(found.high), ".3f")
+                row += [ends, number(one, "g")]
+            rows.append([*row, f"{int(self.lowest[name].n)} of {len(self.separations)}"])
+        return TextTable(head, rows)
+
+    def remarks(self) -> list[str]:
+        """Return in words what was left out."""
+        infinite = sum(
+            int(counts.sum())
+            for one in self.separations.values()
+            for counts in one.n_infinite.values()
+        )
+        remarks = list(self.left_out[:_SHOWN])
+        if len(self.left_out) > _SHOWN:
+            remarks.append(f"and {len(self.left_out) - _SHOWN} more data sets with models left out")
+        if infinite:
+            remarks.append(
+                f"left out: {infinite} infinite statistics, of different means without variance"
+            )
+        return [
+            "data sets: those where the criterion exceeds its critical value at some rate",
+            *remarks,
+        ]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each data set and rate.
+
+        ``dataset``, ``fpr``, the criteria, ``critical_tukey``, ``critical_welch``, ``n_pairs``,
+        the numbers of separable pairs ``separable_tukey``, ``separable_none``, …, the numbers of
+        infinite statistics, and the overall test ``welch_f`` and ``welch_p_value``.
+        """
+        columns: dict[str, list[Any]] = {}
+        for name, one in self.separations.items():
+            n = len(self.fpr)
+            own: dict[str, Any] = {
+                "dataset": [name] * n,
+                "fpr": self.fpr.tolist(),
+                **{criterion: one.criteria[criterion].tolist() for criterion in CRITERIA},
+                **{f"critical_{k}": values.tolist() for k, values in one.critical_values.items()},
+                "n_pairs": [one.n_pairs] * n,
+                **{
+                    f"separable_{k}": [None] * n if counts is None else counts.tolist()
+                    for k, counts in one.n_separable.items()
+                },
+                **{f"infinite_{k}": counts.tolist() for k, counts in one.n_infinite.items()},
+                "welch_f": one.f.tolist(),
+                "welch_p_value": one.p_value.tolist(),
+            }
+            for key, cells in own.items():
+                columns.setdefault(key, []).extend(cells)
+        return columns
+
+
+def discriminability(
+    results: Results,
+    *,
+    measure: LevelMeasure = "tpr",
+    alpha: Point = 0.05,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+) -> Discriminability:
+    """False positive rates at which models differ the most, and from which on they differ.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets and folds, with a column ``tpr@`` or ``auc@`` for each
+        rate: what `evaluate` gives with ``measures=["tpr_at_fpr", "auc_at_fpr"]`` and
+        ``fpr=numpy.arange(1, 101) / 100``, from one ordering of each run.
+    measure : {"tpr", "auc"}, default "tpr"
+        Which of the two.
+    alpha : float, default 0.05
+        Level of the tests, in (0, 1).
+    confidence_level : float, default 0.95
+        Of the intervals of mean rates, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+    n_threads : int, optional
+        Threads over rates.
+
+    Returns
+    -------
+    Discriminability
+        By data set and on average.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, there are fewer than two folds, no column of the
+        measure, or no data set with two models to compare.
+
+    Notes
+    -----
+    At each rate every two models i and j are compared by their means m and variances s² (with
+    k - 1) over k folds: by Welch's t = (m_i - m_j) / sqrt(s_i²/k + s_j²/k) with the paper's degrees
+    of freedom (2), and by Tukey's q = abs(m_i - m_j) / sqrt(MSW/k), where MSW is the mean
+    variance of all N models, with N (k - 1) degrees. Criteria are
+
+    - ``tukey-q``: the q of the highest and the lowest mean, with the variance of these two;
+    - ``tukey-mean``, ``tukey-median``: over the q of all pairs;
+    - ``welch-mean``, ``welch-median``: over the sizes of t of all pairs.
+
+    Infinite statistics, of different means without variance, are left out and counted. The
+    critical value is Tukey's at level ``alpha``, for Welch the mean of those of the pairs. p-values
+    are two-sided; the paper prints one side.
+
+    A model that lacks a value on some fold is left out of its data set, and named.
+
+    O(n_models^2) time for each data set and rate, and memory for the pairs of one rate at a time on
+    each thread.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Choosing the operating threshold in evaluation of
+       anomaly detection methods", 2020, section 2.
+    .. [2] B. L. Welch, "On the comparison of several mean values: an alternative approach",
+       Biometrika 38, 1951.
+    .. [3] J. P. Shaffer, "Modified sequentially rejective multiple test procedures", Journal of
+       the American Statistical Association 81, 1986.
+
+    Examples
+    --------
+    Two models of which one is better at rates from 0.2 on:
+
+    >>> import fastad, numpy as np
+    >>> noise = np.random.default_rng(0).normal(0, 0.01, (3, 1, 2, 10))
+    >>> better = np.array([[0.0], [1.0]])
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {f"tpr@{p}": 0.5 + noise[i] + gain * better
+    ...      for i, (p, gain) in enumerate({0.1: 0.0, 0.2: 0.1, 0.3: 0.2}.items())}
+    ... )
+    >>> found = fastad.benchmarking.discriminability(results, measure="tpr", rng=0)
+    >>> found.averaged["welch-mean"].lowest
+    0.2
+    """
+    check_choice(measure, LEVEL_MEASURES, "measure")
+    level = float(check_inside(alpha, "alpha"))
+    table = as_results(results, None)
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    with thread_limit(n_threads):
+        return discriminate(table, measure, level, resampling)
+
+
+def level_columns(table: ResultTable, measure: str) -> list[MeasureColumn]:
+    """Return the columns of a measure at rates, by rising rate."""
+    found = [
+        one
+        for one in table.measures
+        if one.rate is not None
+        and one.name.partition("@")[0] == measure
+        and one.name.partition("@")[2][:1].isdigit()
+    ]
+    levels = sorted(found, key=lambda one: one.rate or Fraction(0))
+    for one, other in pairwise(levels):
+        if one.rate == other.rate:
+            raise InvalidInputError(
+                f"results must have one column for each rate; found {one.name} and {other.name}"
+            )
+    return levels
+
+
+def tpr_column(table: ResultTable, operating_fpr: Point) -> MeasureColumn:
+    """Return the column of the true positive rate at a rate that an argument names."""
+    rate = exact_rate(operating_fpr, "operating_fpr")
+    columns = level_columns(table, "tpr")
+    for one in columns:
+        if one.rate == rate:
+            return one
+    known = some_of([one.name for one in columns], _NAMED) if columns else "which has none"
+    raise InvalidInputError(
+        f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
+        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
+    )
+
+
+def discriminate(
+    table: ResultTable, measure: str, alpha: float, resampling: Resampling
+) -> Discriminability:
+    """Compare all models of each data set at each rate; see `discriminability`."""
+    levels = level_columns(table, measure)
+    if not levels:
+        raise InvalidInputError(
+            f"results must have columns {measure}@ at false positive rates; found "
+            f"{', '.join(table.labels)}"
+        )
+    if len(table.folds) < 2:
+        raise InvalidInputError(
+            "results must have at least two folds, over which models vary; found "
+            f"{len(table.folds)}"
+        )
+    rates = np.array([float(one.rate) for one in levels if one.rate is not None])
+    fixed_arrays(rates)
+    separations, models, values, left_out = {}, {}, {}, []
+    by_level = [table.by_fold(one.name) for one in levels]
+    for i, name in enumerate(table.problems):
+        runs = np.stack([one[i] for one in by_level], axis=-1)
+        # Folds of its own, where data sets have different ones.
+        runs = runs[:, ~np.isnan(runs).all(axis=(0, 2))]
+        whole = np.isfinite(runs).all(axis=(1, 2)) & (runs.shape[1] > 1)
+        few = bool(np.count_nonzero(whole) < 2)
+        if not whole.all():
+            first = table.models[int(np.argmin(whole))]
+            left_out.append(
+                f"{name}: {np.count_nonzero(~whole)} of {len(whole)} models lack a value on some "
+                f"fold ({first}, …)" + ", and fewer than two are left" * few
+            )
+        if few:
+            continue
+        values[name] = runs[whole]
+        models[name] = [model for model, kept in zip(table.models, whole, strict=True) if kept]
+        separations[name] = separate(values[name], alpha=alpha)
+    if not separations:
+        raise InvalidInputError(
+            "results must have a data set with two models that have a value on every fold; found "
+            f"none of {table.n_datasets}: {left_out[0]}"
+        )
+    chosen = {
+        name: {criterion: _choose(rates, [one], criterion) for criterion in CRITERIA}
+        for name, one in separations.items()
+    }
+    kept = np.array([name in separations for name in table.problems])
+    own = resampling.among(kept)
+    every = list(separations.values())
+    return Discriminability(
+        measure,
+        rates,
+        alpha,
+        separations,
+        models,
+        chosen,
+        {criterion: _choose(rates, every, criterion) for criterion in CRITERIA},
+        _means(chosen, own, "optimal"),
+        _means(chosen, own, "lowest"),
+        left_out,
+        values,
+    )
+
+
+def _choose(rates: FloatVector, separations: Sequence[Separation], criterion: str) -> SelectedFpr:
+    curve, critical = _mean_curve(separations, criterion)
+    if np.isnan(curve).all():
+        return SelectedFpr(math.nan, math.nan)
+    above = np.flatnonzero(curve > critical)
+    lowest = float(rates[above[0]]) if len(above) else math.nan
+    return SelectedFpr(float(rates[np.nanargmax(curve)]), lowest)
+
+
+def _mean_curve(
+    separations: Sequence[Separation], criterion: str
+) -> tuple[FloatVector, FloatVector]:
+    test = criterion.partition("-")[0]
+    curves = np.array([one.criteria[criterion] for one in separations])
+    critical = np.array([one.critical_values[test] for one in separations])
+    critical[np.isnan(curves)] = np.nan
+    return defined_mean(curves, axis=0), defined_mean(critical, axis=0)
+
+
+def _means(
+    chosen: Mapping[str, Mapping[str, SelectedFpr]], resampling: Resampling, choice: str
+) -> dict[str, Means]:
+    return {
+        criterion: resampling.means(
+            np.array([getattr(one[criterion], choice) for one in chosen.values()])
+        )
+        for criterion in CRITERIA
+    }

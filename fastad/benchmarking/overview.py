@@ -1,0 +1,292 @@
+"""``compare_runs``: all comparisons that a table of results allows, in one go."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+
+from fastad._core.parameters import N_RESAMPLES, check_generator, check_inside
+from fastad._core.threads import thread_limit
+from fastad._core.types import Point
+from fastad.benchmarking.correlation import kendall_matrix
+from fastad.benchmarking.distance import rank_distance
+from fastad.benchmarking.friedman_test import friedman
+from fastad.benchmarking.operating_points import (
+    LEVEL_MEASURES,
+    CriterionName,
+    Discriminability,
+    LevelMeasure,
+    discriminability,
+    level_columns,
+    tpr_column,
+)
+from fastad.benchmarking.posthoc import check_control, nemenyi, wilcoxon_holm
+from fastad.benchmarking.ranks import average_ranks
+from fastad.benchmarking.recommendation import recommend
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.runs_overview import RunsOverview
+from fastad.benchmarking.selected_fpr import USUAL_RATES, loss_with_chosen, usual_measures
+from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
+from fastad.benchmarking.tabular import Tabular
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# Called with how many sections are made, of how many.
+Progress: TypeAlias = Callable[[int, int | None], object]
+# What makes a section, or why it is not made.
+_Maker: TypeAlias = Callable[[], Tabular] | str
+
+# A curve over rates, of which a highest point can be asked for, has so many at least.
+_LEVELS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What to compare, checked."""
+
+    table: ResultTable
+    measures: Sequence[str]
+    measure: str
+    applications: Sequence[str]
+    reference: str | None
+    control: str | None
+
+
+def compare_runs(
+    results: Results,
+    *,
+    operating_fpr: Point | None = None,
+    measure: str | None = None,
+    measures: Sequence[str] | None = None,
+    reference: str | None = None,
+    control: str | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> RunsOverview:
+    """Make all comparisons that a table of results allows.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets.
+    operating_fpr : float, optional
+        False positive rate at which the detector will work, in [0, 1]: that of a column ``tpr@``.
+        By default measures are recommended for 0.01 and for 0.05.
+    measure : str, optional
+        Label of the measure by which detectors are told apart; by default ``tpr@`` at
+        ``operating_fpr`` where that is given, else ``auc``, else the first.
+    measures : sequence of str, optional
+        Labels of the measures to compare with each other. By default all of the table, but of
+        ``auc@`` and ``tpr@`` at more than two rates only those at 0.01, at 0.05, and those that
+        the other arguments ask for.
+    reference : str, optional
+        Label of the measure from whose ranking distances are taken.
+    control : str, optional
+        Name of the detector to compare the others with; by default every two are compared.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1); the level of all tests is what it leaves.
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals, with which every comparison starts anew.
+    n_threads : int, optional
+        Threads over data sets and rates.
+    progress : callable, optional
+        Called with the number of comparisons that are done, and that of all.
+
+    Returns
+    -------
+    RunsOverview
+        By name, where the table allows it: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
+        ``kendall``, ``selection_loss``, ``class_sensitivity``, ``discriminability_auc``,
+        ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each criterion,
+        ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described. What a table does not allow is no error: it is
+        skipped, with the reason.
+
+    See Also
+    --------
+    average_ranks, friedman, nemenyi, wilcoxon_holm, kendall_matrix, selection_loss : The parts.
+    class_sensitivity, discriminability, rank_distance, recommend : Of measures.
+    loss_at_selected_fpr : Of operating points.
+
+    Notes
+    -----
+    Discriminability, and the loss at the rates that its criteria choose, need at least three
+    columns ``auc@`` or ``tpr@`` and two folds.
+
+    Takes the time of its parts, of which discriminability is the slowest: O(n_models^2) for each
+    data set and rate, for AUC and for TPR.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.
+    .. [2] V. Škvára, T. Pevný and V. Šmídl, "Choosing the operating threshold in evaluation of
+       anomaly detection methods", 2020, section 3.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.9]]
+    >>> tpr = [[0.5, 0.6, 0.1], [0.6, 0.5, 0.2], [0.4, 0.2, 0.3]]
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {"auc": auc, "tpr@0.05": tpr}, detectors=["knn", "lof", "svm"]
+    ... )
+    >>> overview = fastad.compare_runs(results, operating_fpr=0.05, rng=0)
+    >>> list(overview)[:6]
+    ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'kendall', 'selection_loss']
+    >>> overview["recommendation_tpr@0.05"].measure
+    'tpr@0.05'
+    >>> overview.skipped["rank_distance"]
+    'no reference is given'
+    """
+    table = as_results(results, None)
+    request = _check_request(table, operating_fpr, measure, measures, reference, control)
+    check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
+    # depends on which comparisons there are.
+    seed = rng if isinstance(rng, int) else int(check_generator(rng).integers(2**63))
+    options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
+    sections: dict[str, Tabular] = {}
+    skipped: dict[str, str] = {}
+    with thread_limit(n_threads):
+        makers = dict(_makers(request, options))
+        for done, (name, make) in enumerate(makers.items()):
+            if progress is not None:
+                progress(done, len(makers))
+            if isinstance(make, str):
+                skipped[name] = make
+                continue
+            try:
+                sections[name] = make()
+            except (InvalidInputError, UndefinedMeasureError) as error:
+                skipped[name] = str(error)
+    if progress is not None:
+        progress(len(makers), len(makers))
+    return RunsOverview(
+        table, request.measures, request.measure, control, reference, skipped, sections
+    )
+
+
+def _check_request(
+    table: ResultTable,
+    operating_fpr: Point | None,
+    measure: str | None,
+    measures: Sequence[str] | None,
+    reference: str | None,
+    control: str | None,
+) -> _Request:
+    """Check what is asked for, and fill in what is not."""
+    application = None if operating_fpr is None else tpr_column(table, operating_fpr).name
+    for argument, label in (("measure", measure), ("reference", reference)):
+        if label is not None:
+            table.measure(label, argument)
+    check_control(table, control)
+    if measures is None:
+        wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
+        chosen = [label for label in table.labels if label in wanted]
+    else:
+        chosen = [one.name for one in table.chosen(measures, "measures")]
+    principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
+    applications = (
+        [one.name for one in level_columns(table, "tpr") if one.rate in USUAL_RATES]
+        if application is None
+        else [application]
+    )
+    return _Request(table, chosen, principal, applications, reference, control)
+
+
+def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
+    """Yield the name of each comparison with what makes it, or why it cannot be made."""
+    table, measures = request.table, request.measures
+
+    def of(function: Callable[..., Tabular], **more: object) -> _Maker:
+        return partial(function, table, **options, **more)
+
+    yield "ranks", of(average_ranks, measures=measures)
+    yield "friedman", of(friedman, measures=measures)
+    for name, function in (("nemenyi", nemenyi), ("wilcoxon", wilcoxon_holm)):
+        yield name, of(function, measure=request.measure, control=request.control)
+    alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
+    yield "kendall", alone or of(kendall_matrix, measures=measures)
+    yield "selection_loss", alone or of(selection_loss, measures=measures)
+    yield "class_sensitivity", _no_classes(table) or of(class_sensitivity, measures=measures)
+    curves = _Curves(request, options)
+    for one in get_args(LevelMeasure):
+        yield f"discriminability_{one}", _no_curve(table, [one]) or partial(curves.of, one)
+    why = _no_curve(table, LEVEL_MEASURES)
+    for criterion in get_args(CriterionName):
+        yield f"loss_at_{criterion}", why or partial(curves.loss_at, criterion)
+    yield (
+        "rank_distance",
+        _no_distance(request)
+        or of(
+            rank_distance,
+            reference=request.reference,
+            measures=[label for label in measures if label != request.reference],
+        ),
+    )
+    for label in request.applications:
+        yield f"recommendation_{label}", of(recommend, application=label, measures=measures)
+    if not request.applications:
+        yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
+
+
+class _Curves:
+    """Discriminability by AUC and by TPR, which all criteria share: it takes the longest."""
+
+    def __init__(self, request: _Request, options: Mapping[str, Any]) -> None:
+        self.request, self.options = request, options
+        self._found: dict[str, Discriminability] = {}
+
+    def of(self, measure: LevelMeasure) -> Discriminability:
+        """Return the curves of a measure."""
+        if measure not in self._found:
+            level = float(1 - check_inside(self.options["confidence_level"], "confidence_level"))
+            self._found[measure] = discriminability(
+                self.request.table, measure=measure, alpha=level, **self.options
+            )
+        return self._found[measure]
+
+    def loss_at(self, criterion: CriterionName) -> LossMatrix:
+        """Return what `loss_at_selected_fpr` does."""
+        table = self.request.table
+        known = [table.measure(label) for label in self.request.measures]
+        found = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
+        resampling = check_resampling(table.clusters, **self.options)
+        return loss_with_chosen(table, known, found, criterion, "optimal", resampling)
+
+
+def _no_classes(table: ResultTable) -> str:
+    if table.anomaly_classes is None:
+        return "the table has no column of the classes of anomalies"
+    return ""
+
+
+def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:
+    """Return why there is no curve over rates to look at; nothing if there is."""
+    for measure in measures:
+        n = len(level_columns(table, measure))
+        if n < _LEVELS:
+            return f"there must be columns {measure}@ at {_LEVELS} rates or more; found {n}"
+    if len(table.folds) < 2:
+        return "there must be two folds or more, over which models vary; found 1"
+    return ""
+
+
+def _no_distance(request: _Request) -> str:
+    if request.reference is None:
+        return "no reference is given"
+    if set(request.measures) <= {request.reference}:
+        return f"there is no measure beside {request.reference}"
+    return ""

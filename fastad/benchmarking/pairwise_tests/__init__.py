@@ -1,0 +1,1 @@
+"""Tests of all pairs of models at each level of a measure."""

@@ -1,0 +1,205 @@
+"""``RankComparison``: which detectors are shown to differ in their ranks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.text_tables import TextTable
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad.benchmarking.ranks import best_ranks, intervals_text
+from fastad.benchmarking.tabular import Tabular, how_many, interval_text, number
+
+# So many detectors are named in a sentence, and so many sentences make a verdict.
+_NAMED, _SENTENCES = 5, 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankComparison(Tabular):
+    """Detectors compared by their ranks on data sets; prints as a table.
+
+    The table has a row for each detector, in order of mean rank, and its p-values against the
+    control or, where there is none, against the best. Arrays are in the order of ``detectors``.
+
+    Attributes
+    ----------
+    detectors : sequence of str
+        Names, the best mean rank first.
+    mean_ranks : numpy.ndarray of shape (n_detectors,)
+        Mean rank of each over data sets.
+    low, high : numpy.ndarray of shape (n_detectors,)
+        Ends of its interval; NaN where fewer than two data sets count.
+    critical_difference : float or None
+        Difference of mean ranks from which on two detectors are told apart; None where the
+        method has none.
+    p_values : numpy.ndarray of shape (n_detectors, n_detectors)
+        Of each pair by itself, two-sided; NaN where a pair was not compared.
+    adjusted_p_values : numpy.ndarray of shape (n_detectors, n_detectors)
+        The same, allowing for the number of pairs that were compared.
+    wins : numpy.ndarray of shape (n_detectors, n_detectors)
+        Whether the detector of the row is shown to be better than that of the column.
+    groups : sequence of tuple of str
+        The bars of a critical-difference diagram: runs of at least two neighbours in
+        ``detectors`` of whom no two are shown to differ, none within another. Of a method that
+        compares values, two that are not told apart may be in no common run, because one between
+        them is told apart from another. Empty with a control.
+    control : str or None
+        The detector that all others were compared with.
+    method : str
+        ``"nemenyi"``, ``"bonferroni-dunn"``, or ``"wilcoxon-"`` and the correction.
+    measure : str
+        Label of the measure.
+    n_datasets : int
+        Number of problems that count.
+    confidence_level : float
+        Of each interval, and of all verdicts together.
+    n_resamples : int
+        Replicates that the intervals are made of.
+    """
+
+    detectors: Sequence[str]
+    mean_ranks: FloatVector
+    low: FloatVector
+    high: FloatVector
+    critical_difference: float | None
+    p_values: FloatMatrix
+    adjusted_p_values: FloatMatrix
+    wins: npt.NDArray[np.bool_]
+    groups: Sequence[tuple[str, ...]]
+    control: str | None
+    method: str
+    measure: str
+    n_datasets: int
+    confidence_level: float
+    n_resamples: int
+    _remarks: Sequence[str]
+
+    def __repr__(self) -> str:
+        return (
+            f"<RankComparison of {len(self.detectors)} detectors in {self.measure}, {self.method}>"
+        )
+
+    @property
+    def separated(self) -> list[tuple[str, str]]:
+        """Pairs that are told apart, the better detector first."""
+        return [(self.detectors[i], self.detectors[j]) for i, j in np.argwhere(self.wins).tolist()]
+
+    @property
+    def verdict(self) -> str:
+        """What may be said, in words."""
+        said = self._said_of_all() if self.control is None else self._said_of_control()
+        level = f"{100 * self.confidence_level:g} %"
+        data = how_many(self.n_datasets, "data set")
+        return f"{said} ({self.measure}, {data}, {self.method}, {level})"
+
+    def text_table(self) -> TextTable:
+        """Return the cells as text, with the best mean ranks marked."""
+        against = 0 if self.control is None else self.detectors.index(self.control)
+        head = [
+            self.measure,
+            "mean rank",
+            intervals_text(self.confidence_level),
+            f"p against {self.detectors[against]}",
+            f"p, {self.method}",
+        ]
+        rows = [
+            [
+                name,
+                number(self.mean_ranks[i], ".2f"),
+                interval_text(self.low[i], self.high[i]),
+                number(self.p_values[against, i], ".2g"),
+                number(self.adjusted_p_values[against, i], ".2g"),
+            ]
+            for i, name in enumerate(self.detectors)
+        ]
+        marks = best_ranks(self.mean_ranks[:, np.newaxis]).ravel().tolist()
+        return TextTable(head, rows, [[mark, 0, 0, 0] for mark in marks])
+
+    def remarks(self) -> list[str]:
+        """Return the verdict, and in words what was left out."""
+        said = [self.verdict]
+        if self.critical_difference is not None:
+            said.append(f"critical difference: {self.critical_difference:.4g}")
+        return [*said, *self._remarks]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each pair that was compared.
+
+        Columns are ``first``, ``second``, ``first_mean_rank``, ``second_mean_rank``, ``p_value``,
+        ``adjusted_p_value`` and ``better``, the name of the detector that is shown to be better,
+        or None. The first of a pair is that of the lower mean rank.
+        """
+        first, second = np.nonzero(np.triu(~np.isnan(self.p_values), 1))
+        names = np.array(self.detectors, object)
+        better = np.full(len(first), None, object)
+        for one, other in ((first, second), (second, first)):
+            won = self.wins[one, other]
+            better[won] = names[one[won]]
+        return {
+            "first": names[first].tolist(),
+            "second": names[second].tolist(),
+            "first_mean_rank": self.mean_ranks[first].tolist(),
+            "second_mean_rank": self.mean_ranks[second].tolist(),
+            "p_value": self.p_values[first, second].tolist(),
+            "adjusted_p_value": self.adjusted_p_values[first, second].tolist(),
+            "better": better.tolist(),
+        }
+
+    def _said_of_all(self) -> str:
+        winners = np.flatnonzero(self.wins.any(axis=1)).tolist()
+        if not winners:
+            return "no two detectors are told apart"
+        said = [
+            f"{self.detectors[i]} is better than {self._named(self.wins[i])}"
+            for i in winners[:_SENTENCES]
+        ]
+        if len(winners) > _SENTENCES:
+            said.append("…")
+        elif np.count_nonzero(self.wins) < self.wins.shape[0] * (self.wins.shape[0] - 1) // 2:
+            said.append("no others are told apart")
+        return "; ".join(said)
+
+    def _said_of_control(self) -> str:
+        one = self.detectors.index(str(self.control))
+        better, worse = self.wins[one], self.wins[:, one]
+        neither = ~(better | worse)
+        neither[one] = False
+        said = [
+            f"{words} {self._named(of)}"
+            for words, of in (
+                ("better than", better),
+                ("worse than", worse),
+                ("not told apart from", neither),
+            )
+            if of.any()
+        ]
+        return f"{self.control} is {'; '.join(said)}"
+
+    def _named(self, chosen: npt.NDArray[np.bool_]) -> str:
+        places = np.flatnonzero(chosen).tolist()
+        named = [self.detectors[i] for i in places[:_NAMED]]
+        if len(places) > _NAMED:
+            named.append(f"{len(places) - _NAMED} more")
+        return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+def runs_together(differ: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last of the longest runs of which no two differ, of at least two.
+
+    O(n^2) time for n detectors.
+    """
+    n = len(differ)
+    later = np.triu(differ, 1)
+    # The last that each could be in a run with, as far as it differs itself ...
+    last = np.where(later.any(axis=1), np.argmax(later, axis=1), n) - 1
+    # ... and as far as those behind it differ.
+    last = np.minimum.accumulate(last[::-1])[::-1]
+    runs = []
+    reached = -1
+    for first, end in enumerate(last.tolist()):
+        if end > max(first, reached):
+            runs.append((first, end))
+        reached = end
+    return runs

@@ -1,0 +1,287 @@
+"""``average_ranks``: which place a detector takes, averaged over data sets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import N_RESAMPLES
+from fastad._core.text_tables import TextTable
+from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
+from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.tabular import Tabular, best_three, fixed_arrays, how_many, number
+from fastad.errors import InvalidInputError
+
+# So many of what is left out are named in a remark.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankTable(Tabular):
+    """Ranks of detectors by each measure; prints as a table of mean ± standard deviation.
+
+    A row for each measure, a column for each detector. What is marked are the best three of a
+    row; of up to three detectors the best.
+
+    Attributes
+    ----------
+    measures : sequence of str
+        Labels of the measures.
+    detectors : sequence of str
+        Names of the detectors.
+    ranks : mapping of str to numpy.ndarray of shape (n_datasets, n_detectors)
+        By measure, the rank of each detector on each problem, 1 for the best; NaN on problems
+        that are left out.
+    mean, std : numpy.ndarray of shape (n_measures, n_detectors)
+        Over problems; the deviation is that of a sample (n - 1). NaN where there are too few.
+    low, high : numpy.ndarray of shape (n_measures, n_detectors)
+        Ends of the interval of the mean; NaN where fewer than two data sets count.
+    n_datasets : numpy.ndarray of shape (n_measures,)
+        Number of problems that count.
+    confidence_level : float
+        Of each interval.
+    n_resamples : int
+        Replicates that they are made of.
+    """
+
+    measures: Sequence[str]
+    detectors: Sequence[str]
+    ranks: Mapping[str, FloatMatrix]
+    mean: FloatMatrix
+    std: FloatMatrix
+    low: FloatMatrix
+    high: FloatMatrix
+    n_datasets: IntVector
+    confidence_level: float
+    n_resamples: int
+    _remarks: Sequence[str]
+
+    def __repr__(self) -> str:
+        return (
+            f"<RankTable of {len(self.detectors)} detectors by {len(self.measures)} measures: "
+            f"{', '.join(self.measures)}>"
+        )
+
+    def text_table(self) -> TextTable:
+        """Return the cells as text, with the best of each row marked."""
+        rows = [
+            [label, *map(_cell, means.tolist(), stds.tolist())]
+            for label, means, stds in zip(self.measures, self.mean, self.std, strict=True)
+        ]
+        return TextTable(["measure", *self.detectors], rows, best_ranks(self.mean.T).T.tolist())
+
+    def remarks(self) -> list[str]:
+        """Return in words what was left out, and why."""
+        return list(self._remarks)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each measure and detector.
+
+        Columns are ``measure``, ``detector``, ``mean_rank``, ``std``, ``low``, ``high`` and
+        ``n_datasets``.
+        """
+        n_measures, n_detectors = self.mean.shape
+        return {
+            "measure": np.repeat(self.measures, n_detectors).tolist(),
+            "detector": list(self.detectors) * n_measures,
+            "mean_rank": self.mean.ravel().tolist(),
+            "std": self.std.ravel().tolist(),
+            "low": self.low.ravel().tolist(),
+            "high": self.high.ravel().tolist(),
+            "n_datasets": np.repeat(self.n_datasets, n_detectors).tolist(),
+        }
+
+
+def average_ranks(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> RankTable:
+    """Mean ranks of detectors over data sets, by each measure.
+
+    On each data set a detector stands for the best of its models by the measure, the mean over
+    folds; the best detector has rank 1, and equal ones share the mean of their ranks.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets; averaged over folds.
+    measures : sequence of str, optional
+        Labels of the measures; by default all.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Replicates: data sets drawn with replacement.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of the replicates.
+
+    Returns
+    -------
+    RankTable
+        Mean, standard deviation and interval of the rank of each detector.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or there is one detector only.
+
+    See Also
+    --------
+    friedman : Whether the detectors differ at all.
+    nemenyi : Which of them differ.
+
+    Notes
+    -----
+    A data set on which a detector has no value is left out for that measure: the remarks count
+    and name them. Anomaly classes of a data set are ranked each by itself and drawn together.
+
+    O(n k log k) time for n data sets and k detectors, then O(n k) for each replicate.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.2, tables 3 and 4.
+    .. [2] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", 2006,
+       section 3.2.2.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.9, 0.6], [0.8, 0.7, 0.9]]
+    >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof", "svm"])
+    >>> print(fastad.benchmarking.average_ranks(results, rng=0))
+    measure           knn          lof          svm
+    auc      1.50 ± 0.50¹  2.17 ± 0.76  2.33 ± 1.15
+    """
+    table = as_results(results, measures)
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    check_detectors(table)
+    labels, shape = table.labels, (len(table.measures), len(table.detectors))
+    ranks: dict[str, FloatMatrix] = {}
+    mean, std, low, high = np.full((4, *shape), np.nan)
+    n_datasets = np.zeros(shape[0], np.int64)
+    remarks = table.missing_rows()
+    for i, measure in enumerate(table.measures):
+        merits = best_merits(table, measure)
+        ranks[measure.name] = ranked = rank_rows(merits)
+        means = resampling.means(ranked)
+        mean[i], low[i], high[i] = means.value, means.low, means.high
+        n_datasets[i] = n = means.n[0]
+        if n > 1:
+            std[i] = np.nanstd(ranked, axis=0, ddof=1)
+        remarks += left_out(table, measure.name, merits)
+    fixed_arrays(mean, std, low, high, n_datasets, *ranks.values())
+    return RankTable(
+        labels,
+        table.detectors,
+        ranks,
+        mean,
+        std,
+        low,
+        high,
+        n_datasets,
+        resampling.confidence_level,
+        resampling.n_resamples,
+        remarks,
+    )
+
+
+def check_detectors(results: ResultTable) -> None:
+    """Check that there are detectors to rank; their models alone are none."""
+    if len(results.detectors) < 2:
+        raise InvalidInputError(
+            f"results must hold at least two detectors to rank; found {results.detectors[0]} alone,"
+            f" with {len(results.models)} models"
+        )
+
+
+def best_merits(results: ResultTable, measure: MeasureColumn) -> FloatMatrix:
+    """Return the merit of each detector's best model on each problem, higher is better.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_datasets, n_detectors)
+        Means over folds times the sign of the measure; NaN where no model has a value.
+    """
+    order = np.argsort(results.detector_of, kind="stable")
+    firsts = np.searchsorted(results.detector_of[order], np.arange(len(results.detectors)))
+    merits = measure.sign * results.means(measure.name)[:, order]
+    best: FloatMatrix = np.fmax.reduceat(merits, firsts, axis=1)
+    return best
+
+
+def rank_rows(merits: FloatMatrix) -> FloatMatrix:
+    """Return ranks within each row, 1 for the highest; equal values share their mean rank.
+
+    A row with a NaN has no ranks.
+    """
+    shape = merits.shape
+    order = np.argsort(-merits, axis=1, kind="stable")
+    ordered = np.take_along_axis(merits, order, axis=1)
+    first = np.ones(shape, np.bool_)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    # Equal values are a run in the rows laid end to end, as each row starts one.
+    starts = np.flatnonzero(first)
+    ends = np.append(starts[1:], first.size)
+    runs = (starts + ends + 1) / 2
+    ranked = np.repeat(runs, ends - starts).reshape(shape)
+    ranked -= shape[1] * np.arange(shape[0])[:, np.newaxis]
+    ranks = np.empty(shape)
+    np.put_along_axis(ranks, order, ranked, axis=1)
+    ranks[np.isnan(merits).any(axis=1)] = np.nan
+    return ranks
+
+
+def best_ranks(means: FloatMatrix) -> IntMatrix:
+    """Return the places to mark in each column: three, or one where that would mark them all."""
+    places = best_three(-means)
+    if len(means) <= 3:
+        places[places > 1] = 0
+    return places
+
+
+def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]:
+    """Return in words on which problems a detector has no value."""
+    cells = np.isnan(merits)
+    rows = np.flatnonzero(cells.any(axis=1))
+    if not len(rows):
+        return []
+    problems = results.problems
+    named = [
+        f"{problems[row]} for {results.detectors[int(np.argmax(cells[row]))]}"
+        for row in rows[:_NAMED].tolist()
+    ]
+    more = "; …" * (len(rows) > _NAMED)
+    verb = "is" if len(rows) == 1 else "are"
+    return [
+        f"{label}: {len(rows)} of {results.n_datasets} data sets {verb} left out, where a detector "
+        f"has no value ({'; '.join(named)}{more})"
+    ]
+
+
+def shared_points(results: ResultTable) -> list[str]:
+    """Return in words where a test takes for independent what is not."""
+    n = len(np.unique(results.clusters))
+    if n == results.n_datasets:
+        return []
+    return [
+        f"p-values take the {results.n_datasets} problems for independent, which come from "
+        f"{how_many(n, 'data set')}; intervals do not"
+    ]
+
+
+def intervals_text(confidence_level: float) -> str:
+    """Return the head of a column of intervals."""
+    return f"{100 * confidence_level:g} % interval"
+
+
+def _cell(mean: float, std: float) -> str:
+    if np.isnan(std):
+        return number(mean, ".2f")
+    return f"{mean:.2f} ± {std:.2f}"

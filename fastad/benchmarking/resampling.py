@@ -1,0 +1,239 @@
+"""Means over data sets, and their intervals from resampled data sets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import check_count, check_generator, check_inside
+from fastad._core.types import FloatMatrix, IntVector, Point
+from fastad.benchmarking.tabular import fixed_arrays
+
+# A replicate whose data sets are all alike but for rounding has no error of its own.
+_TINY = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """Means over data sets with their intervals; arrays of one shape.
+
+    Attributes
+    ----------
+    value, low, high : numpy.ndarray
+        Mean and interval; NaN where no data set is defined, the interval also where one alone is.
+    n : numpy.ndarray
+        Number of problems behind each mean.
+    n_undefined : numpy.ndarray
+        Number of problems that are left out.
+    """
+
+    value: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    n: npt.NDArray[np.int64]
+    n_undefined: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """Means over data sets and their replicates.
+
+    Attributes
+    ----------
+    value : numpy.ndarray
+        Means; NaN where no data set is defined.
+    replicates : numpy.ndarray of shape (n_resamples, ...)
+        Means of resampled data sets.
+    n, n_undefined : numpy.ndarray
+        Numbers of problems behind each mean, and left out.
+    n_clusters : numpy.ndarray
+        Number of data sets behind each mean.
+    error : numpy.ndarray
+        Standard error of each mean, from the data sets.
+    studentized : numpy.ndarray of shape (n_resamples, ...)
+        How far each replicate lies from the mean, over its own standard error; NaN where it
+        has none.
+    levels : numpy.ndarray of shape (n_datasets, ...)
+        Mean of each data set.
+    """
+
+    value: npt.NDArray[np.float64]
+    replicates: npt.NDArray[np.float64]
+    n: npt.NDArray[np.int64]
+    n_undefined: npt.NDArray[np.int64]
+    n_clusters: npt.NDArray[np.int64]
+    error: npt.NDArray[np.float64]
+    studentized: npt.NDArray[np.float64]
+    levels: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampling:
+    """Data sets drawn again and again, with replacement.
+
+    Problems of one data set share their normal points: they are drawn together.
+
+    Attributes
+    ----------
+    clusters : numpy.ndarray of shape (n_problems,)
+        Data set of each problem.
+    n_resamples : int
+        Number of replicates.
+    confidence_level : float
+        Of each interval.
+    generator : numpy.random.Generator
+        Source of the replicates.
+    counts : numpy.ndarray of shape (n_resamples, n_datasets)
+        How often each data set is drawn.
+    """
+
+    clusters: IntVector
+    n_resamples: int
+    confidence_level: float
+    generator: np.random.Generator
+    counts: FloatMatrix
+
+    @classmethod
+    def draw(
+        cls,
+        clusters: IntVector,
+        n_resamples: int,
+        confidence_level: float,
+        generator: np.random.Generator,
+    ) -> "Resampling":
+        """Draw the data sets of all replicates."""
+        n = int(clusters.max()) + 1
+        counts = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
+        return cls(clusters, n_resamples, confidence_level, generator, counts)
+
+    def among(self, kept: npt.NDArray[np.bool_]) -> "Resampling":
+        """Draw anew, among the data sets of some problems."""
+        clusters = np.unique(self.clusters[kept], return_inverse=True)[1]
+        return self.draw(clusters, self.n_resamples, self.confidence_level, self.generator)
+
+    def average(self, values: npt.NDArray[np.float64]) -> "Averages":
+        """Average over the problems, the first axis, where values are defined."""
+        shape = values.shape[1:]
+        flat = values.reshape(len(values), -1)
+        defined = ~np.isnan(flat)
+        value = defined_mean(flat, axis=0)
+        sums, sizes, totals = np.zeros((3, self.counts.shape[1], flat.shape[1]))
+        np.add.at(totals, self.clusters, np.where(defined, flat, 0.0))
+        np.add.at(sizes, self.clusters, defined)
+        # About the mean, so that differences of large numbers do not cancel.
+        np.add.at(sums, self.clusters, np.where(defined, flat - value, 0.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = self._drawn(sizes)
+            replicates = self._drawn(totals) / drawn
+            moved = self._drawn(sums) / drawn
+            error = np.sqrt(np.sum(sums**2, axis=0)) / np.sum(sizes, axis=0)
+            spread = (
+                self._drawn(sums**2)
+                - 2 * moved * self._drawn(sums * sizes)
+                + moved**2 * self._drawn(sizes**2)
+            )
+            own_error = np.sqrt(np.maximum(spread, 0.0)) / drawn
+            studentized = np.where(own_error > _TINY * error, moved / own_error, np.nan)
+            levels = totals / sizes
+        n = defined.sum(axis=0)
+        return Averages(
+            value.reshape(shape),
+            replicates.reshape(-1, *shape),
+            n.reshape(shape),
+            (len(values) - n).reshape(shape),
+            np.count_nonzero(sizes, axis=0).reshape(shape),
+            error.reshape(shape),
+            studentized.reshape(-1, *shape),
+            levels.reshape(-1, *shape),
+        )
+
+    def means(self, values: npt.NDArray[np.float64]) -> Means:
+        """Average over the problems, the first axis, and put an interval about each mean."""
+        found = self.average(values)
+        fields = (found.value, *self.interval_of_mean(found), found.n, found.n_undefined)
+        fixed_arrays(*fields)
+        return Means(*fields)
+
+    def interval_of_mean(
+        self, found: "Averages"
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the ends of the interval of each mean.
+
+        The percentiles of `interval`, and those of the studentized mean, which follow skewed
+        losses (Efron and Tibshirani 1993, section 12.5): whichever reaches farther, but no farther
+        than the data sets themselves. Each by itself is too short for few data sets.
+        """
+        low, high = self.interval(found.replicates, found.n_clusters)
+        tail = (1 - self.confidence_level) / 2
+        cells = range(found.value.size)
+        studentized = found.studentized.reshape(-1, found.value.size)
+        levels = found.levels.reshape(-1, found.value.size)
+        ends = zip(cells, found.value.flat, found.error.flat, strict=True)
+        for cell, value, error in ends:
+            drawn = studentized[:, cell]
+            drawn = drawn[~np.isnan(drawn)]
+            if np.isnan(low.flat[cell]) or not len(drawn):
+                continue
+            least, most = np.quantile(drawn, [tail, 1 - tail]) * error
+            own = levels[:, cell]
+            low.flat[cell] = min(low.flat[cell], max(value - most, np.nanmin(own)))
+            high.flat[cell] = max(high.flat[cell], min(value - least, np.nanmax(own)))
+        return low, high
+
+    def _drawn(self, by_cluster: FloatMatrix) -> FloatMatrix:
+        """Return the sums over the data sets that each replicate draws."""
+        # Not by BLAS, whose sums depend on the number of its threads.
+        total: FloatMatrix = np.einsum("rc,cx->rx", self.counts, by_cluster)
+        return total
+
+    def interval(
+        self, replicates: npt.NDArray[np.float64], n_clusters: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the ends of the interval that replicates, the first axis, give.
+
+        Percentiles, moved outwards as Student's quantiles with the standard deviation of n - 1
+        are from normal ones with that of n: the replicates of few data sets vary too little
+        (Hesterberg 2014, section 5.3).
+        """
+        # Here, because SciPy's special functions take a tenth of a second to import.
+        from scipy.special import ndtr, stdtrit
+
+        shape = replicates.shape[1:]
+        flat = replicates.reshape(len(replicates), -1)
+        tail = (1 - self.confidence_level) / 2
+        low, high = np.full((2, flat.shape[1]), np.nan)
+        for column, n in enumerate(n_clusters.reshape(-1).tolist()):
+            drawn = flat[:, column]
+            drawn = drawn[~np.isnan(drawn)]
+            if n > 1 and len(drawn):
+                outer = float(ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail)))
+                low[column], high[column] = np.quantile(drawn, [outer, 1 - outer])
+        return low.reshape(shape), high.reshape(shape)
+
+
+def check_resampling(
+    clusters: IntVector,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+) -> Resampling:
+    """Check the options of intervals over data sets."""
+    return Resampling.draw(
+        clusters,
+        check_count(n_resamples, "n_resamples"),
+        float(check_inside(confidence_level, "confidence_level")),
+        check_generator(rng),
+    )
+
+
+def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[np.float64]:
+    """Average over an axis where values are defined; NaN where none is.
+
+    By rising value, so that their order changes no bit.
+    """
+    ordered = np.sort(values, axis=axis)
+    defined = ~np.isnan(ordered)
+    total = np.where(defined, ordered, 0.0).sum(axis=axis)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean: npt.NDArray[np.float64] = total / defined.sum(axis=axis)
+    return mean

@@ -1,0 +1,372 @@
+"""``ResultTable``: measures of many models on many data sets and folds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import short_repr
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.rank_tests.folds import fold_means
+from fastad.benchmarking.columns import MeasureColumn, find_measures, label_list, numbers
+from fastad.benchmarking.reading import (
+    check_lengths,
+    given_names,
+    key_columns,
+    problem_names,
+    read_keys,
+    table_of,
+)
+from fastad.benchmarking.tabular import fixed_arrays
+from fastad.errors import InvalidInputError
+
+# A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
+Results: TypeAlias = Any
+Names: TypeAlias = str | Sequence[str]
+
+# So many missing cells are named in a remark.
+_NAMED = 3
+# So many measures are listed where one is unknown.
+_LISTED = 30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultTable:
+    """Measures of models on data sets and folds, checked and brought in order.
+
+    Made by `from_table` or `from_arrays`; every function of `fastad.comparison` takes one, or a
+    table that `from_table` would read as it is.
+
+    Attributes
+    ----------
+    measures : sequence of MeasureColumn
+        Labels and directions, in the order of the columns.
+    datasets : sequence
+        Name of the data set of each problem.
+    anomaly_classes : sequence or None
+        Class of the anomalies of each problem, where data sets have several.
+    detectors : sequence of str
+        Each once.
+    detector_of : numpy.ndarray of shape (n_models,)
+        Place among ``detectors`` of each model.
+    models : sequence of str
+        Detector and parameters of each model.
+    folds : sequence
+        Each once.
+    """
+
+    measures: Sequence[MeasureColumn]
+    datasets: Sequence[Any]
+    anomaly_classes: Sequence[Any] | None
+    detectors: Sequence[str]
+    detector_of: IntVector
+    models: Sequence[str]
+    folds: Sequence[Any]
+    _values: Mapping[str, FloatVector]  # row by row, in the order of the cells
+    _starts: IntVector  # of each cell: problem, then model
+    _fold_of: IntVector
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        measures: Sequence[str] | None = None,
+        dataset: Names = "dataset",
+        detector: str = "detector",
+        params: Names | None = None,
+        fold: Names | None = None,
+        anomaly_class: str | None = None,
+        higher_is_better: Mapping[str, bool] | None = None,
+    ) -> "ResultTable":
+        """Read a tidy table: a row for each data set, detector, parameters and fold.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or GroupedEvaluation
+            Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
+        measures : sequence of str, optional
+            Columns to read; by default all whose name is the label of a measure.
+        dataset : str or sequence of str, default "dataset"
+            Column of the data set, or columns that name it together; none for one data set.
+        detector : str, default "detector"
+            Column of the detector.
+        params : str or sequence of str, optional
+            Columns of its parameters; by default ``params`` where there is one. May be missing
+            where a detector has none.
+        fold : str or sequence of str, optional
+            Columns of the fold, split or repeat; by default ``fold`` where there is one.
+        anomaly_class : str, optional
+            Column of the class of the anomalies, for data sets with several; by default
+            ``anomaly_class`` where there is one. Each is then a problem of its own, and
+            intervals know which problems share a data set.
+        higher_is_better : mapping of str to bool, optional
+            Directions of measures that fastad does not know.
+
+        Returns
+        -------
+        ResultTable
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is absent or not as described, a row occurs twice, or there are fewer
+            than two models; the message says which and where.
+        """
+        columns = table_of(table)
+        named = key_columns(
+            columns,
+            dataset=dataset,
+            anomaly_class=anomaly_class,
+            detector=detector,
+            params=params,
+            fold=fold,
+        )
+        taken = [name for names in named.values() for name in names]
+        n_rows = check_lengths(columns, taken)
+        found = find_measures(list(columns), taken, measures, higher_is_better)
+        values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
+        keys = read_keys(columns, named, n_rows)
+        order, starts = keys.in_order()
+        values = {name: column[order] for name, column in values.items()}
+        folds = keys.fold[order]
+        fixed_arrays(folds, *values.values())
+        return cls(
+            found,
+            keys.datasets,
+            keys.anomaly_classes,
+            keys.detectors,
+            keys.detector_of,
+            keys.models,
+            keys.folds,
+            values,
+            starts,
+            folds,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        values: Mapping[str, npt.ArrayLike],
+        *,
+        datasets: Sequence[Any] | None = None,
+        detectors: Sequence[str] | None = None,
+        params: Sequence[str] | None = None,
+        higher_is_better: Mapping[str, bool] | None = None,
+    ) -> "ResultTable":
+        """Read arrays of measures.
+
+        Parameters
+        ----------
+        values : mapping of str to array-like of shape (n_datasets, n_models[, n_folds])
+            For each measure, by its label; all of one shape. NaN where a measure is undefined.
+        datasets : sequence of length n_datasets, optional
+            Names; by default whole numbers from 0.
+        detectors : sequence of str of length n_models, optional
+            Name of the detector of each model; by default whole numbers from 0.
+        params : sequence of str of length n_models, optional
+            Parameters of each model, where detectors have several.
+        higher_is_better : mapping of str to bool, optional
+            Directions of measures that fastad does not know.
+
+        Returns
+        -------
+        ResultTable
+            Data sets and models stand in the order of their names, not of the arrays.
+
+        Raises
+        ------
+        InvalidInputError
+            If shapes differ, a model occurs twice, or there are fewer than two models.
+
+        Examples
+        --------
+        >>> import fastad
+        >>> auc = [[0.9, 0.8], [0.7, 0.6], [0.8, 0.9]]
+        >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof"])
+        >>> results.n_datasets, results.models
+        (3, ['knn', 'lof'])
+        """
+        if not isinstance(values, Mapping) or not values:
+            raise TypeError(f"values must map labels to arrays; found {type(values).__name__}")
+        arrays = {
+            name: numbers(array, f"values[{name!r}]", what="an array of numbers")
+            for name, array in values.items()
+        }
+        for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
+            if name in arrays:
+                raise InvalidInputError(f"values must hold measures; found the label {name!r}")
+        shape = next(iter(arrays.values())).shape
+        for name, array in arrays.items():
+            if array.shape != shape or array.ndim not in (2, 3) or not array.size:
+                raise InvalidInputError(
+                    f"values[{name!r}] must have shape (n_datasets, n_models) or (n_datasets, "
+                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}"
+                )
+        n_datasets, n_models, n_folds = (*shape, 1)[:3]
+        table: dict[str, Any] = {
+            "dataset": np.repeat(given_names(datasets, n_datasets, "datasets"), n_models * n_folds),
+            "detector": np.tile(
+                np.repeat(given_names(detectors, n_models, "detectors"), n_folds), n_datasets
+            ),
+            "fold": np.tile(np.arange(n_folds), n_datasets * n_models),
+        }
+        if params is not None:
+            table["params"] = np.tile(
+                np.repeat(given_names(params, n_models, "params"), n_folds), n_datasets
+            )
+        table |= {name: array.reshape(-1) for name, array in arrays.items()}
+        return cls.from_table(table, measures=list(arrays), higher_is_better=higher_is_better)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ResultTable of {self.n_datasets} data sets, {len(self.models)} models, "
+            f"{len(self.folds)} folds: {', '.join(self.labels)}>"
+        )
+
+    @property
+    def n_datasets(self) -> int:
+        """Number of problems: data sets, or anomaly classes of them."""
+        return len(self.datasets)
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures."""
+        return [measure.name for measure in self.measures]
+
+    @property
+    def problems(self) -> list[str]:
+        """Name of each problem: the data set, and the class of its anomalies."""
+        return problem_names(self.datasets, self.anomaly_classes)
+
+    @cached_property
+    def clusters(self) -> IntVector:
+        """Place of each problem's data set among the distinct ones."""
+        known: dict[Any, int] = {}
+        clusters = np.array([known.setdefault(name, len(known)) for name in self.datasets])
+        fixed_arrays(clusters)
+        return clusters
+
+    def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
+        """Return a measure by its label."""
+        if not isinstance(label, str):
+            raise TypeError(f"{argument} must be a label; found {short_repr(label)}")
+        for one in self.measures:
+            if one.name == label:
+                return one
+        known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
+        raise InvalidInputError(f"{argument} must be one of {known}; found {label!r}")
+
+    def chosen(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
+        """Return measures by their labels, each once."""
+        return [self.measure(label, argument) for label in label_list(labels, argument)]
+
+    def means(self, label: str) -> FloatMatrix:
+        """Return a measure of each problem and model, averaged over folds.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_datasets, n_models)
+            Over the folds in which it is defined; NaN where there are none. Neither the order of
+            rows nor that of folds moves a bit.
+        """
+        found = self._means.get(self.measure(label, "label").name)
+        if found is None:
+            n_cells = len(self._starts) - 1
+            found, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
+            fold_means(self._values[label].copy(), self._starts, found, defined)
+            found = found.reshape(self.n_datasets, len(self.models))
+            found.flags.writeable = False
+            self._means[label] = found
+        return found
+
+    def by_fold(self, label: str) -> FloatMatrix:
+        """Return a measure of each problem, model and fold; NaN where it is missing.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_datasets, n_models, n_folds)
+        """
+        values = np.full((len(self._starts) - 1, len(self.folds)), math.nan)
+        values[self._cell_of, self._fold_of] = self._values[self.measure(label, "label").name]
+        return values.reshape(self.n_datasets, len(self.models), len(self.folds))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._fold_of)
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """For each label the number of rows in which it is undefined."""
+        return {
+            label: int(np.count_nonzero(np.isnan(self._values[label]))) for label in self.labels
+        }
+
+    @property
+    def n_missing(self) -> int:
+        """Number of data set, model and fold that have no row."""
+        return (len(self._starts) - 1) * len(self.folds) - self.n_rows
+
+    @property
+    def missing(self) -> list[tuple[str, str, Any]]:
+        """Data set, model and fold of each row that is missing."""
+        present = np.zeros((len(self._starts) - 1, len(self.folds)), np.bool_)
+        present[self._cell_of, self._fold_of] = True
+        problems, n_models = self.problems, len(self.models)
+        return [
+            (problems[cell // n_models], self.models[cell % n_models], self.folds[fold])
+            for cell, fold in np.argwhere(~present).tolist()
+        ]
+
+    def missing_rows(self) -> list[str]:
+        """Return in words how many rows are missing, and the first of them; nothing if none is."""
+        if not self.n_missing:
+            return []
+        missing = self.missing
+        named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
+        more = "; …" * (len(missing) > _NAMED)
+        total = len(missing) + self.n_rows
+        return [f"missing: {len(missing)} of {total} rows ({named}{more})"]
+
+    def remarks(self) -> list[str]:
+        """Return in words which rows are missing, and where measures are undefined."""
+        remarks = self.missing_rows()
+        for label, n in self.n_undefined.items():
+            if n:
+                remarks.append(f"nan: {label} is undefined in {n} of {self.n_rows} rows")
+        return remarks
+
+    @property
+    def _cell_of(self) -> IntVector:
+        """Problem and model of each row, by one number."""
+        return np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
+
+    @cached_property
+    def _means(self) -> dict[str, FloatMatrix]:
+        return {}
+
+
+def as_results(
+    results: Results,
+    measures: Sequence[str] | None,
+    *,
+    judged_by: Sequence[str] | None = None,
+) -> ResultTable:
+    """Return the table of results that an argument is, or that its columns make.
+
+    With the measures that are asked for, and those that judge, which a table may have beside them.
+    """
+    if not isinstance(results, ResultTable):
+        wanted = None if measures is None else label_list(measures, "measures")
+        if judged_by is not None and wanted is not None:
+            wanted += label_list(judged_by, "judged_by")
+        return ResultTable.from_table(table_of(results, "results"), measures=wanted)
+    if measures is None or judged_by is not None:
+        return results
+    fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
+    return ResultTable(**{**fields, "measures": results.chosen(measures, "measures")})

@@ -1,0 +1,200 @@
+"""``RunsOverview``: all comparisons of a table of results, and how they read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fastad._core.text_tables import some_of
+from fastad.benchmarking.recommendation import Recommendation
+from fastad.benchmarking.result_table import ResultTable
+from fastad.benchmarking.tabular import Tabular
+
+# So many labels are named in a sentence.
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RunsOverview(Mapping[str, Tabular]):
+    """All comparisons of a table of results by name; prints as their tables under headings.
+
+    Each value is what the function of that comparison returns.
+
+    Attributes
+    ----------
+    table : ResultTable
+        The results that are compared.
+    measures : sequence of str
+        Labels of the measures that are compared with each other.
+    measure : str
+        The one by which detectors are told apart.
+    control : str or None
+        Detector that the others were compared with.
+    reference : str or None
+        Measure from whose ranking distances were taken.
+    skipped : mapping of str to str
+        Why the others could not be made, by name.
+    """
+
+    table: ResultTable
+    measures: Sequence[str]
+    measure: str
+    control: str | None
+    reference: str | None
+    skipped: Mapping[str, str]
+    _sections: Mapping[str, Tabular]
+
+    def __getitem__(self, name: str) -> Tabular:
+        return self._sections[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections)
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    def __repr__(self) -> str:
+        return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"
+
+    def __str__(self) -> str:
+        parts = ["\n".join(self.remarks())]
+        for name, words in self.new_words().items():
+            title = self.title(name)
+            lines = [title, "-" * len(title), self[name].text_table().plain(), *words]
+            parts.append("\n".join(lines))
+        parts.append("\n".join(self.reasons()))
+        return "\n\n".join(part for part in parts if part)
+
+    def title(self, name: str) -> str:
+        """Return the heading of a comparison.
+
+        Parameters
+        ----------
+        name : str
+            Name of a comparison, made or skipped.
+
+        Returns
+        -------
+        str
+        """
+        kind, _, argument = name.partition("_tpr@")
+        if kind == "recommendation":
+            return f"Which measure to select models by, for tpr@{argument}"
+        kind, _, criterion = name.partition("loss_at_")
+        if criterion:
+            return f"Selection loss, with AUC and TPR at the rate that {criterion} chooses"
+        against = "" if self.control is None else f", against {self.control}"
+        return {
+            "ranks": "Mean ranks of detectors ± standard deviation over data sets",
+            "friedman": "Whether detectors differ at all: Friedman's test",
+            "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
+            "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
+            "kendall": "Rank correlation of measures over models: Kendall's tau",
+            "selection_loss": "Selection loss, where one measure selects and another judges",
+            "class_sensitivity": "Selection loss on other classes of anomalies",
+            "discriminability_auc": "False positive rates where models differ by AUC",
+            "discriminability_tpr": "False positive rates where models differ by TPR",
+            "rank_distance": f"Distance of rankings from that by {self.reference}",
+            "recommendation": "Which measure to select models by",
+        }[name]
+
+    def words(self, name: str) -> list[str]:
+        """Return what a comparison says in words: verdicts, and what was left out.
+
+        Parameters
+        ----------
+        name : str
+            Name of a comparison.
+
+        Returns
+        -------
+        list of str
+        """
+        found = self[name]
+        return [found.text] if isinstance(found, Recommendation) else found.remarks()
+
+    def new_words(self) -> dict[str, list[str]]:
+        """Return what each comparison says in words and neither table nor earlier one has said.
+
+        Returns
+        -------
+        dict of str to list of str
+        """
+        said = {*self.remarks(), *self.table.remarks()}
+        words = {}
+        for name in self:
+            words[name] = [one for one in self.words(name) if one not in said]
+            said.update(words[name])
+        return words
+
+    def remarks(self) -> list[str]:
+        """Return in words which rows are missing, and where measures are undefined.
+
+        Returns
+        -------
+        list of str
+            A line for all missing rows, and for all measures that lack equally many values.
+        """
+        remarks = self.table.missing_rows()
+        lacking: dict[int, list[str]] = {}
+        for label, n in self.table.n_undefined.items():
+            if n:
+                lacking.setdefault(n, []).append(label)
+        for n, labels in lacking.items():
+            verb = "is" if len(labels) == 1 else "are"
+            named, total = some_of(labels, _NAMED), self.table.n_rows
+            remarks.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
+        return remarks
+
+    def reasons(self) -> list[str]:
+        """Return in words what is skipped, a line for each reason.
+
+        Returns
+        -------
+        list of str
+        """
+        together: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            together.setdefault(reason, []).append(name)
+        return [f"skipped: {', '.join(names)}: {reason}" for reason, names in together.items()]
+
+    def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
+        """Return everything as a page in Markdown.
+
+        Parameters
+        ----------
+        pictures : mapping of str to str, optional
+            Address of the picture of a comparison, by name.
+
+        Returns
+        -------
+        str
+        """
+        shown = pictures or {}
+        parts = ["# Comparison of runs", _summary(self.table)]
+        parts.append(_items(self.remarks()))
+        for name, words in self.new_words().items():
+            title = self.title(name)
+            parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(words)]
+            if name in shown:
+                parts.append(f"![{title}]({shown[name]})")
+        if self.skipped:
+            parts.append("## Skipped")
+            parts.append(_items([f"{name}: {reason}" for name, reason in self.skipped.items()]))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _summary(table: ResultTable) -> str:
+    counts = {
+        "data sets": table.n_datasets,
+        "detectors": len(table.detectors),
+        "models": len(table.models),
+        "folds": len(table.folds),
+    }
+    numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
+    return (
+        f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, "
+        "and the others have ² and ³."
+    )
+
+
+def _items(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

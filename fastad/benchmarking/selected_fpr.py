@@ -1,0 +1,163 @@
+"""What it costs to select models at the false positive rate where they differ."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
+from fastad._core.threads import thread_limit
+from fastad._core.types import FloatMatrix, Point
+from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.matrix import averaged
+from fastad.benchmarking.operating_points import (
+    LEVEL_MEASURES,
+    CriterionName,
+    Discriminability,
+    discriminate,
+    level_columns,
+)
+from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.resampling import Resampling, check_resampling
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.selection import LossMatrix, best_models, loss_of, merits_of, shortfalls
+
+Choice = Literal["optimal", "lowest"]
+
+_CHOICES = ("optimal", "lowest")
+# Besides the rates that a table has for curves, those at which the papers' tables are.
+USUAL_RATES = (Fraction(1, 100), Fraction(5, 100))
+
+
+def loss_at_selected_fpr(
+    results: Results,
+    *,
+    criterion: CriterionName = "tukey-mean",
+    choice: Choice = "optimal",
+    alpha: Point = 0.05,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+) -> LossMatrix:
+    """Selection loss with AUC and TPR at the false positive rate that a criterion chooses.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        As for `discriminability`, with columns ``tpr@`` and ``auc@``.
+    criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
+        By which the rate is chosen on each data set, for AUC and for TPR each.
+    choice : {"optimal", "lowest"}, default "optimal"
+        The rate where the criterion is highest, or the lowest where it exceeds its critical value.
+    alpha : float, default 0.05
+        Level of the tests, in (0, 1).
+    measures : sequence of str, optional
+        Labels of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
+        other rates than 0.01 and 0.05.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+    n_threads : int, optional
+        Threads over rates.
+
+    Returns
+    -------
+    LossMatrix
+        As from `selection_loss`, with two more measures, such as ``auc@tukey-mean`` and
+        ``tpr@tukey-mean``; a data set where no rate is chosen has none of them.
+
+    Raises
+    ------
+    InvalidInputError
+        As `discriminability`.
+
+    Notes
+    -----
+    The rate is chosen from all models of a data set, as in the paper, and differs between data
+    sets.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Choosing the operating threshold in evaluation of
+       anomaly detection methods", 2020, section 3, Tables 2-6.
+
+    Examples
+    --------
+    >>> import fastad, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {f"{name}@{p}": rng.uniform(size=(4, 5, 10))
+    ...      for name in ("auc", "tpr") for p in (0.01, 0.05, 0.1)}
+    ... )
+    >>> from fastad.benchmarking import loss_at_selected_fpr
+    >>> loss_at_selected_fpr(results, criterion="welch-mean", rng=0).columns[-2:]
+    ['auc@welch-mean', 'tpr@welch-mean']
+    """
+    check_choice(criterion, CRITERIA, "criterion")
+    check_choice(choice, _CHOICES, "choice")
+    level = float(check_inside(alpha, "alpha"))
+    table = as_results(results, None)
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    known = usual_measures(table) if measures is None else table.chosen(measures, "measures")
+    with thread_limit(n_threads):
+        found = {
+            measure: discriminate(table, measure, level, resampling) for measure in LEVEL_MEASURES
+        }
+    return loss_with_chosen(table, known, found, criterion, choice, resampling)
+
+
+def loss_with_chosen(
+    table: ResultTable,
+    known: Sequence[MeasureColumn],
+    found: Mapping[str, Discriminability],
+    criterion: CriterionName,
+    choice: Choice,
+    resampling: Resampling,
+) -> LossMatrix:
+    """Return the losses of measures, and of AUC and TPR at the rates that were found."""
+    merits = [merits_of(table, known)]
+    columns = list(known)
+    for measure, one in found.items():
+        merits.append(_at_chosen(table, measure, one, criterion, choice)[:, :, None])
+        better = level_columns(table, measure)[0].higher_is_better
+        columns.append(MeasureColumn(f"{measure}@{criterion}", better))
+    together = np.concatenate(merits, axis=2)
+    loss = loss_of(best_models(together), shortfalls(together))
+    missing = table.missing_rows()
+    return LossMatrix(**averaged(loss, columns, columns, table.problems, resampling, missing))
+
+
+def usual_measures(table: ResultTable) -> list[MeasureColumn]:
+    """Return all measures but those of curves over rates, of which those at 0.01 and 0.05.
+
+    Of a curve that has neither, the lowest rate.
+    """
+    dense = set()
+    for name in LEVEL_MEASURES:
+        levels = level_columns(table, name)
+        kept = [one.name for one in levels if one.rate in USUAL_RATES] or [
+            one.name for one in levels[:1]
+        ]
+        if len(levels) > len(USUAL_RATES):
+            dense |= {one.name for one in levels if one.name not in kept}
+    return [one for one in table.measures if one.name not in dense]
+
+
+def _at_chosen(
+    table: ResultTable, measure: str, found: Discriminability, criterion: str, choice: str
+) -> FloatMatrix:
+    """Return the merit of each model at the rate that is chosen on each data set."""
+    merits = np.full((table.n_datasets, len(table.models)), np.nan)
+    columns = {float(one.rate or 0): one for one in level_columns(table, measure)}
+    for i, name in enumerate(table.problems):
+        rate = getattr(found.chosen[name][criterion], choice) if name in found.chosen else math.nan
+        if not math.isnan(rate):
+            merits[i] = columns[rate].sign * table.means(columns[rate].name)[i]
+    return merits

@@ -1,0 +1,281 @@
+"""What it costs to select a model by another measure, or on another class of anomalies."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import N_RESAMPLES
+from fastad._core.types import IntVector, Point
+from fastad._kernels.rank_tests.folds import fold_means
+from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.matrix import MeasureMatrix, averaged
+from fastad.benchmarking.resampling import check_resampling, defined_mean
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.tabular import fixed_arrays, how_many
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+# Merits of problems, models and measures: the higher the better, whatever the measure.
+Merits = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LossMatrix(MeasureMatrix):
+    """Relative loss in the column's measure where models are selected by the row's.
+
+    Losses are shares of the best value, 0 where nothing is lost.
+    """
+
+    _names: ClassVar[tuple[str, str, str]] = ("selected_by", "judged_by", "loss")
+    form: ClassVar[str] = ".1%"
+    higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SensitivityMatrix(LossMatrix):
+    """The same loss on other anomalies than those on which models are selected."""
+
+    _trivial_diagonal: ClassVar[bool] = False
+
+
+def selection_loss(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    judged_by: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> LossMatrix:
+    """Relative loss in one measure where the model is selected by another.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets; averaged over folds.
+    measures : sequence of str, optional
+        Labels of the measures to select by, the rows; by default all of the table.
+    judged_by : sequence of str, optional
+        Labels of the measures that judge, the columns; by default those of the rows.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    LossMatrix
+        Mean losses over data sets with their intervals; prints as the papers' tables.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a measure is not in the table.
+
+    Notes
+    -----
+    On each data set the model is chosen that is best by the row's measure; its loss is
+    (c_best - c_used) / c_best in the column's measure, (c_used - c_best) / c_best where lower is
+    better, over the size of c_best where that is negative. Several models that are best alike
+    share the choice: their losses are averaged. A data set where c_best is 0, infinite or
+    undefined, or where a chosen model lacks the column's measure, is left out and counted.
+
+    Models are chosen and judged on the same test data, so that the loss tells how two measures
+    disagree and nothing else; `recommend` also judges on folds that did not choose.
+
+    Intervals are made of resampled data sets, percentiles and studentized means. O(n_datasets
+    n_models n_measures^2) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.3, Tables 6-8.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> table = {
+    ...     "dataset": ["a", "a", "b", "b"],
+    ...     "detector": ["knn", "lof", "knn", "lof"],
+    ...     "auc": [0.9, 0.8, 0.7, 0.6],
+    ...     "tpr@0.05": [0.4, 0.5, 0.6, 0.3],
+    ... }
+    >>> print(fastad.benchmarking.selection_loss(table, rng=0))
+    selected by    auc  tpr@0.05   mean
+    auc             -     10.0%¹  5.0%²
+    tpr@0.05     5.6%¹        -   2.8%¹
+    """
+    table = as_results(results, measures, judged_by=judged_by)
+    rows = table.measures if measures is None else table.chosen(measures, "measures")
+    columns = rows if judged_by is None else table.chosen(judged_by, "judged_by")
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    best = best_models(merits_of(table, rows))
+    loss = loss_of(best, shortfalls(merits_of(table, columns)))
+    missing = table.missing_rows()
+    return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling, missing))
+
+
+def class_sensitivity(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> SensitivityMatrix:
+    """Relative loss where the model is selected on anomalies of another class.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets and classes of anomalies: it must have a column of them.
+    measures : sequence of str, optional
+        Labels of the measures; by default all of the table.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+
+    Returns
+    -------
+    SensitivityMatrix
+        Mean losses over data sets with their intervals. The diagonal is not 0: the measure is
+        the same, but the anomalies are others.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or there is no column of anomaly classes.
+    UndefinedMeasureError
+        If no data set has two classes of anomalies.
+
+    Notes
+    -----
+    The model that is best by the row's measure on anomalies of class A is judged by the column's
+    measure on class B, as in `selection_loss`; averaged over the ordered pairs A ≠ B of a data
+    set, then over data sets. Data sets with one class are left out.
+
+    O(n_problems n_classes n_models n_measures^2) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.4, Tables 10 and 11.
+
+    Examples
+    --------
+    Two models that are each the best on one class:
+
+    >>> import fastad
+    >>> table = {
+    ...     "dataset": ["cardio"] * 4,
+    ...     "anomaly_class": ["5", "5", "8", "8"],
+    ...     "detector": ["ocsvm"] * 4,
+    ...     "params": ["gamma=0.01", "gamma=50"] * 2,
+    ...     "auc": [0.87, 0.74, 0.02, 0.99],
+    ... }
+    >>> found = fastad.benchmarking.class_sensitivity(table, rng=0)
+    >>> round(float(found.value[0, 0]), 3)  # the mean of (0.99 - 0.02)/0.99 and (0.87 - 0.74)/0.87
+    0.565
+    """
+    table = as_results(results, measures)
+    if table.anomaly_classes is None:
+        raise InvalidInputError(
+            "results must have a column of the classes of anomalies, anomaly_class; found none"
+        )
+    n_classes = np.bincount(table.clusters)
+    n_datasets = int(np.count_nonzero(n_classes > 1))
+    if n_datasets == 0:
+        raise UndefinedMeasureError(
+            "class_sensitivity needs a data set with at least two classes of anomalies; found none "
+            f"in {len(n_classes)}"
+        )
+    resampling = check_resampling(np.arange(n_datasets), confidence_level, n_resamples, rng)
+    chosen = table.measures
+    merits = merits_of(table, chosen)
+    losses = list(class_losses(table, best_models(merits), shortfalls(merits)))
+    names = [str(table.datasets[classes[0]]) for classes, _ in losses]
+    values = np.array([loss for _, loss in losses])
+    missing = table.missing_rows()
+    if n_datasets < len(n_classes):
+        alone = how_many(len(n_classes) - n_datasets, "data set")
+        missing.append(f"left out: {alone} with one class of anomalies")
+    return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling, missing))
+
+
+def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
+    """Return the measures of each problem and model, the higher the better."""
+    return np.stack([one.sign * table.means(one.name) for one in measures], axis=-1)
+
+
+def best_models(merits: Merits) -> npt.NDArray[np.bool_]:
+    """Return which models each measure chooses on each problem: all that are best alike."""
+    chosen: npt.NDArray[np.bool_] = merits == highest(merits)[:, None, :]
+    return chosen
+
+
+def highest(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return the highest merit of each problem and measure; NaN where there is none."""
+    best: npt.NDArray[np.float64] = np.fmax.reduce(merits, axis=1)
+    return best
+
+
+def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return by what share of the best value each model falls short of it."""
+    return shortfall(highest(merits)[:, None, :], merits)
+
+
+def shortfall(
+    best: npt.NDArray[np.float64], merits: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return by what share of a best value merits fall short of it; NaN of 0."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        short: npt.NDArray[np.float64] = (best - merits) / np.abs(best)
+    short[~np.isfinite(short)] = np.nan
+    return short
+
+
+def loss_of(
+    chosen: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the loss of each problem, selecting and judging measure: the mean over the chosen."""
+    n_problems, _, n_rows = chosen.shape
+    problem, _, model = np.nonzero(chosen.transpose(0, 2, 1))
+    n_chosen = chosen.sum(axis=1).reshape(-1)
+    starts = np.concatenate([[0], np.cumsum(n_chosen)])
+    fixed_arrays(starts)  # as those of a table: one compiled form
+    loss = np.empty((n_problems * n_rows, short.shape[2]))
+    for column in range(short.shape[2]):
+        means, defined = np.empty(len(n_chosen)), np.empty(len(n_chosen), np.int64)
+        fold_means(short[problem, model, column], starts, means, defined)
+        loss[:, column] = np.where(defined == n_chosen, means, np.nan)
+    return loss.reshape(n_problems, n_rows, -1)
+
+
+def class_losses(
+    table: ResultTable, best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
+) -> Iterator[tuple[IntVector, npt.NDArray[np.float64]]]:
+    """Yield the problems of each data set with several classes, and its losses between them."""
+    for cluster in range(int(table.clusters.max()) + 1):
+        classes = np.flatnonzero(table.clusters == cluster)
+        if len(classes) > 1:
+            yield classes, _between_classes(best, short, classes)
+
+
+def _between_classes(
+    best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64], classes: IntVector
+) -> npt.NDArray[np.float64]:
+    """Average the loss over the ordered pairs of different classes where it is defined."""
+    losses = []
+    for one in classes:
+        others = classes[classes != one]
+        losses.append(
+            loss_of(np.broadcast_to(best[one], (len(others), *best.shape[1:])), short[others])
+        )
+    return defined_mean(np.concatenate(losses), axis=0)

@@ -1,1 +1,0 @@
-"""How sure a number or a threshold is."""

@@ -1,1 +1,0 @@
-"""Fitted detectors compiled into kernels that score blocks of points."""

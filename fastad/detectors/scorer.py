@@ -1,0 +1,190 @@
+"""What every compiled detector can do."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba.core.dispatcher import Dispatcher
+
+from fastad._core.arrays import as_readonly
+from fastad._core.frames import as_array
+from fastad._core.threads import current_threads, points_at_once, thread_limit, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.geometry.draws import add_below, turn_back
+from fastad.errors import InvalidInputError
+
+
+class CompiledScorer:
+    """Anomaly score of a fitted detector as compiled code; made by `fastad.compile_scorer`.
+
+    A class of your own names a ``kernel``, or has a method `score_block`. Objects do not change, so
+    that threads may share one.
+
+    Attributes
+    ----------
+    n_features : int or None
+        Length of a point; None if the detector does not tell.
+    name : str
+        Of the detector that was compiled.
+    on_threads : bool
+        Whether several threads may ask at once.
+    kernel : callable or None
+        A function that Numba has jitted: ``kernel(points, scores, *arguments)`` does what
+        `score_block` does. Volumes compile drawing and counting around it.
+    arguments : tuple
+        What the kernel takes behind points and scores.
+    """
+
+    n_features: int | None
+    name: str
+    on_threads: bool = True
+    kernel: Any = None
+    arguments: tuple[Any, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        # Functions in a class are methods; this one does not take the scorer.
+        if isinstance(cls.__dict__.get("kernel"), Dispatcher):
+            cls.kernel = staticmethod(cls.kernel)
+
+    def __repr__(self) -> str:
+        return f"<CompiledScorer of {self.name}, {self.n_features} features>"
+
+    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, without the interpreter's lock.
+
+        Parameters
+        ----------
+        points : numpy.ndarray of shape (n_features, n_points)
+            Coordinate by coordinate, contiguous, finite; may be overwritten.
+        scores : numpy.ndarray of shape (n_points,)
+            Written here; higher is more anomalous.
+        """
+        self.kernel(points, scores, *self.arguments)
+
+    def count_below(
+        self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector, scores: FloatVector
+    ) -> None:
+        """Add the numbers of points that score below each of some rising thresholds.
+
+        Scorers that can tell faster on which side of a threshold a point is do so.
+        """
+        self.score_block(points, scores)
+        count_scores_below(points, scores, thresholds, counts)
+
+    def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
+        """Return anomaly scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        n_threads : int, optional
+            Threads over the samples; by default the environment variable FASTAD_NUM_THREADS, else
+            the processors that the process may use.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_samples,)
+            Higher is more anomalous; those of the detector to 1e-9.
+
+        Raises
+        ------
+        InvalidInputError
+            If X has another shape, or holds what is no finite number.
+        """
+        samples = check_samples(X, self.n_features)
+        scores = np.empty(samples.shape[0])
+        with thread_limit(n_threads if self.on_threads else 1):
+            thread_map(
+                lambda rows: self._score_rows(samples[rows], scores[rows]), _parts(*samples.shape)
+            )
+        return scores
+
+    def _score_rows(self, samples: npt.NDArray[Any], scores: FloatVector) -> None:
+        for points, part in blocks(samples):
+            self.score_block(points, scores[part])
+
+
+def count_scores_below(
+    points: FloatMatrix, scores: FloatVector, thresholds: FloatVector, counts: IntVector
+) -> None:
+    """Add the numbers of scores below each threshold; refuse NaN, naming a point."""
+    if add_below(scores, thresholds, counts) >= 0:
+        refuse_nan(points, scores)
+
+
+def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
+    """Refuse scores that are no numbers, naming a point."""
+    odd = np.isnan(scores)
+    if odd.any():
+        raise InvalidInputError(
+            f"score must not return NaN; found {np.count_nonzero(odd)} in {scores.shape[0]} "
+            f"points, the first at {points[:, int(np.argmax(odd))].tolist()}"
+        )
+
+
+def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
+    """Yield samples block by block, coordinate by coordinate, in memory that is used again."""
+    n_samples, n_features = samples.shape
+    step = points_at_once(n_features)
+    memory = np.empty(min(step, n_samples) * n_features)
+    for start in range(0, n_samples, step):
+        rows = np.ascontiguousarray(samples[start : start + step], np.float64)
+        points = memory[: rows.size].reshape(n_features, rows.shape[0])
+        turn_back(as_readonly(rows), points)
+        yield points, slice(start, start + rows.shape[0])
+
+
+def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
+    """Check a table of finite numbers, of so many features if that is known."""
+    samples = as_array(X, name)
+    if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
+        wanted = "n_features" if n_features is None else n_features
+        raise InvalidInputError(
+            f"{name} must have the shape (n_samples, {wanted}); found {samples.shape}"
+        )
+    if samples.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold numbers; found {samples.dtype}")
+    if not np.isfinite(samples).all():
+        bad = ~np.isfinite(samples).all(axis=1)
+        raise InvalidInputError(
+            f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the "
+            f"first at row {int(np.argmax(bad))}"
+        )
+    return samples
+
+
+def _parts(n_samples: int, n_features: int) -> list[slice]:
+    """Cut samples into a few parts for each thread, each of whole blocks."""
+    block = points_at_once(n_features)
+    n_blocks = -(-n_samples // block)
+    step = block * max(1, -(-n_blocks // (8 * current_threads())))
+    return [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)]
+
+
+def is_exactly(estimator: Any, module: str, name: str) -> bool:
+    """Tell whether an estimator is of a class, and of no subclass, which may score otherwise.
+
+    The estimator's library is imported, or else it is no estimator of that library.
+    """
+    return type(estimator) is getattr(sys.modules.get(module), name, object())
+
+
+def check_fitted(fitted: Any, module: str, name: str, attribute: str) -> None:
+    """Check the class of an estimator, and that fitting has set an attribute."""
+    found = type(fitted)
+    if not is_exactly(fitted, module, name):
+        raise InvalidInputError(
+            f"fitted must be the {name} of {module}, and no subclass; found "
+            f"{found.__module__}.{found.__qualname__}"
+        )
+    if not hasattr(fitted, attribute):
+        raise InvalidInputError(f"fitted must be fitted; found an unfitted {name}")
+
+
+def floats(values: Any) -> npt.NDArray[np.float64]:
+    """Return a copy of fitted values, which later fits do not change; sparse ones become dense."""
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    return np.array(dense, np.float64, order="C")

@@ -1,0 +1,33 @@
+"""Tables of measures of one detector or many, on all rows or group by group."""
+
+from typing import TYPE_CHECKING
+
+from fastad._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fastad.evaluation.entry import evaluate as evaluate
+    from fastad.evaluation.groups import GroupedEvaluation as GroupedEvaluation
+    from fastad.evaluation.ranked_scores import RankedScores as RankedScores
+    from fastad.evaluation.ranked_scores import rank_scores as rank_scores
+    from fastad.evaluation.results import DetectorEvaluation as DetectorEvaluation
+    from fastad.evaluation.results import Evaluation as Evaluation
+    from fastad.evaluation.results import OperatingPoint as OperatingPoint
+    from fastad.evaluation.summary import Summary as Summary
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "fastad.evaluation.entry": ("evaluate",),
+        "fastad.evaluation.groups": ("GroupedEvaluation",),
+        "fastad.evaluation.ranked_scores": (
+            "RankedScores",
+            "rank_scores",
+        ),
+        "fastad.evaluation.results": (
+            "DetectorEvaluation",
+            "Evaluation",
+            "OperatingPoint",
+        ),
+        "fastad.evaluation.summary": ("Summary",),
+    },
+)

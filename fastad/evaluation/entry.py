@@ -1,0 +1,215 @@
+"""``evaluate``: a table of measures for one detector or many, each ordered once."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.frames import table_columns
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    check_count,
+    check_flag,
+    check_generator,
+    check_range,
+    check_rate,
+)
+from fastad._core.threads import thread_limit, thread_map
+from fastad._core.types import Label, OnError, Point, Points
+from fastad.errors import InvalidInputError
+from fastad.evaluation.detector import Inquiry, evaluate_detector
+from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
+from fastad.evaluation.results import Evaluation
+from fastad.measures.requests import parse_questions, standard_questions, with_range
+from fastad.ordering.groups import make_groups
+from fastad.ordering.labels import check_labels
+
+ERROR_POLICIES = ("raise", "record")
+
+# Anything with named columns: pandas, polars or pyarrow tables; no library is imported for them.
+Table: TypeAlias = Any
+
+
+@overload
+def evaluate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    *,
+    groups: None = ...,
+    measures: Sequence[str] | None = ...,
+    fpr: Point | Points = ...,
+    score_range: tuple[Point, Point] | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+    on_error: OnError = ...,
+    confidence_level: Point | None = ...,
+    chance: bool = ...,
+    n_resamples: int = ...,
+    rng: int | np.random.Generator | None = ...,
+    n_threads: int | None = ...,
+) -> Evaluation: ...
+@overload
+def evaluate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    *,
+    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    measures: Sequence[str] | None = ...,
+    fpr: Point | Points = ...,
+    score_range: tuple[Point, Point] | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+    on_error: OnError = ...,
+    confidence_level: Point | None = ...,
+    chance: bool = ...,
+    n_resamples: int = ...,
+    rng: int | np.random.Generator | None = ...,
+    n_threads: int | None = ...,
+) -> GroupedEvaluation: ...
+def evaluate(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    *,
+    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table | None = None,
+    measures: Sequence[str] | None = None,
+    fpr: Point | Points = (0.01, 0.05),
+    score_range: tuple[Point, Point] | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+    on_error: OnError = "raise",
+    confidence_level: Point | None = None,
+    chance: bool = False,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+) -> Evaluation | GroupedEvaluation:
+    """Measure one or many detectors on the same labelled points.
+
+    Each detector's scores are ordered once, and every measure is read from that order.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+        Anomaly scores, higher is more anomalous: of one detector (then named ``score``), of one
+        detector a row (``score_0``, ``score_1``, …), or by name.
+    groups : array-like of shape (n_samples,), mapping, or table, optional
+        Segment of each row, or several columns such as data set and fold: each combination that
+        occurs is evaluated by itself, as a run with labels of its own.
+    measures : sequence of str, optional
+        Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
+        ``"tpr_at_fpr"``, which stand for their values at each ``fpr``. By default ``auc``,
+        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``precision@`` (which is
+        `precision_at_p`) and ``f1@``.
+    fpr : float or sequence of floats, default (0.01, 0.05)
+        Operating points, in [0, 1].
+    score_range : (float, float), optional
+        Lowest and highest possible score, for measures that scale the scores.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    on_error : {"raise", "record"}, default "raise"
+        What to do about a detector with bad scores (NaN, wrong length): raise, or record the
+        message and go on with the others.
+    confidence_level : float, optional
+        Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
+    chance : bool, default False
+        Tell what every value is worth by chance, as `chance` does.
+    n_resamples : int, default 2000
+        Replicates of an interval that needs them, and permutations of the labels for chance.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of both; all measures and detectors share the replicates.
+    n_threads : int, optional
+        Threads over detectors, over groups, and over the points of one detector; by default the
+        environment variable FASTAD_NUM_THREADS, else the processors that the process may use.
+
+    Returns
+    -------
+    Evaluation, or GroupedEvaluation with ``groups``
+        ``result["score"]["auc"]``; prints as a table. What is undefined is NaN, with the reason
+        in ``result["score"].undefined``. Thresholds and flagged counts are in
+        ``result["score"].operating_points``, intervals in ``result["score"].intervals["auc"]``,
+        levels of chance in ``result["score"].chance["auc"]``. With ``groups``:
+        ``result[group]["score"]["auc"]``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+
+    Notes
+    -----
+    O(n log n) time for each detector of n points, and about 32 bytes a point and thread; for
+    intervals and chance O(n) for each replicate.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0, 0, 1, 1]
+    >>> scores = {"a": [0.1, 0.4, 0.35, 0.8], "b": [0.1, 0.2, 0.3, 0.4]}
+    >>> print(fastad.evaluate(labels, scores, measures=["auc", "ap"]))
+              a       b
+    auc  0.7500  1.0000
+    ap   0.8333  1.0000
+    """
+    check_choice(on_error, ERROR_POLICIES, "on_error")
+    rates = check_rate(fpr, "fpr")
+    points = [rates] if isinstance(rates, Fraction) else rates
+    if measures is None:
+        questions = standard_questions(points)
+    else:
+        questions = parse_questions(measures, points)
+    questions = with_range(questions, None if score_range is None else check_range(score_range))
+    inquiry = Inquiry(questions, on_error)
+    check_count(n_resamples, "n_resamples")
+    if rng is not None:
+        check_generator(rng)
+    if check_flag(chance, "chance") or confidence_level is not None:
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.estimation import check_wanted
+
+        level = 0.95 if confidence_level is None else confidence_level
+        wanted = check_wanted("auto", level, n_resamples, rng)
+        intervals = None if confidence_level is None else wanted
+        inquiry = Inquiry(questions, on_error, intervals, wanted if chance else None)
+    with thread_limit(n_threads):
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        detectors = named_detectors(y_score, labels.n_rows)
+        if groups is not None:
+            columns = table_columns(groups, "groups") or [("group", groups)]
+            runs = make_groups(dict(columns), labels.n_rows, labels.rows)
+            return evaluate_groups(labels, detectors, runs, inquiry)
+        answer = partial(evaluate_detector, labels=labels, inquiry=inquiry)
+        return Evaluation(thread_map(answer, detectors))
+
+
+def named_detectors(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
+    """Return the detectors of whatever holds them, with their names."""
+    columns = table_columns(y_score, "y_score")
+    if columns is not None:
+        return columns
+    try:
+        scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"y_score must hold equally many scores for each detector; found {error}"
+        ) from None
+    if scores.ndim == 1:
+        return [("score", y_score)]
+    if scores.ndim != 2 or scores.shape[0] == 0:
+        raise InvalidInputError(
+            "y_score must be a vector, an array (detectors, points), or name scores; "
+            f"found shape {scores.shape}"
+        )
+    if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
+        raise InvalidInputError(
+            f"y_score must have one row for each detector; found shape {scores.shape} for "
+            f"{n_rows} labels, which looks transposed: pass y_score.T"
+        )
+    return [(f"score_{i}", row) for i, row in enumerate(scores)]

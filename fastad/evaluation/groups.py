@@ -1,0 +1,264 @@
+"""Runs: groups of rows that are evaluated each by itself, and their summary."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.frames import Frameable
+from fastad._core.text_tables import grid
+from fastad._core.threads import thread_map
+from fastad._kernels.ordering.groups import twice_areas
+from fastad.errors import InvalidInputError
+from fastad.evaluation.detector import Inquiry, answer_all, evaluate_scores, failed, shown_name
+from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of, envelope
+from fastad.evaluation.summary import Summary, summarize
+from fastad.ordering.counts import count_values
+from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
+from fastad.ordering.labels import Labels, check_scores
+
+# So many runs are printed; all are in the frame.
+_SHOWN = 20
+
+
+class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
+    """Values of many runs: group, then detector, then label, then value.
+
+    A group is known by its value, or by the tuple of its values where there are several columns.
+    """
+
+    __slots__ = ("_columns", "_results")
+
+    def __init__(
+        self, columns: Mapping[str, Sequence[Any]], results: Sequence[Sequence[DetectorEvaluation]]
+    ) -> None:
+        self._columns = dict(columns)
+        self._results = {
+            key: results[i] for i, key in enumerate(self._keys(list(self._columns.values())))
+        }
+
+    @staticmethod
+    def _keys(columns: list[Sequence[Any]]) -> list[Any]:
+        if len(columns) == 1:
+            return list(columns[0])
+        return list(zip(*columns, strict=True))
+
+    def __getitem__(self, group: Any) -> Evaluation:
+        return Evaluation(self._results[group])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        by = ", ".join(self._columns)
+        return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
+
+    def __str__(self) -> str:
+        head, rows = self.run_table()
+        lines = [grid(head, rows[:_SHOWN])]
+        if len(rows) > _SHOWN:
+            lines.append(f"and {len(rows) - _SHOWN} more runs")
+        return "\n".join([*lines, *self.remarks()])
+
+    def run_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of all runs as text."""
+        columns = self.to_columns()
+        rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        return list(columns), rows
+
+    def remarks(self) -> list[str]:
+        """Return a line for each measure that is undefined in some runs."""
+        n_runs = sum(len(results) for results in self._runs())
+        return [
+            f"nan: {label} is undefined in {n} of {n_runs} runs"
+            for label, n in self.n_undefined.items()
+            if n
+        ]
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures, in the order of the table."""
+        return list(next(iter(self._results.values()))[0])
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """For each label the number of runs in which it is undefined."""
+        return {
+            label: sum(math.isnan(result[label]) for results in self._runs() for result in results)
+            for label in self.labels
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each run and detector.
+
+        Columns are those of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
+        ``tied_share``, the labels of the measures, and for each operating point ``threshold@`` and
+        ``flagged@``.
+        """
+        results = [result for results in self._runs() for result in results]
+        n_detectors = len(self._runs()[0])
+        groups = {
+            name: [value for value in values for _ in range(n_detectors)]
+            for name, values in self._columns.items()
+        }
+        # Groups stand first; a group named "detector" takes the place of the scores' names.
+        return {**groups, **columns_of(results), **groups}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, and for each run its group, counts and values."""
+        names = list(self._columns)
+        return envelope(
+            [
+                {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
+                for group, results in zip(
+                    zip(*self._columns.values(), strict=True), self._runs(), strict=True
+                )
+                for result in results
+            ]
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
+        return json.dumps(
+            self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False, default=str
+        )
+
+    def summary(self, over: str | None = None) -> Summary:
+        """Return mean and standard deviation over the groups.
+
+        Parameters
+        ----------
+        over : str, optional
+            Column over which to average, such as ``"fold"``; the other columns stay apart. By
+            default over all groups.
+
+        Returns
+        -------
+        Summary
+            For each detector (and remaining group) the mean, the standard deviation (n - 1), the
+            number of runs and the number in which a measure is undefined; prints as a table.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such column.
+        """
+        if over is not None and over not in self._columns:
+            known = ", ".join(self._columns)
+            raise InvalidInputError(f"over must be one of {known}; found {over!r}")
+        columns = self.to_columns()
+        kept = [name for name in self._columns if over is not None and name != over]
+        keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
+        return summarize(keys, {label: columns[label] for label in self.labels})
+
+    def _runs(self) -> list[Sequence[DetectorEvaluation]]:
+        return list(self._results.values())
+
+
+def evaluate_groups(
+    labels: Labels,
+    detectors: Sequence[tuple[str, npt.ArrayLike]],
+    groups: Groups,
+    inquiry: Inquiry,
+) -> GroupedEvaluation:
+    """Evaluate each group of each detector by itself; the scores are packed into keys once."""
+
+    def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
+        name, y_score = detector
+        shown = shown_name(name)
+        try:
+            scores = check_scores(y_score, labels, name=shown)
+        except InvalidInputError as error:
+            if inquiry.on_error == "raise":
+                raise
+            message = str(error)
+            parts = labels_by_group(labels, groups)
+            return [failed(name, part, inquiry.questions, message) for part in parts]
+        # With weights, and where some scores are NaN, groups are ordered one by one.
+        order = None
+        if labels.weights is None:
+            try:
+                order = order_groups(scores, labels, groups.codes, groups.starts, shown)
+            except InvalidInputError:
+                if inquiry.on_error == "raise":
+                    raise
+        if order is None:
+            together = groups.arrange(scores)
+            return [
+                evaluate_scores(name, together[where], part, inquiry)
+                for where, part in zip(
+                    groups.slices(), labels_by_group(labels, groups), strict=True
+                )
+            ]
+        return _answers(name, order, inquiry)
+
+    by_detector = thread_map(evaluate_one, detectors)
+    return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
+
+
+def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
+    """Yield the labels of each group, which know the rows that they came from."""
+    rows = groups.arrange(np.arange(labels.n_rows) if labels.rows is None else labels.rows)
+    values = groups.arrange(labels.values)
+    weights = None if labels.weights is None else groups.arrange(labels.weights)
+    for where in groups.slices():
+        yield Labels(
+            values[where],
+            int(values[where].sum()),
+            None if weights is None else weights[where],
+            rows[where],
+            labels.n_rows,
+        )
+
+
+def _answers(name: str, order: GroupOrder, inquiry: Inquiry) -> list[DetectorEvaluation]:
+    """Answer all questions about each group, in threads over blocks of groups."""
+
+    def answer(block: slice) -> list[DetectorEvaluation]:
+        if inquiry.is_one_area:
+            return _areas(name, order, block, inquiry)
+        with ReusedBuffers():
+            counts = (count_values(order.group(i)) for i in range(block.start, block.stop))
+            return [answer_all(name, part, inquiry) for part in counts]
+
+    return list(chain.from_iterable(thread_map(answer, group_blocks(order.starts))))
+
+
+def _areas(
+    name: str, order: GroupOrder, block: slice, inquiry: Inquiry
+) -> list[DetectorEvaluation]:
+    """Answer the one question that needs no counts, for a block of groups in one pass."""
+    starts, anomalies = order.starts[block.start : block.stop + 1], order.anomalies[block]
+    areas, tied = np.empty_like(anomalies), np.empty_like(anomalies)
+    twice_areas(order.packed, starts, areas, tied)
+    label = inquiry.questions.each[0].label
+    results = []
+    numbers = (np.diff(starts), anomalies, areas, tied)
+    for i, (size, n, twice, shared) in enumerate(
+        zip(*(column.tolist() for column in numbers), strict=True)
+    ):
+        pairs = n * (size - n)
+        if pairs:
+            value = {label: twice / (2 * pairs)}
+            results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
+        else:
+            counts = count_values(order.group(block.start + i))
+            results.append(answer_all(name, counts, inquiry))
+    return results
+
+
+def _finite(value: Any) -> Any:
+    """Return an infinite number as the text that thresholds have, which JSON can hold."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)

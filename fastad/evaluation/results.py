@@ -1,0 +1,305 @@
+"""What `evaluate` returns: tables that print, iterate, and turn into other forms."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fastad._core.frames import Frameable
+from fastad._core.text_tables import grid
+from fastad._core.types import Count, Threshold
+from fastad._core.version import SCHEMA_VERSION, __version__
+from fastad.uncertainty.results import Interval
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.chance import ChanceLevel
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The threshold at one false positive rate, and what it flags.
+
+    Attributes
+    ----------
+    fpr : float
+        The bound on the false positive rate.
+    threshold : float, int or None
+        As `fastad.threshold_at_fpr`; None where it is undefined.
+    tp, fp : int, float or None
+        Flagged anomalies and flagged normals.
+    undefined : str or None
+        Why there is no threshold.
+    """
+
+    fpr: float
+    threshold: Threshold | None
+    tp: Count | None
+    fp: Count | None
+    undefined: str | None = None
+
+    @property
+    def n_flagged(self) -> Count | None:
+        """Number of flagged points."""
+        return None if self.tp is None or self.fp is None else self.tp + self.fp
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; an infinite threshold is the text "inf" or "-inf"."""
+        finite = self.threshold is None or math.isfinite(self.threshold)
+        return {
+            "fpr": self.fpr,
+            "threshold": self.threshold if finite else str(self.threshold),
+            "tp": self.tp,
+            "fp": self.fp,
+            "n_flagged": self.n_flagged,
+            "undefined": self.undefined,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetectorEvaluation(Mapping[str, float]):
+    """Values of one detector by the labels of their measures.
+
+    Attributes
+    ----------
+    detector : str
+        Name of the detector.
+    n_anomalies, n_normals : int or float
+        Numbers of points, or total weights.
+    tied_share : float
+        Share of the points whose score occurs more than once, in [0, 1].
+    by_label : mapping of str to float
+        Value of each measure; NaN where it is undefined.
+    undefined : mapping of str to str
+        Why a value is NaN.
+    operating_points : sequence of OperatingPoint
+        Threshold and flagged counts at each false positive rate in use.
+    intervals : mapping of str to Interval
+        Interval of each measure that has one, where they were asked for.
+    chance : mapping of str to ChanceLevel
+        What each measure is worth by chance, where that was asked for.
+    interval_errors : mapping of str to str
+        Why a value has no interval, or no level of chance.
+    error : str or None
+        What was wrong with the scores.
+    """
+
+    detector: str
+    n_anomalies: Count
+    n_normals: Count
+    tied_share: float
+    by_label: Mapping[str, float]
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    operating_points: Sequence[OperatingPoint] = ()
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    chance: Mapping[str, "ChanceLevel"] = field(default_factory=dict)
+    interval_errors: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+    def __getitem__(self, label: str) -> float:
+        return self.by_label[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_label)
+
+    def __len__(self) -> int:
+        return len(self.by_label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; NaN becomes None."""
+        return {
+            "detector": self.detector,
+            "n_anomalies": self.n_anomalies,
+            "n_normals": self.n_normals,
+            "tied_share": _or_none(self.tied_share),
+            "values": {label: _or_none(value) for label, value in self.items()},
+            "undefined": dict(self.undefined),
+            "operating_points": [point.to_dict() for point in self.operating_points],
+            "intervals": {label: one.to_dict() for label, one in self.intervals.items()},
+            "chance": {label: one.to_dict() for label, one in self.chance.items()},
+            "interval_errors": dict(self.interval_errors),
+            "error": self.error,
+        }
+
+    def cell(self, label: str) -> str:
+        """Return a value as text, with its interval where it has one."""
+        interval = self.intervals.get(label)
+        if interval is None:
+            return f"{self[label]:.4f}"
+        return f"{self[label]:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
+
+
+class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
+    """Values of many detectors: detector, then label, then value.
+
+    Prints as a table; iterates over the names of the detectors.
+    """
+
+    __slots__ = ("_detectors",)
+
+    def __init__(self, detectors: Sequence[DetectorEvaluation]) -> None:
+        self._detectors = {result.detector: result for result in detectors}
+
+    def __getitem__(self, detector: str) -> DetectorEvaluation:
+        return self._detectors[detector]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._detectors)
+
+    def __len__(self) -> int:
+        return len(self._detectors)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
+
+    def __str__(self) -> str:
+        blocks = [grid(*self.measure_table())]
+        points = self.operating_table()
+        if points[1]:
+            blocks.append(grid(*points))
+        chance = self.chance_table()
+        if chance[1]:
+            blocks.append(grid(*chance))
+        return "\n\n".join([*blocks, *self.remarks()])
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the measures, in the order of the table."""
+        return list(next(iter(self._detectors.values())))
+
+    def measure_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of the values as text; the shorter side goes across."""
+        detectors = list(self._detectors.values())
+        if len(detectors) <= len(self.labels):
+            head = ["", *self]
+            return head, [
+                [label, *(result.cell(label) for result in detectors)] for label in self.labels
+            ]
+        rows = [
+            [result.detector, *(result.cell(label) for label in result)] for result in detectors
+        ]
+        return ["", *self.labels], rows
+
+    def operating_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of the thresholds and flagged counts as text."""
+        head = ["", "fpr", "threshold", "flagged", "anomalies", "normals"]
+        rows = [
+            [
+                result.detector,
+                f"{point.fpr:g}",
+                _count(point.threshold),
+                _count(point.n_flagged),
+                _count(point.tp),
+                _count(point.fp),
+            ]
+            for result in self._detectors.values()
+            for point in result.operating_points
+        ]
+        return head, rows
+
+    def chance_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of what the values are worth by chance as text."""
+        head = ["", "measure", "value", "by chance", "std", "p", "above chance"]
+        rows = [
+            [
+                result.detector,
+                label,
+                f"{one.value:.4f}",
+                f"{one.expected:.4f}",
+                f"{one.standard_deviation:.4f}",
+                f"{one.p_value:.2g}",
+                f"{one.adjusted:.4f}",
+            ]
+            for result in self._detectors.values()
+            for label, one in result.chance.items()
+        ]
+        return head, rows
+
+    def remarks(self) -> list[str]:
+        """Return a line for each reason why values are undefined, and the names it concerns.
+
+        Another one for each reason not to take intervals at their word.
+        """
+        reasons: dict[str, list[str]] = {}
+        for result in self._detectors.values():
+            if result.error is not None:
+                reasons.setdefault(result.error, []).append(result.detector)
+                continue
+            for label, reason in result.undefined.items():
+                reasons.setdefault(reason, []).append(f"{result.detector} {label}")
+        doubts: dict[str, list[str]] = {}
+        for result in self._detectors.values():
+            reasons_to_doubt = {
+                **{
+                    label: interval.reliability_note for label, interval in result.intervals.items()
+                },
+                **result.interval_errors,
+            }
+            for label, doubt in reasons_to_doubt.items():
+                if doubt is not None:
+                    doubts.setdefault(doubt, []).append(f"{result.detector} {label}")
+        return [
+            f"{what}: {reason} ({', '.join(names)})"
+            for what, found in (("nan", reasons), ("interval_errors", doubts))
+            for reason, names in found.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, and for each detector counts, values and reasons."""
+        return envelope([result.to_dict() for result in self._detectors.values()])
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each detector.
+
+        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of the
+        measures, and for each operating point ``threshold@`` and ``flagged@``; where they were
+        asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
+        """
+        return columns_of(list(self._detectors.values()))
+
+
+def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
+    """Return results as columns: names, counts, values, thresholds and flagged points."""
+    columns: dict[str, list[Any]] = {
+        "detector": [result.detector for result in results],
+        "n_anomalies": [result.n_anomalies for result in results],
+        "n_normals": [result.n_normals for result in results],
+        "tied_share": [result.tied_share for result in results],
+    }
+    for label in results[0]:
+        columns[label] = [result[label] for result in results]
+    for points in zip(*(result.operating_points for result in results), strict=True):
+        rate = f"{points[0].fpr:g}"
+        columns[f"threshold@{rate}"] = [point.threshold for point in points]
+        columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
+    for label in results[0]:
+        if any(result.intervals for result in results):
+            found = [result.intervals.get(label) for result in results]
+            columns[f"{label}_low"] = [one.low if one else math.nan for one in found]
+            columns[f"{label}_high"] = [one.high if one else math.nan for one in found]
+        if any(result.chance for result in results):
+            levels = [result.chance.get(label) for result in results]
+            columns[f"{label}_adjusted"] = [one.adjusted if one else math.nan for one in levels]
+            columns[f"{label}_p"] = [one.p_value if one else math.nan for one in levels]
+    return columns
+
+
+def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return results of detectors under the versions of their schema and of the package."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "fastad_version": __version__,
+        "detectors": detectors,
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _count(value: Count | None) -> str:
+    return "nan" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

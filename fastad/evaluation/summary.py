@@ -1,0 +1,89 @@
+"""Mean and standard deviation over runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastad._core.frames import Frameable
+from fastad._core.text_tables import grid
+from fastad._core.types import FloatVector, IntVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary(Frameable):
+    """Means over runs; undefined values are left out and counted.
+
+    Attributes
+    ----------
+    keys : mapping of str to list
+        Columns that tell the rows apart, such as data set and detector.
+    mean, std : mapping of str to numpy.ndarray
+        For each label the mean, and the standard deviation with n - 1; NaN where it is
+        undefined.
+    n_runs : numpy.ndarray
+        Number of runs behind each row.
+    n_undefined : mapping of str to numpy.ndarray
+        For each label the number of runs in which it is undefined.
+    """
+
+    keys: Mapping[str, list[Any]]
+    mean: Mapping[str, FloatVector]
+    std: Mapping[str, FloatVector]
+    n_runs: IntVector
+    n_undefined: Mapping[str, IntVector]
+
+    def __str__(self) -> str:
+        return grid(*self.table())
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows as text."""
+        head = [*self.keys, "runs", *self.mean]
+        rows = []
+        for i, n_runs in enumerate(self.n_runs):
+            cells = [_cell(self, label, i) for label in self.mean]
+            rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
+        return head, rows
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists.
+
+        Columns are the keys, ``n_runs``, and for each label ``_mean``, ``_std`` and ``_undefined``.
+        """
+        columns: dict[str, list[Any]] = {name: list(values) for name, values in self.keys.items()}
+        columns["n_runs"] = self.n_runs.tolist()
+        for label in self.mean:
+            columns[f"{label}_mean"] = self.mean[label].tolist()
+            columns[f"{label}_std"] = self.std[label].tolist()
+            columns[f"{label}_undefined"] = self.n_undefined[label].tolist()
+        return columns
+
+
+def summarize(keys: Mapping[str, Sequence[Any]], values: Mapping[str, Sequence[float]]) -> Summary:
+    """Average values over the rows that share all keys, in the order in which keys appear."""
+    rows_of: dict[tuple[Any, ...], list[int]] = {}
+    n_rows = len(next(iter(values.values())))
+    for i in range(n_rows):
+        rows_of.setdefault(tuple(column[i] for column in keys.values()), []).append(i)
+    mean, std, undefined = {}, {}, {}
+    for label, column in values.items():
+        entries = np.asarray(column, np.float64)
+        parts = [entries[rows] for rows in rows_of.values()]
+        defined = [part[~np.isnan(part)] for part in parts]
+        mean[label] = np.array([part.mean() if len(part) else np.nan for part in defined])
+        std[label] = np.array([part.std(ddof=1) if len(part) > 1 else np.nan for part in defined])
+        undefined[label] = np.array([np.count_nonzero(np.isnan(part)) for part in parts])
+    return Summary(
+        keys={name: [key[j] for key in rows_of] for j, name in enumerate(keys)},
+        mean=mean,
+        std=std,
+        n_runs=np.array([len(rows) for rows in rows_of.values()]),
+        n_undefined=undefined,
+    )
+
+
+def _cell(summary: Summary, label: str, row: int) -> str:
+    text = f"{summary.mean[label][row]:.4f} ± {summary.std[label][row]:.4f}"
+    missing = summary.n_undefined[label][row]
+    return f"{text} ({missing} undefined)" if missing else text

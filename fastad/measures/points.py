@@ -1,0 +1,128 @@
+"""Finding operating points on ordered counts, exactly."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from fastad._core.types import Count, CountVector, FloatVector
+from fastad.errors import UndefinedMeasureError
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.orders import PackedOrder
+
+# One operating point, or several; several give an array.
+Rates: TypeAlias = Fraction | list[Fraction]
+# Whole counts are ints, real weights fractions; a quotient of either is rounded once.
+Exact: TypeAlias = int | Fraction
+
+
+def need_anomalies(counts: OrderedCounts | PackedOrder, measure: str) -> None:
+    """Raise where there is no anomaly."""
+    if counts.n_anomalies == 0:
+        raise UndefinedMeasureError(f"{measure} is undefined without anomalies (label 1)")
+
+
+def need_normals(counts: OrderedCounts, measure: str) -> None:
+    """Raise where there is no normal point."""
+    if counts.n_normals == 0:
+        raise UndefinedMeasureError(f"{measure} is undefined without normal points (label 0)")
+
+
+def need_both(counts: OrderedCounts, measure: str) -> None:
+    """Raise where one of the two classes is absent."""
+    need_anomalies(counts, measure)
+    need_normals(counts, measure)
+
+
+def at_each(rates: Rates, measure: Callable[[Fraction], float]) -> float | FloatVector:
+    """Return the value at one rate, or an array of the values at several."""
+    if isinstance(rates, Fraction):
+        return measure(rates)
+    return np.array([measure(rate) for rate in rates], np.float64)
+
+
+def last_within(counts: CountVector, limit: Exact, divisor: int = 1) -> int:
+    """Return the last point whose cumulative count is at most an exact limit / divisor."""
+    return int(counts.searchsorted(_round_down(limit, divisor, counts), side="right")) - 1
+
+
+def first_reaching(counts: CountVector, goal: Exact, divisor: int = 1) -> int:
+    """Return the first point whose cumulative count is at least an exact goal / divisor."""
+    return int(counts.searchsorted(-_round_down(-goal, divisor, counts), side="left"))
+
+
+def last_flagging(counts: OrderedCounts, n_flagged: Count) -> int:
+    """Return the last point that flags at most so many points."""
+    points = range(counts.fps.shape[0])
+    return bisect_right(points, n_flagged, key=lambda i: counts.fps[i] + counts.tps[i]) - 1
+
+
+def hits_among(counts: OrderedCounts, k: Count, measure: str) -> Fraction:
+    """Return the anomalies among the k highest scores, ties at the cut by expectation."""
+    if k > counts.total:
+        raise UndefinedMeasureError(
+            f"{measure} is undefined for more than all points: k = {k} of {counts.total}"
+        )
+    left = last_flagging(counts, k)
+    hits = exact(counts.tps[left])
+    rest = exact(k) - hits - exact(counts.fps[left])
+    # The float total of real weights may exceed the sum of what was counted by its last digit.
+    if rest == 0 or left + 1 == counts.tps.shape[0]:
+        return hits
+    anomalies = exact(counts.tps[left + 1]) - hits
+    return hits + rest * anomalies / (anomalies + exact(counts.fps[left + 1] - counts.fps[left]))
+
+
+def exact(count: CountVector | Count) -> Fraction:
+    """Return a count, or a real total weight, as an exact fraction."""
+    return Fraction(count.item() if isinstance(count, np.generic) else count)  # type: ignore[arg-type]
+
+
+def plain(count: Count) -> Exact:
+    """Return a whole count as it is, a real one as an exact fraction."""
+    return count if isinstance(count, int) else Fraction(count)
+
+
+def entry(counts: CountVector, point: int) -> Exact:
+    """Return the exact cumulative count of a point."""
+    return plain(counts.item(point))
+
+
+def at_share(rate: Fraction, total: Count) -> tuple[Exact, int]:
+    """Return where a share of a total lies on its axis, as a quotient that is not reduced.
+
+    Exact quotients of whole numbers stay apart until they are divided once: most of the time
+    of a fraction goes into keeping it reduced.
+    """
+    return rate.numerator * plain(total), rate.denominator
+
+
+def height(
+    xs: CountVector, ys: CountVector, left: int, x: Exact, divisor: int
+) -> tuple[Exact, Exact]:
+    """Return the height at x / divisor on the straight piece that starts at a point, as a quotient.
+
+    At the last point, where no piece starts, it is the point's own height.
+    """
+    y0 = entry(ys, left)
+    if left + 1 == xs.shape[0]:
+        return y0, 1
+    x0, x1, y1 = entry(xs, left), entry(xs, left + 1), entry(ys, left + 1)
+    whole = (x1 - x0) * divisor
+    return y0 * whole + (y1 - y0) * (x - x0 * divisor), whole
+
+
+def quotient(numerator: Exact, denominator: Exact) -> float:
+    """Divide exact numbers with one rounding."""
+    return float(numerator / denominator)
+
+
+def _round_down(limit: Exact, divisor: int, counts: CountVector) -> Count:
+    """Return the largest number of the counts' type that is at most limit / divisor."""
+    if counts.dtype.kind == "i":
+        return limit // divisor
+    exact_limit = Fraction(limit) / divisor
+    nearest = float(exact_limit)
+    return nearest if Fraction(nearest) <= exact_limit else float(np.nextafter(nearest, -np.inf))

@@ -1,0 +1,255 @@
+"""What public functions return: frozen records whose arrays are read-only."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._core.types import Count, FloatVector, ScoreVector, Threshold
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Arrays of one length, set read-only."""
+
+    @classmethod
+    def of(cls, *values: Any) -> "Self":
+        """Make a curve of arrays that nobody else writes to."""
+        for value in values:
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return cls(*values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocCurve(Curve):
+    """Receiver operating characteristic.
+
+    Attributes
+    ----------
+    fpr, tpr : numpy.ndarray of shape (n_points,)
+        Rates in [0, 1], rising from (0, 0) to (1, 1).
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf; a point flags what scores at or above its threshold. In the type of
+        float scores; float64 for integer scores, or Python ints in an object array where a
+        float64 would not be exact.
+    """
+
+    fpr: FloatVector
+    tpr: FloatVector
+    thresholds: ScoreVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetCurve(Curve):
+    """Detection error trade-off: the two error rates by falling threshold.
+
+    Attributes
+    ----------
+    fpr, fnr : numpy.ndarray of shape (n_points,)
+        Rates in [0, 1]; FPR rises from 0, FNR falls from 1.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    fpr: FloatVector
+    fnr: FloatVector
+    thresholds: ScoreVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NpCurve(Curve):
+    """Neyman-Pearson score by falling threshold; lower is better.
+
+    Attributes
+    ----------
+    score : numpy.ndarray of shape (n_points,)
+        max(FPR - alpha, 0) / alpha + FNR, not negative.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    score: FloatVector
+    thresholds: ScoreVector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RpCurve(Curve):
+    """Reverse percentile distance by percentile.
+
+    Attributes
+    ----------
+    p : numpy.ndarray of shape (101,)
+        Percentiles 0, 1, …, 100.
+    distance : numpy.ndarray of shape (101,)
+        RP@p in units of the scores, falling.
+    zero : float
+        The lowest percentile, of all real ones, from which on the distance is not positive; NaN
+        if there is none.
+    """
+
+    p: FloatVector
+    distance: FloatVector
+    zero: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassPercentiles(Curve):
+    """Percentiles of the scores of each class.
+
+    Attributes
+    ----------
+    p : numpy.ndarray of shape (n_percentiles,)
+        Percentiles in [0, 100].
+    anomalies, normals : numpy.ndarray of shape (n_percentiles,)
+        Scores at these percentiles: the lowest score that at least p percent do not exceed.
+        Floats, or integers where a float64 would not be exact.
+    """
+
+    p: FloatVector
+    anomalies: ScoreVector
+    normals: ScoreVector
+
+
+class ValueAtThreshold(float):
+    """A value, and the threshold at which it is reached.
+
+    A float with one attribute more, so that it goes wherever a float does.
+
+    Attributes
+    ----------
+    threshold : float or int
+        Points with ``score >= threshold`` are flagged.
+    """
+
+    __slots__ = ("threshold",)
+    threshold: Threshold
+
+    def __new__(cls, value: float, threshold: Threshold) -> "ValueAtThreshold":
+        """Make a value that knows its threshold."""
+        self = super().__new__(cls, value)
+        self.threshold = threshold
+        return self
+
+    def __repr__(self) -> str:
+        return f"ValueAtThreshold({float(self)!r}, threshold={self.threshold!r})"
+
+    def __getnewargs__(self) -> tuple[float, Threshold]:  # type: ignore[override]
+        return float(self), self.threshold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrecisionRecallCurve(Curve):
+    """Precision and recall by falling threshold.
+
+    Attributes
+    ----------
+    precision, recall : numpy.ndarray of shape (n_points,)
+        In [0, 1]; recall rises from 0. The first point, where nothing is flagged, carries the
+        precision of the next.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    precision: FloatVector
+    recall: FloatVector
+    thresholds: ScoreVector
+
+
+def _ratio(part: Count, whole: Count) -> float:
+    return part / whole if whole else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of right and wrong alarms, and all their rates.
+
+    Counts are whole unless points tied at a cut were shared out by expectation, or sample
+    weights were real. A rate whose denominator is 0 is NaN.
+
+    Attributes
+    ----------
+    tp, fp, tn, fn : int or float
+        Flagged anomalies, flagged normals, other normals, other anomalies.
+    """
+
+    tp: Count
+    fp: Count
+    tn: Count
+    fn: Count
+
+    @property
+    def n_flagged(self) -> Count:
+        """Number of flagged points, tp + fp."""
+        return self.tp + self.fp
+
+    @property
+    def tpr(self) -> float:
+        """True positive rate (recall, sensitivity), tp / (tp + fn)."""
+        return _ratio(self.tp, self.tp + self.fn)
+
+    @property
+    def recall(self) -> float:
+        """The true positive rate under its other name."""
+        return self.tpr
+
+    @property
+    def fpr(self) -> float:
+        """False positive rate, fp / (fp + tn)."""
+        return _ratio(self.fp, self.fp + self.tn)
+
+    @property
+    def tnr(self) -> float:
+        """True negative rate (specificity), tn / (fp + tn)."""
+        return _ratio(self.tn, self.fp + self.tn)
+
+    @property
+    def fnr(self) -> float:
+        """False negative rate (miss rate), fn / (tp + fn)."""
+        return _ratio(self.fn, self.tp + self.fn)
+
+    @property
+    def precision(self) -> float:
+        """Positive predictive value, tp / (tp + fp)."""
+        return _ratio(self.tp, self.tp + self.fp)
+
+    @property
+    def npv(self) -> float:
+        """Negative predictive value, tn / (tn + fn)."""
+        return _ratio(self.tn, self.tn + self.fn)
+
+    @property
+    def fdr(self) -> float:
+        """False discovery rate, fp / (tp + fp)."""
+        return _ratio(self.fp, self.tp + self.fp)
+
+    @property
+    def fomr(self) -> float:
+        """False omission rate, fn / (tn + fn)."""
+        return _ratio(self.fn, self.tn + self.fn)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of points that are judged rightly."""
+        return _ratio(self.tp + self.tn, self.tp + self.fp + self.tn + self.fn)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of the true positive and the true negative rate."""
+        return (self.tpr + self.tnr) / 2
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, 2 tp / (2 tp + fp + fn)."""
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def mcc(self) -> float:
+        """Matthews correlation coefficient, in [-1, 1]."""
+        margins = (self.tp + self.fp, self.tp + self.fn, self.tn + self.fp, self.tn + self.fn)
+        covariance = self.tp * self.tn - self.fp * self.fn
+        return _ratio(covariance, math.sqrt(math.prod(margins)))

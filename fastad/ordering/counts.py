@@ -1,0 +1,223 @@
+"""``OrderedCounts``: what everything with labels reads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.buffers import ReusedBuffers, borrow_buffer
+from fastad._core.threads import thread_map
+from fastad._core.types import Count, CountVector, IntVector, Label, ScoreVector
+from fastad._kernels.ordering import sweep
+from fastad.ordering.cuts import CurvePart
+from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.ordering.orders import PackedOrder, Range, RowOrder, order_rows, order_values
+from fastad.ordering.raw import KeyCodec
+
+Weighting = Literal["none", "whole", "real"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedCounts:
+    """Anomalies and normals at or above each distinct score, from the highest score down.
+
+    Point 0 lies above all scores, where nothing is flagged; point i > 0 flags the i highest
+    distinct scores. Counts may hold only a part of the curve; then point 0 lies above the part,
+    and the totals, which stand apart, are still those of all points.
+
+    Attributes
+    ----------
+    fps, tps : numpy.ndarray of shape (n_distinct + 1,)
+        Flagged normals and flagged anomalies at each point. Whole numbers
+        (int64), or float64 under real sample weights.
+    keys : numpy.ndarray of shape (n_distinct,)
+        Falling key of each distinct score; ``codec`` turns keys into scores.
+    n_anomalies, n_normals : int or float
+        Totals: numbers of points, or total weights.
+    n_points : int
+        Rows with a weight other than 0.
+    n_tied : int
+        Rows that share their score with another row; in a part of the curve, those in it.
+    weighting : {"none", "whole", "real"}
+        Kind of the sample weights.
+    """
+
+    fps: CountVector
+    tps: CountVector
+    keys: IntVector
+    codec: KeyCodec
+    n_anomalies: Count
+    n_normals: Count
+    n_points: int
+    n_tied: int
+    weighting: Weighting
+
+    @property
+    def total(self) -> Count:
+        """Number of points, or their total weight."""
+        return self.n_anomalies + self.n_normals
+
+    def normal_weight(self, prevalence: Fraction | None) -> Fraction:
+        """Return the weight of a normal point with which anomalies make a share of the total."""
+        if prevalence is None:
+            return Fraction(1)
+        return (1 - prevalence) / prevalence * Fraction(self.n_anomalies) / Fraction(self.n_normals)
+
+    def at_prevalence(self, prevalence: Fraction | None) -> "OrderedCounts":
+        """Return the counts with normals weighted so that anomalies make a share of the total."""
+        if prevalence is None:
+            return self
+        weight = float(self.normal_weight(prevalence))
+        return replace(
+            self,
+            fps=as_readonly(self.fps * weight),
+            tps=as_readonly(self.tps.astype(np.float64)),
+            n_anomalies=float(self.n_anomalies),
+            n_normals=self.n_normals * weight,
+            weighting="real",
+        )
+
+    def thresholds(self) -> ScoreVector:
+        """Return the distinct scores, falling, in the type that the scores had."""
+        return self.codec.decode(self.keys)
+
+    def threshold(self, point: int) -> float | int:
+        """Return the threshold of one point: +inf for point 0, an int for integer scores."""
+        if point == 0:
+            return np.inf
+        return self.codec.decode_one(int(self.keys[point - 1]))
+
+
+def count_values(order: PackedOrder) -> OrderedCounts:
+    """Count at each distinct score of an order without rows; one pass."""
+    keys, fps, tps = _buffers(order.packed.shape[0], np.dtype(np.int64))
+    fps[0], tps[0] = order.ranges[0].fp, order.ranges[0].tp
+
+    def sweep_range(where: Range) -> tuple[int, int]:
+        own, behind = slice(where.start, where.stop), slice(where.start + 1, where.stop + 1)
+        counted: tuple[int, int] = sweep.count_packed(
+            order.packed[own], where.centre, where.fp, where.tp, keys[own], fps[behind], tps[behind]
+        )
+        return counted
+
+    swept = thread_map(sweep_range, order.ranges)
+    n_distinct = 0
+    for where, (points, _) in zip(order.ranges, swept, strict=True):
+        if n_distinct < where.start and points:
+            # Ties have left room behind the range before.
+            for counts, first in ((keys, 0), (fps, 1), (tps, 1)):
+                moved = counts[where.start + first : where.start + first + points]
+                counts[n_distinct + first : n_distinct + first + points] = moved
+        n_distinct += points
+    n_tied = sum(tied for _, tied in swept)
+    return OrderedCounts(
+        fps=as_readonly(fps[: n_distinct + 1]),
+        tps=as_readonly(tps[: n_distinct + 1]),
+        keys=as_readonly(keys[:n_distinct]),
+        codec=order.codec,
+        n_anomalies=order.n_anomalies,
+        n_normals=order.n_points - order.n_anomalies,
+        n_points=order.n_points,
+        n_tied=n_tied,
+        weighting="none",
+    )
+
+
+def count_weights(
+    scores: ScoreVector,
+    labels: Labels,
+    weights: CountVector,
+    name: str = "y_score",
+) -> OrderedCounts:
+    """Order scores with their rows and add up the weights at each distinct score."""
+    return count_rows(order_rows(scores, labels, name), labels, weights)
+
+
+def count_rows(order: RowOrder, labels: Labels, weights: CountVector) -> OrderedCounts:
+    """Add up the weights at each distinct score of an order that knows its rows."""
+    n_points = weights.shape[0]
+    keys, fps, tps = _buffers(n_points, weights.dtype)
+    fps[0] = tps[0] = 0
+    n_distinct, n_tied = sweep.count_rows(
+        order.falling, order.rows, labels.values, as_readonly(weights), keys, fps[1:], tps[1:]
+    )
+    return OrderedCounts(
+        fps=as_readonly(fps[: n_distinct + 1]),
+        tps=as_readonly(tps[: n_distinct + 1]),
+        keys=as_readonly(keys[:n_distinct]),
+        codec=order.codec,
+        n_anomalies=tps[n_distinct].item(),
+        n_normals=fps[n_distinct].item(),
+        n_points=n_points,
+        n_tied=n_tied,
+        weighting="whole" if weights.dtype == np.int64 else "real",
+    )
+
+
+def count_scores(
+    scores: ScoreVector,
+    labels: Labels,
+    name: str = "y_score",
+    part: CurvePart | None = None,
+) -> OrderedCounts:
+    """Order scores and count at each distinct one; O(N log N).
+
+    The counts of a part of the curve reach at least one point beyond it, or to the end of the
+    curve. Inside a block of `ReusedBuffers` the counts hold until others are made.
+    """
+    if labels.weights is not None:
+        return count_weights(scores, labels, labels.weights, name)
+    counts = count_values(order_values(scores, labels, name, part))
+    if part is not None and not _covers(counts, part):
+        counts = count_values(order_values(scores, labels, name))
+    return counts
+
+
+def _covers(counts: OrderedCounts, part: CurvePart) -> bool:
+    """Tell whether counts hold the points on both sides of each end of a part of the curve."""
+    low, high = (rate * counts.n_normals for rate in (part.low, part.high))
+    begins = counts.fps[0] == counts.tps[0] == 0 or counts.fps[1] <= low
+    ends = counts.fps[-1] > high or counts.fps[-1] + counts.tps[-1] == counts.n_points
+    return bool(begins and ends)
+
+
+def count(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+    part: CurvePart | None = None,
+) -> OrderedCounts:
+    """Check labels, scores and weights as a user gives them, and count."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    return count_scores(check_scores(y_score, labels), labels, part=part)
+
+
+@contextmanager
+def counted(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+    part: CurvePart | None = None,
+) -> Iterator[OrderedCounts]:
+    """Count as `count` does, for the length of a block, in memory that is used again."""
+    with ReusedBuffers():
+        yield count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part)
+
+
+def _buffers(
+    n_points: int, dtype: np.dtype[np.generic]
+) -> tuple[IntVector, CountVector, CountVector]:
+    return (
+        borrow_buffer("keys", n_points, np.int64),
+        borrow_buffer("fps", n_points + 1, dtype),
+        borrow_buffer("tps", n_points + 1, dtype),
+    )

@@ -1,0 +1,187 @@
+"""Validation of labels, weights and scores, before any work."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly, as_vector, describe_type, real_vector, set_readonly
+from fastad._core.buffers import borrow_buffer
+from fastad._core.parameters import short_repr
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import CountVector, Label, LabelVector, ScoreVector
+from fastad._kernels.ordering import keys
+from fastad.errors import InvalidInputError
+
+# Sums of whole weights stay below this, so that their sums and differences fit into int64.
+_LARGEST_TOTAL = 2**62
+# Real weights: products of sums of weights neither overflow nor vanish.
+_LARGEST_WEIGHT = 1e100
+
+
+class Labels(NamedTuple):
+    """Labels and weights that have passed the door.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (n_points,)
+        1 for an anomaly, 0 for a normal point; rows of weight 0 are gone.
+    n_anomalies : int
+        Number of rows that are anomalies.
+    weights : numpy.ndarray of shape (n_points,) or None
+        Positive weights, int64 where all are whole numbers, else float64.
+    rows : numpy.ndarray of shape (n_points,) or None
+        Where rows of weight 0 were left out: the rows that stayed.
+    n_rows : int
+        Number of rows that the user gave.
+    """
+
+    values: LabelVector
+    n_anomalies: int
+    weights: CountVector | None
+    rows: npt.NDArray[np.int64] | None
+    n_rows: int
+
+
+def check_labels(
+    y_true: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Labels:
+    """Check labels and weights; leave out the rows of weight 0."""
+    labels = as_vector(y_true, "y_true")
+    n_rows = labels.shape[0]
+    if sample_weight is None:
+        values, n_anomalies = _binary_labels(labels, pos_label, None)
+        return Labels(values, n_anomalies, None, None, n_rows)
+    weights, rows = _weights(sample_weight, n_rows)
+    if rows is not None:
+        labels, weights = labels[rows], weights[rows]
+    values, n_anomalies = _binary_labels(labels, pos_label, rows)
+    return Labels(values, n_anomalies, weights, rows, n_rows)
+
+
+def all_normal(n_points: int) -> Labels:
+    """Labels for questions that do not ask for labels: every point counts as normal."""
+    return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
+
+
+def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
+    """Check that there is one real score for each label; leave out the rows of weight 0.
+
+    NaN is found later, by the kernel that reads the scores anyway.
+    """
+    scores = real_vector(y_score, name)
+    if scores.shape[0] != labels.n_rows:
+        raise InvalidInputError(
+            f"{name} must have one score for each label; "
+            f"found {scores.shape[0]} scores and {labels.n_rows} labels"
+        )
+    return scores if labels.rows is None else scores[labels.rows]
+
+
+def _binary_labels(
+    labels: npt.NDArray[Any], pos_label: Label | None, rows: npt.NDArray[np.int64] | None
+) -> tuple[LabelVector, int]:
+    if labels.shape[0] == 0:
+        raise InvalidInputError("sample_weight must be positive for some row; found only zeros")
+    if pos_label is not None:
+        labels = _is_positive(labels, pos_label)
+    if labels.dtype.kind not in "biuf" or labels.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"y_true must hold 0 and 1 or booleans; found {describe_type(labels)}. "
+            "Name the anomalies' label with pos_label= if it is another"
+        )
+    if labels.dtype == np.float16 or not labels.dtype.isnative:
+        labels = labels.astype(np.float64)
+    labels, values = as_readonly(labels), borrow_buffer("labels", labels.shape[0], np.uint8)
+
+    def count(rows: slice) -> tuple[int, int]:
+        counted: tuple[int, int] = keys.label_counts(labels[rows], values[rows])
+        return counted
+
+    ones = others = 0
+    for found, odd in thread_map(count, slices(labels.shape[0])):
+        ones += found
+        others += odd
+    if others:
+        bad = (labels != 0) & (labels != 1)
+        first = int(np.argmax(bad))
+        row = first if rows is None else int(rows[first])
+        raise InvalidInputError(
+            f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other "
+            f"values, the first at index {row}: {labels[first]}. "
+            "Name the anomalies' label with pos_label= if it is another"
+        )
+    return set_readonly(values), int(ones)
+
+
+def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
+    """Tell the anomalies by their label; all other rows must carry one and the same label."""
+    if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
+        raise TypeError(f"pos_label must be a single label; found {type(pos_label).__name__}")
+    positive = _equal(labels, pos_label, pos_label)
+    others = labels[~positive]
+    if others.shape[0]:
+        different = ~_equal(others, others[0], pos_label)
+        if np.any(different):
+            raise InvalidInputError(
+                f"y_true must hold at most two labels, pos_label={short_repr(pos_label)} and "
+                f"one other; "
+                f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it"
+            )
+    return positive
+
+
+def _equal(labels: npt.NDArray[Any], label: Any, pos_label: Label) -> npt.NDArray[np.bool_]:
+    try:
+        with np.errstate(over="ignore"):  # NumPy brings the label to the type of the labels
+            equal = np.asarray(labels == label)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"pos_label must be comparable with y_true ({describe_type(labels)}); "
+            f"found {short_repr(pos_label)}: {error}"
+        ) from None
+    if equal.shape != labels.shape:
+        raise InvalidInputError(
+            f"pos_label must be comparable with y_true ({describe_type(labels)}); "
+            f"found {short_repr(pos_label)}"
+        )
+    return equal
+
+
+def _plain(label: Any) -> str:
+    return short_repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def _weights(
+    sample_weight: npt.ArrayLike, n_rows: int
+) -> tuple[CountVector, npt.NDArray[np.int64] | None]:
+    weights = real_vector(sample_weight, "sample_weight")
+    if weights.shape[0] != n_rows:
+        raise InvalidInputError(
+            f"sample_weight must have one weight for each label; "
+            f"found {weights.shape[0]} weights and {n_rows} labels"
+        )
+    bad = ~(weights >= 0) | np.isinf(weights)
+    if np.any(bad):
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"sample_weight must be finite and not negative; found {np.count_nonzero(bad)} "
+            f"other values, the first at index {first}: {weights[first]}"
+        )
+    present = weights > 0
+    rows = None if np.all(present) else np.flatnonzero(present)
+    whole = weights.dtype.kind != "f" or bool(np.all(weights == np.floor(weights)))
+    with np.errstate(over="ignore"):
+        total = float(np.sum(weights, dtype=np.float64))
+    if whole and total < _LARGEST_TOTAL:
+        return weights.astype(np.int64), rows
+    positive = weights[present].astype(np.float64)
+    if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
+        raise InvalidInputError(
+            f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
+            f"found weights from {positive.min()} to {positive.max()}"
+        )
+    return weights.astype(np.float64), rows

@@ -1,0 +1,1 @@
+"""Importance sampling: draws near the data, weighted by their density."""

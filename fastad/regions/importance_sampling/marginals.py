@@ -1,0 +1,231 @@
+"""Laws of single coordinates of the unit cube, and the normal numbers that stand for them."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.linear import dot, mean_of
+
+_LOG_ROOT = 0.5 * math.log(2 * math.pi)
+# A normal law that ends so many deviations from its mean is as good as one without an end.
+_INTERIOR = 4.5
+# Points agree where they are within the rounding of numbers in [0, 1]; their region is wider.
+_SAME = 1e-14
+_NARROWEST = 1e-4
+# Features of more values are treated as continuous ones, which need fewer points to be known.
+MOST_VALUES = 32
+# How far outside of the cube, in deviations, the mean of a truncated normal law may lie. From
+# there it is an exponential law for all purposes, and tails are still far from the end of floats.
+_FARTHEST = 9.0
+_WIDEST = 5.0
+# Of the quadrature and the iterations that fit truncated normal laws.
+_NODES = 64
+_STEPS = 60
+_LONGEST = 20.0
+_STEEPEST = 1000.0
+_CLOSE = 1e-9
+_TINY = 1e-300
+
+
+class Truncated(NamedTuple):
+    """Normal laws on [0, 1], where coordinates come near the sides of the cube."""
+
+    places: IntVector  # which coordinates
+    centres: FloatMatrix  # (m, 1), as the others
+    widths: FloatMatrix
+    below: FloatMatrix  # probability that the whole normal law lies below 0
+    not_below: FloatMatrix
+    above: FloatMatrix  # or above 1
+    not_above: FloatMatrix
+    mass: FloatMatrix  # of [0, 1]
+    constants: FloatMatrix
+
+    def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
+        """Write the normal numbers; add the logarithms of their derivatives."""
+        u = (points[self.places] - self.centres) / self.widths
+        tail = ndtr(-np.abs(u))
+        # Differences of the tails that are smaller, which keep their digits.
+        low = np.where(u > 0, self.not_below - tail, tail - self.below)
+        high = np.where(u > 0, tail - self.above, self.not_above - tail)
+        z = ndtri(np.maximum(np.minimum(low, high) / self.mass, _TINY))
+        out[self.places] = np.where(low < high, z, -z)
+        jacobian += (self.constants + 0.5 * (z * z - u * u)).sum(axis=0)
+
+    def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
+        """Write the coordinates of normal numbers."""
+        z = normal[self.places]
+        low = self.below + ndtr(z) * self.mass
+        high = self.above + ndtr(-z) * self.mass
+        u = ndtri(np.maximum(np.minimum(low, high), _TINY))
+        x = self.centres + self.widths * np.where(low < high, u, -u)
+        out[self.places] = np.clip(x, 0.0, np.nextafter(1.0, 0.0))
+
+
+class Categories(NamedTuple):
+    """Probabilities of the values of one discrete feature, each uniform in its part of [0, 1]."""
+
+    place: int
+    knots: FloatVector
+    cumulated: FloatVector
+    logs: FloatVector
+
+    def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
+        """Write the normal numbers; add the logarithms of their derivatives."""
+        x = points[self.place]
+        z = ndtri(np.clip(np.interp(x, self.knots, self.cumulated), _TINY, 1 - 2.0**-53))
+        parts = np.minimum((x * self.logs.shape[0]).astype(np.int64), self.logs.shape[0] - 1)
+        out[self.place] = z
+        jacobian += self.logs[parts] + 0.5 * z * z + _LOG_ROOT
+
+    def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
+        """Write the coordinates of normal numbers."""
+        x = np.interp(ndtr(normal[self.place]), self.cumulated, self.knots)
+        out[self.place] = np.minimum(x, np.nextafter(1.0, 0.0))
+
+
+class Marginals(NamedTuple):
+    """A law for each coordinate: a normal one, cut at the sides of the cube where they are near.
+
+    Each maps its coordinate to a number of the standard normal law. Far from the sides the map is
+    affine, so that a normal law of those numbers is a normal law in the cube; a coordinate that is
+    uniform in the cube, or exponential from a side on, has a law of its own here as well, which
+    with normal laws alone would cost a constant factor for every such coordinate.
+    """
+
+    centres: FloatMatrix  # (d, 1)
+    widths: FloatMatrix
+    constant: float
+    others: tuple[Truncated | Categories, ...]
+
+    def to_normal(self, points: FloatMatrix) -> tuple[FloatMatrix, FloatVector]:
+        """Return normal numbers, and the logarithm of the map's determinant at each point."""
+        z = (points - self.centres) / self.widths
+        jacobian = np.full(points.shape[1], self.constant)
+        for other in self.others:
+            other.to_normal(points, z, jacobian)
+        return z, jacobian
+
+    def to_cube(self, normal: FloatMatrix) -> FloatMatrix:
+        """Return the points of normal numbers; some may lie outside of the cube."""
+        points = self.centres + self.widths * normal
+        for other in self.others:
+            other.to_cube(normal, points)
+        return points
+
+
+def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Marginals:
+    """Fit laws to weighted points.
+
+    Parameters
+    ----------
+    points : numpy.ndarray of shape (n_features, n_points)
+        Points of the cube.
+    weights : numpy.ndarray of shape (n_points,)
+        Their weights, of sum 1.
+    n_values : sequence of int
+        For each feature how many values it has; 0 where it is continuous.
+    """
+    means = mean_of(points, weights)
+    deviations = points - means[:, None]
+    spreads = np.sqrt(mean_of(deviations * deviations, weights))
+    spreads = np.where(spreads > _SAME, spreads, _NARROWEST)
+    others: list[Truncated | Categories] = []
+    discrete = np.array([0 < number <= MOST_VALUES for number in n_values])
+    near = np.minimum(means, 1 - means) < _INTERIOR * spreads
+    if (cut := np.flatnonzero(near & ~discrete)).shape[0]:
+        others.append(_fit_truncated(cut, means[cut], spreads[cut]))
+    n_effective = 1 / dot(weights, weights)
+    for j in np.flatnonzero(discrete).tolist():
+        others.append(_fit_categories(j, points[j], weights, n_values[j], n_effective))
+    plain = ~(near | discrete)
+    return Marginals(
+        np.where(plain, means, 0.0)[:, None],
+        np.where(plain, spreads, 1.0)[:, None],
+        -math.fsum(np.log(spreads[plain])),
+        tuple(others),
+    )
+
+
+def _fit_categories(
+    place: int, coordinates: FloatVector, weights: FloatVector, n_values: int, n_effective: float
+) -> Categories:
+    parts = np.minimum((coordinates * n_values).astype(np.int64), n_values - 1)
+    shares = np.bincount(parts, weights, n_values) * n_effective
+    # Half a point more for each value (Krichevsky and Trofimov): none is excluded.
+    shares = (shares + 0.5) / (n_effective + 0.5 * n_values)
+    cumulated = np.concatenate([[0.0], np.cumsum(shares)])
+    cumulated /= cumulated[-1]
+    knots = np.arange(n_values + 1) / n_values
+    return Categories(place, knots, cumulated, np.log(np.diff(cumulated) * n_values))
+
+
+def _fit_truncated(places: IntVector, means: FloatVector, spreads: FloatVector) -> Truncated:
+    """Fit normal laws on [0, 1] by their first two moments.
+
+    The likelihood of exp(a t + b t**2) is concave in a and b: Newton's method, with the moments
+    from a quadrature, finds its maximum. b stays negative, so that the law is a normal one.
+    """
+    # The side that is nearer becomes 0, and t is in units of what the law reaches.
+    turned = means > 0.5
+    means = np.where(turned, 1 - means, means)
+    reach = np.minimum(means + 14 * spreads, 1.0)
+    nodes, quadrature = _quadrature()
+    t = (nodes + 1) / 2
+    first, second = means / reach, (means**2 + spreads**2) / reach**2
+    powers = t ** np.arange(5)[:, None]
+
+    def moments(a: FloatVector, b: FloatVector) -> FloatMatrix:
+        exponents = np.outer(a, t) + np.outer(b, t * t)
+        p = np.exp(exponents - exponents.max(axis=1, keepdims=True)) * quadrature
+        found: FloatMatrix = powers @ (p / p.sum(axis=1, keepdims=True)).T
+        return found
+
+    a, b = np.zeros_like(means), np.zeros_like(means)
+    for _ in range(_STEPS):
+        _, m1, m2, m3, m4 = moments(a, b)
+        s11, s12, s22 = m2 - m1 * m1, m3 - m1 * m2, m4 - m2 * m2
+        g1, g2 = first - m1, second - m2
+        determinant = np.maximum(s11 * s22 - s12 * s12, _TINY)
+        step_a = (s22 * g1 - s12 * g2) / determinant
+        step_b = (s11 * g2 - s12 * g1) / determinant
+        # Steps of a bounded length: far from the maximum the quadratic form misleads.
+        damping = 1 / np.maximum(1, np.hypot(step_a, step_b) / _LONGEST)
+        a, b = a + damping * step_a, b + damping * step_b
+        if np.all(np.hypot(step_a, step_b) < _CLOSE * (1 + np.hypot(a, b))):
+            break
+    # Where that is no normal law, or one too far outside: the one on the bound with the same mean.
+    held = np.flatnonzero(~(b < _bound(a)))
+    lowest, highest = np.full(held.shape[0], -_STEEPEST), np.full(held.shape[0], _STEEPEST)
+    for _ in range(_STEPS if held.shape[0] else 0):
+        middle = (lowest + highest) / 2
+        below = moments(middle, _bound(middle))[1] < first[held]
+        lowest, highest = np.where(below, middle, lowest), np.where(below, highest, middle)
+    a[held] = lowest
+    b[held] = _bound(lowest)
+    widths = np.sqrt(-0.5 / b)
+    centres = np.where(turned, 1 - a * widths**2 * reach, a * widths**2 * reach)
+    widths = widths * reach
+    centres = centres[:, None]
+    widths = widths[:, None]
+    low, high = -centres / widths, (1 - centres) / widths
+    below, not_below, above, not_above = ndtr(low), ndtr(-low), ndtr(-high), ndtr(high)
+    mass = np.where(low > 0, not_below - above, not_above - below)
+    # Of the normal law's density the root of 2 pi falls away against that of the standard one.
+    constants = -np.log(widths) - np.log(mass)
+    return Truncated(places, centres, widths, below, not_below, above, not_above, mass, constants)
+
+
+@cache
+def _quadrature() -> tuple[FloatVector, FloatVector]:
+    return np.polynomial.legendre.leggauss(_NODES)
+
+
+def _bound(a: FloatVector) -> FloatVector:
+    """Return the largest b with which a law is no wider and its mean no farther than allowed."""
+    bound: FloatVector = -np.maximum(0.5 / _WIDEST**2, (a / _FARTHEST) ** 2 / 2)
+    return bound

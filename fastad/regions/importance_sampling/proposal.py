@@ -1,0 +1,340 @@
+"""Mixtures that points of the unit cube are drawn from, and their fit to weighted points."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from fastad._core.threads import thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.importance_sampling.marginals import Marginals, fit_marginals
+from fastad.regions.linear import dot, eigen_of, mean_of, product_of, products_of
+
+Mask = npt.NDArray[np.bool_]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_COMPONENTS = 16
+# A number of components is tried where so many points are there for each.
+_POINTS_A_COMPONENT = 20
+# Gain of the mean log density for which twice as many components are taken: they cost time.
+_WORTH = 0.05
+# Effective points that keep a component alive.
+_FEWEST = 5.0
+# Iterations of expectation and maximisation in a fit, and of k-means before it.
+_ITERATIONS = 3
+_LLOYD = 10
+# Shares of a point that a component may do without, relative to its largest one.
+_NEGLIGIBLE = 1e-6
+# Weights are as even as this, as effective number by number.
+_LEAST_EVEN = 0.2
+_CLOSE = 1e-3
+# Part of each component that has the radii of a normal law.
+_NORMAL_PART = 0.15
+_LOG_NORMAL, _LOG_GAMMA = math.log(_NORMAL_PART), math.log1p(-_NORMAL_PART)
+# The variance of squared radii is widened: too narrow a law costs more than too wide a one.
+_WIDENED = 1.2
+_SHARPEST = 1e6
+# Parts of the points for which eigenvalues are found in turn; the least eigenvalue.
+_PARTS = 5
+_FLATTEST = 1e-4
+_TINY = 1e-300
+# Fewer are done before another thread has begun.
+_NUMBERS_A_THREAD = 2**17
+_LOG_TWO_PI = math.log(2 * math.pi)
+
+
+class Radius(NamedTuple):
+    """Law of the squared radius of whitened numbers: a gamma law, and some of the normal one.
+
+    The squared radius in a ball of many features varies much less than that of a normal law. The
+    part of the normal one keeps the density away from zero near the centre and far outside.
+    """
+
+    n_features: int
+    shape: float
+    scale: float
+
+    def draw(self, white: FloatMatrix, rng: np.random.Generator) -> None:
+        """Give normal numbers, which are overwritten, the radii of this law."""
+        n = white.shape[1]
+        squares = rng.standard_gamma(self.shape, n) * self.scale
+        own = rng.random(n) >= _NORMAL_PART
+        factors = np.sqrt(squares / np.einsum("ij,ij->j", white, white))
+        white *= np.where(own, factors, 1.0)
+
+    def log_ratio(self, squares: FloatVector) -> FloatVector:
+        """Return the logarithm of the density by the normal law's at squared radii."""
+        half = self.n_features / 2
+        squares = np.maximum(squares, _TINY)
+        logs = (self.shape - half) * np.log(squares) + squares * (0.5 - 1 / self.scale)
+        logs += math.lgamma(half) - math.lgamma(self.shape)
+        logs += half * math.log(2) - self.shape * math.log(self.scale)
+        found: FloatVector = np.logaddexp(_LOG_NORMAL, _LOG_GAMMA + logs)
+        return found
+
+
+class Component(NamedTuple):
+    """Correlated numbers behind the laws of the single coordinates (an elliptical copula).
+
+    Where no side of the cube is near it is an elliptical law.
+    """
+
+    marginals: Marginals
+    root: FloatMatrix  # root root' is the covariance
+    inverse: FloatMatrix
+    constant: float
+    radius: Radius
+
+    def draw(self, n: int, rng: np.random.Generator) -> FloatMatrix:
+        """Draw points."""
+        white = rng.standard_normal((self.root.shape[0], n))
+        self.radius.draw(white, rng)
+        return self.marginals.to_cube(product_of(self.root, white))
+
+    def log_density(self, points: FloatMatrix) -> FloatVector:
+        """Return the logarithm of the density at points of the cube."""
+        normal, jacobian = self.marginals.to_normal(points)
+        white = product_of(self.inverse, normal)
+        squares = np.einsum("ij,ij->j", white, white)
+        found: FloatVector = self.constant + jacobian - 0.5 * squares
+        return found + self.radius.log_ratio(squares)
+
+
+class Mixture(NamedTuple):
+    """Components and their weights; the weights sum to one."""
+
+    components: tuple[Component, ...]
+    weights: FloatVector
+
+    def log_densities(self, points: FloatMatrix) -> FloatMatrix:
+        """Return the logarithms of weight times density, one row for each component."""
+        rows = _each(lambda one: one.log_density(points), self.components, points.size)
+        found: FloatMatrix = np.array(rows) + np.log(self.weights)[:, None]
+        return found
+
+
+def fit_component(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Component:
+    """Fit a component to weighted points, whose weights sum to one."""
+    marginals = fit_marginals(points, weights, n_values)
+    normal, _ = marginals.to_normal(points)
+    vectors, values, squares = _spectrum(normal, weights)
+    roots = np.sqrt(values)
+    constant = -0.5 * values.shape[0] * _LOG_TWO_PI - math.fsum(np.log(roots))
+    return Component(
+        marginals,
+        vectors * roots,
+        (vectors / roots).T.copy(),
+        constant,
+        _fit_radius(values.shape[0], squares, weights),
+    )
+
+
+def _spectrum(
+    normal: FloatMatrix, weights: FloatVector
+) -> tuple[FloatMatrix, FloatVector, FloatVector]:
+    """Return eigenvectors and eigenvalues of a covariance, and squared radii of the points.
+
+    The eigenvalues of a sample's covariance are spread too far, the smallest ones being much too
+    small where there are not many more points than features; and the points are nearer to the
+    centre than others would be. So both are found for points that the eigenvectors were not
+    fitted to, in turn for each part of the points [1]_.
+
+    References
+    ----------
+    .. [1] D. Bartz, "Cross-validation based nonlinear shrinkage", 2016.
+    """
+    n = normal.shape[1]
+    parts = [slice(i, None, _PARTS) for i in range(min(_PARTS, n))]
+    # The laws of the coordinates have brought the means near zero.
+    scaled, centre = normal * np.sqrt(weights), np.zeros(normal.shape[0])
+    sums = [products_of(scaled[:, own], centre) for own in parts]
+    total = np.sum(sums, axis=0)
+    projected = np.empty_like(normal)
+    for own, part in zip(parts, sums, strict=True):
+        vectors = eigen_of(total - part)[1]
+        projected[:, own] = product_of(vectors.T, normal[:, own])
+    projected *= projected
+    values = np.maximum(np.sort(mean_of(projected, weights)), _FLATTEST)
+    return eigen_of(total)[1], values, (projected / values[:, None]).sum(axis=0)
+
+
+def _fit_radius(d: int, squares: FloatVector, weights: FloatVector) -> Radius:
+    """Fit by the first two moments."""
+    mean = dot(squares, weights)
+    variance = dot((squares - mean) ** 2, weights) * _WIDENED
+    shape = min(max(mean**2 / max(variance, _TINY), d / 8), _SHARPEST)
+    return Radius(d, shape, mean / shape)
+
+
+def mixed(mixtures: Sequence[Mixture]) -> Mixture:
+    """Return several mixtures as one, equally weighted."""
+    components = tuple(one for mixture in mixtures for one in mixture.components)
+    return Mixture(components, np.concatenate([one.weights for one in mixtures]) / len(mixtures))
+
+
+def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator) -> Mixture:
+    """Fit a mixture to distinct points, with as many components as new points ask for."""
+    n = points.shape[1]
+    weights = np.full(n, 1 / n)
+    known = rng.permutation(n) < n / 2
+
+    def gain(k: int) -> float:
+        """Return the mean log density of points by a fit to the others."""
+        found = 0.0
+        for own in (known, np.logical_not(known)):
+            fitted = clustered(points[:, own], _normed(weights[own]), k, n_values, rng)
+            found += float(logsumexp(fitted.log_densities(points[:, ~own]), axis=0).sum()) / n
+        return found
+
+    chosen, best = 1, gain(1) if n >= 2 * _POINTS_A_COMPONENT else 0.0
+    k = 2
+    # Two clusters of two may be told apart only by four components; more are not looked for.
+    while k <= min(MOST_COMPONENTS, 4 * chosen, n / (2 * _POINTS_A_COMPONENT)):
+        if (found := gain(k)) > best + _WORTH:
+            chosen, best = k, found
+        k *= 2
+    return clustered(points, weights, chosen, n_values, rng)
+
+
+def adapt(
+    mixture: Mixture,
+    points: FloatMatrix,
+    logs: FloatVector,
+    n_values: Sequence[int],
+    rng: np.random.Generator,
+) -> Mixture:
+    """Fit a mixture to weighted hits of a pilot: with as many components, half or twice as many.
+
+    Of these numbers the one that the other half of the hits likes best by their cross-entropy,
+    the mean of the log density by their weights.
+    """
+    weights = _tempered(logs)
+    known = np.less(rng.random(logs.shape[0]), 0.5)
+    present = len(mixture.components)
+
+    def fit(k: int, own: Mask) -> Mixture:
+        if k == present:
+            return refine(mixture, points[:, own], _normed(weights[own]), n_values)
+        return clustered(points[:, own], _normed(weights[own]), k, n_values, rng)
+
+    chosen, best = present, -math.inf
+    if min(np.count_nonzero(known), np.count_nonzero(~known)) >= _POINTS_A_COMPONENT:
+        for k in sorted({max(1, present // 2), present, min(2 * present, MOST_COMPONENTS)}):
+            densities = logsumexp(fit(k, known).log_densities(points[:, ~known]), axis=0)
+            found = dot(densities, _normed(weights[~known]))
+            if found > best + _WORTH:
+                chosen, best = k, found
+    return fit(chosen, np.ones_like(known))
+
+
+def clustered(
+    points: FloatMatrix,
+    weights: FloatVector,
+    n_components: int,
+    n_values: Sequence[int],
+    rng: np.random.Generator,
+) -> Mixture:
+    """Fit a mixture to weighted points, from clusters of them."""
+    labels = _clusters(points, weights, n_components, rng)
+    shares = np.where(labels == np.arange(n_components)[:, None], weights, 0.0)
+    return refine(from_shares(shares, points, n_values), points, weights, n_values)
+
+
+def refine(
+    mixture: Mixture, points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]
+) -> Mixture:
+    """Fit a mixture to weighted points by expectation and maximisation, from another one."""
+    for _ in range(_ITERATIONS):
+        logs = mixture.log_densities(points)
+        shares = np.exp(logs - logsumexp(logs, axis=0)) * weights
+        mixture = from_shares(shares, points, n_values)
+        if len(mixture.components) == 1:
+            break
+    return mixture
+
+
+def from_shares(shares: FloatMatrix, points: FloatMatrix, n_values: Sequence[int]) -> Mixture:
+    """Fit a component to each row of shares of points; leave those out that have too few."""
+    totals = shares.sum(axis=1)
+    enough = totals**2 > _FEWEST * (shares**2).sum(axis=1)
+    if not enough.any():
+        shares, totals, enough = shares.sum(axis=0)[None], totals.sum()[None], np.array([True])
+
+    def fit(own: FloatVector) -> Component:
+        # Points of other components cost as much time as its own, and tell nothing.
+        near = np.flatnonzero(own > _NEGLIGIBLE * own.max())
+        return fit_component(points[:, near], _normed(own[near]), n_values)
+
+    components = _each(fit, list(shares[enough]), points.size)
+    return Mixture(tuple(components), _normed(totals[enough]))
+
+
+def _clusters(
+    points: FloatMatrix, weights: FloatVector, k: int, rng: np.random.Generator
+) -> IntVector:
+    """Return the nearest of k centres for each point (k-means++ and Lloyd's iterations)."""
+    spreads = points.std(axis=1, keepdims=True)
+    scaled = points / np.where(spreads > 0, spreads, 1.0)
+
+    norms = (scaled**2).sum(axis=0)
+
+    def distances(centres: FloatMatrix) -> FloatMatrix:
+        squares: FloatMatrix = norms + (centres**2).sum(axis=0)[:, None]
+        squares -= 2 * product_of(centres.T, scaled)
+        return np.maximum(squares, 0.0, out=squares)
+
+    centres = scaled[:, [rng.choice(scaled.shape[1], p=weights)]]
+    while centres.shape[1] < k:
+        chances = distances(centres).min(axis=0) * weights
+        if chances.sum() == 0:
+            break
+        another = scaled[:, [rng.choice(scaled.shape[1], p=_normed(chances))]]
+        centres = np.concatenate([centres, another], axis=1)
+    for _ in range(_LLOYD):
+        labels = distances(centres).argmin(axis=0)
+        masses = np.bincount(labels, weights, centres.shape[1])
+        for j in np.flatnonzero(masses):
+            own = labels == j
+            centres[:, j] = mean_of(scaled[:, own], weights[own]) / masses[j]
+    found: IntVector = distances(centres).argmin(axis=0)
+    return found
+
+
+def _tempered(logs: FloatVector) -> FloatVector:
+    """Return weights, or a power of them below one where few of them are almost all.
+
+    A fit to few points is worse than one to many that stand for a law between that of the draws
+    and that of the region.
+    """
+
+    def weights(power: float) -> FloatVector:
+        return _normed(np.exp(power * (logs - logs.max())))
+
+    lowest, highest = 0.0, 1.0
+    while highest - lowest > _CLOSE:
+        power = (lowest + highest) / 2
+        own = weights(power)
+        if 1 / dot(own, own) >= _LEAST_EVEN * logs.shape[0]:
+            lowest = power
+        else:
+            highest = power
+    return weights(highest)
+
+
+def _each(
+    function: Callable[[Item], Result], items: Sequence[Item], n_numbers: int
+) -> list[Result]:
+    """Apply a function to each item; on threads where each reads enough numbers for that to pay."""
+    if n_numbers < _NUMBERS_A_THREAD:
+        return [function(item) for item in items]
+    return thread_map(function, items)
+
+
+def _normed(weights: FloatVector) -> FloatVector:
+    """Return weights of sum one."""
+    found: FloatVector = weights / weights.sum()
+    return found

@@ -1,0 +1,176 @@
+"""Moves of particles inside a region: of several kinds, most often those that go far.
+
+Each kind leaves the uniform law on the region as it is (Metropolis, Rosenbluth, Rosenbluth, Teller
+and Teller 1953), given the cloud, which is that of other particles.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.geometry import moves as kernels
+from fastad._kernels.geometry.moves import Cloud
+from fastad.regions.linear import factor_of, products_of
+
+
+class Kind(NamedTuple):
+    """A kind of move.
+
+    Attributes
+    ----------
+    number : int
+        By which kernels know it.
+    wished : float
+        Share of accepted moves that its scale is led to; 0 where the scale stays.
+    largest : float
+        The scale may not be larger.
+    """
+
+    number: int
+    wished: float
+    largest: float
+
+
+# As a process moves whose law is the normal one of the cloud (Neal 1998; Cotter, Roberts, Stuart
+# and White 2013), at scale 1 to a place that knows nothing of the last: in ellipsoids of many
+# dimensions a large part of such moves is accepted. In any direction, by correlated steps or by
+# independent ones. By the difference of two particles (ter Braak 2006). Along one coordinate. By
+# new values of some coordinates.
+KINDS = {
+    "independent": Kind(kernels.AUTOREGRESSIVE, 0.0, 1.0),
+    "autoregressive": Kind(kernels.AUTOREGRESSIVE, 0.1, 1.0),
+    "walk": Kind(kernels.WALK, 0.25, 8.0),
+    "reflected walk": Kind(kernels.REFLECTED_WALK, 0.25, 8.0),
+    "difference": Kind(kernels.DIFFERENCE, 0.25, 8.0),
+    "coordinate": Kind(kernels.COORDINATE, 0.4, 8.0),
+    "redraw": Kind(kernels.REDRAW, 0.25, 1.0),
+}
+_NAMES = tuple(KINDS)
+# Each kind makes at least this share of all moves, so that one that becomes better is noticed.
+_LEAST = 0.02
+# A proposal that needs no score costs this part of one that does.
+_UNSCORED = 0.05
+_SMALLEST = 1e-9
+# Of what is known of a shape this part counts at the next level.
+_KEPT = 0.9
+
+
+class Shape:
+    """Correlations of particles, as they are learnt from level to level.
+
+    Regions of levels that follow one another are alike but for their widths: some levels together
+    know more than the particles of one.
+    """
+
+    def __init__(self) -> None:
+        self._correlations: FloatMatrix | None = None
+        self._weight = 0.0
+
+    def cloud(self, points: FloatMatrix) -> Cloud:
+        """Learn from particles of shape (n_features, n_particles), and describe them."""
+        d, n = points.shape
+        mean = points.mean(axis=1)
+        covariance = products_of(points, mean) / n
+        spread = np.maximum(np.sqrt(np.diag(covariance)), _SMALLEST)
+        correlations = covariance / np.outer(spread, spread)
+        weight = float(n)
+        if self._correlations is not None:
+            known = _KEPT * self._weight
+            correlations = (n * correlations + known * self._correlations) / (n + known)
+            weight += known
+        self._correlations, self._weight = correlations, weight
+        # Few particles seem to lie in a plane.
+        shrunk = correlations * (weight / (weight + d))
+        shrunk[np.diag_indices(d)] = 1.0
+        factor = spread[:, None] * factor_of(shrunk)
+        rounded = np.empty_like(points)
+        kernels.to_round(points, mean, factor, rounded)
+        return Cloud(rounded, mean, spread, factor)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What moves of a kind have come to."""
+
+    tried: int = 0
+    scored: int = 0
+    accepted: int = 0
+    distance: float = 0.0  # sum of squares, in round coordinates
+
+    def __iadd__(self, other: "Tally") -> "Tally":
+        self.tried += other.tried
+        self.scored += other.scored
+        self.accepted += other.accepted
+        self.distance += other.distance
+        return self
+
+
+class Tuning:
+    """How far each kind of move goes, and how often it is made."""
+
+    def __init__(self) -> None:
+        self.scales = dict.fromkeys(KINDS, 1.0)
+        self._worths = dict.fromkeys(KINDS, 1.0)
+
+    def choose(self, rng: np.random.Generator, n_sweeps: int) -> list[str]:
+        """Choose the kinds of some sweeps."""
+        worths = np.array(list(self._worths.values()))
+        shares = _LEAST + (1 - _LEAST * len(KINDS)) * worths / worths.sum()
+        return [_NAMES[i] for i in rng.choice(len(KINDS), n_sweeps, p=shares / shares.sum())]
+
+    def learn(self, name: str, tally: Tally) -> None:
+        """Lead a kind's scale and worth to what has come of its moves."""
+        kind = KINDS[name]
+        if kind.wished:
+            scale = self.scales[name] * math.exp(2 * (tally.accepted / tally.tried - kind.wished))
+            self.scales[name] = min(max(scale, _SMALLEST), kind.largest)
+        # Squared, so that the best kinds make most of the moves.
+        cost = tally.scored + _UNSCORED * tally.tried
+        self._worths[name] += 0.5 * ((tally.distance / cost) ** 2 - self._worths[name])
+
+
+class Walkers:
+    """Some particles that move below a level.
+
+    Attributes
+    ----------
+    points : numpy.ndarray of shape (n_features, n_walkers)
+        Where they are.
+    scores : numpy.ndarray of shape (n_walkers,)
+        Their scores.
+    rounded : numpy.ndarray of shape (n_features, n_walkers)
+        Where they are in the cloud's coordinates.
+    """
+
+    def __init__(
+        self, points: FloatMatrix, scores: FloatVector, level: float, cloud: Cloud
+    ) -> None:
+        self.points, self.scores = np.ascontiguousarray(points), scores
+        self.rounded = np.empty_like(self.points)
+        kernels.to_round(self.points, cloud.mean, cloud.factor, self.rounded)
+        self._level, self._cloud = level, cloud
+        self._chosen = np.empty(scores.shape[0], np.int64)
+        self._packed = np.empty(points.size)
+        self._candidates = points[:, :0]
+
+    def propose(self, name: str, scale: float, key: np.uint64) -> FloatMatrix:
+        """Propose a move for each; return the points, coordinate by coordinate, to be scored."""
+        n = kernels.propose(
+            *(KINDS[name].number, scale, key, self._cloud, self.points, self.rounded),
+            *(self._chosen, self._packed),
+        )
+        d = self.points.shape[0]
+        self._candidates = self._packed[: d * n].reshape(d, n)
+        return self._candidates
+
+    def settle(self, scores: FloatVector) -> Tally:
+        """Move those whose proposed point scores below the level."""
+        n = scores.shape[0]
+        accepted, distance = kernels.settle(
+            *(self._candidates, scores, self._chosen[:n], self._level, self._cloud),
+            *(self.points, self.rounded, self.scores),
+        )
+        return Tally(self.scores.shape[0], n, accepted, distance)

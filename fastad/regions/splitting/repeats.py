@@ -1,0 +1,351 @@
+"""Where a warning is to point: at the line of the user."""
+
+import math
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, logsumexp, stdtrit
+
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad.errors import InsufficientMixingWarning, InvalidInputError
+from fastad.regions.cube import Cube
+from fastad.regions.results import VolumeEstimate, of_log_share
+from fastad.regions.splitting.levels import Splitting
+from fastad.regions.splitting.particles import Particles, insertion_p_value
+from fastad.regions.uniform import Progress
+from fastad.uncertainty.closed_forms import clopper_pearson
+
+
+def callers_level() -> int:
+    """Return the ``stacklevel`` of the first caller that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module == "fastad" or module.startswith("fastad.")
+
+
+# Repeats that tell the error.
+N_REPEATS = 8
+# Particles of a repeat: of the trial, and at least.
+_TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
+_FEWEST_CALLS = 10_000
+# In the trial two levels are passed as in a longer run now and then, in this part of the budget.
+_LONG_PART = 0.2
+# Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
+# are needed.
+_CHEAPER = 0.7
+# To come down to the threshold the budget may be exceeded so far.
+_OVER = 1.1
+# With less than this part of the budget nothing more is begun.
+_WORTH_MORE = 0.4
+# Coordinates of all particles: 128 megabytes.
+_LARGEST = 2**24
+# P-values that are warned of; and how many times the variance of independent particles is none.
+_SUSPICIOUS = 1e-3
+_TOLERATED = 2.0
+# Correlations with the beginning that are warned of.
+_ALIKE = 0.9
+
+
+@dataclass(frozen=True, eq=False)  # no slots: the p-value is kept
+class Run:
+    """Repeats that have come down to a threshold, or as far as they could."""
+
+    repeats: list[Particles]
+    deviations: list[float]
+    likenesses: list[float]
+
+    @classmethod
+    def of(cls, sets: Sequence[Splitting]) -> "Run":
+        """Return the repeats of several sets together."""
+        return cls(
+            [repeat for one in sets for repeat in one.repeats],
+            [deviation for one in sets for deviation in one.deviations],
+            [likeness for one in sets for likeness in one.likenesses],
+        )
+
+    @cached_property
+    def mixing_p_value(self) -> float:
+        """Of the hypothesis that particles have moved enough."""
+        return insertion_p_value(self.deviations)
+
+
+def split(
+    cube: Cube,
+    target: float,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Run:
+    """Bring particles down to a threshold, as many as about so many score calls allow.
+
+    Where the budget ends before, and where all particles are tied, they stay above the threshold.
+    """
+    if n_samples < _FEWEST_CALLS:
+        raise InvalidInputError(
+            f"n_samples must be at least {_FEWEST_CALLS} for method='splitting'; found {n_samples}"
+        )
+
+    def tell() -> None:
+        if progress is not None:
+            progress(min(cube.n_scored, n_samples), n_samples)
+
+    trial, n_levels, each = _try(cube, target, n_samples, rng, tell)
+    sets: list[Splitting] = []
+    while (left := n_samples - cube.n_scored) > _WORTH_MORE * n_samples:
+        n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
+        more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
+        for level in count():
+            # There may be some levels more than in the trial: the last ones with few moves.
+            levels_left = max(n_levels - level, 0.1 * n_levels, 1)
+            allowance = (n_samples - cube.n_scored) / levels_left
+            if cube.n_scored > _OVER * n_samples or not more.advance(target, allowance):
+                break
+            tell()
+        sets.append(more)
+        each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * more.n_particles)
+    tell()
+    return Run.of(sets or [trial])  # the trial where it alone took most of the budget
+
+
+def _try(
+    cube: Cube, target: float, n_samples: int, rng: np.random.Generator, tell: Callable[[], None]
+) -> tuple[Splitting, int, float]:
+    """Bring a few particles down with few moves, to learn how many levels and calls it takes.
+
+    Returns these particles, the levels, and the calls that a particle of a longer run takes.
+    """
+    n_particles = min(max(n_samples // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
+    trial = Splitting(cube, N_REPEATS, n_particles, rng)
+    # Calls a level and particle: with few moves, and with as many as it takes.
+    short, long = [1.0], [0.0]
+    for level in count():
+        before = cube.n_scored
+        # Of two levels, 4 and 5, 16 and 17, …, the first parts particles that few moves have left
+        # together, and the second is as in a longer run.
+        base = 4 ** max(1, (level.bit_length() - 1) // 2)
+        is_long = level in (base, base + 1)
+        allowance = _LONG_PART * n_samples - before if is_long else 0.0
+        if before >= n_samples or not trial.advance(target, allowance):
+            break
+        tell()
+        if level == base + 1 or not is_long:
+            costs = long if is_long else short
+            costs.append((cube.n_scored - before) / (N_REPEATS * n_particles))
+    # Of levels the last ones matter most. There may be one more.
+    each_level = max(_CHEAPER * float(np.mean(long[-2:])), float(np.mean(short)))
+    return trial, level, 1.0 + (level + 0.5) * each_level
+
+
+def estimate_shares(
+    cube: Cube,
+    thresholds: Sequence[float],
+    n_samples: int,
+    level: float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> list[VolumeEstimate]:
+    """Estimate the share below each threshold, by one set of particles."""
+    found = split(cube, min(thresholds), n_samples, rng, progress)
+    warn_of_mixing(doubts_of_mixing(found, min(thresholds)))
+    return estimates(found, thresholds, level, cube.n_scored)
+
+
+def log_shares(found: Run, thresholds: FloatVector) -> FloatMatrix:
+    """Return the logarithm of the share below each threshold, as each repeat has it.
+
+    Parameters
+    ----------
+    found : Run
+        The repeats.
+    thresholds : numpy.ndarray of shape (n_thresholds,)
+        In any order.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_repeats, n_thresholds)
+        -inf where no particle of a repeat was below; in each repeat non-decreasing in the
+        threshold.
+    """
+    return np.array([one.log_shares_below(thresholds) for one in found.repeats])
+
+
+def estimate(found: Run, threshold: float, level: float, n_scored: int) -> VolumeEstimate:
+    """Return what the repeats tell of one threshold, as `estimates` of several."""
+    return estimates(found, [threshold], level, n_scored)[0]
+
+
+def estimates(
+    found: Run, thresholds: Sequence[float], level: float, n_scored: int
+) -> list[VolumeEstimate]:
+    """Return what the repeats tell of each threshold.
+
+    Logarithms of the repeats' shares are nearly normal, and the shares unbiased but for the choice
+    of levels. So the estimate is the mean logarithm and half its variance, with the interval of
+    Cox (Land 1972) for such means; never narrower than for particles that are independent.
+    """
+    # A row for each threshold, whose sums do not depend on how many there are.
+    by_threshold = np.ascontiguousarray(log_shares(found, np.array(thresholds, np.float64)).T)
+    return [
+        _estimate_at(found, threshold, logs, level, n_scored)
+        for threshold, logs in zip(thresholds, by_threshold, strict=True)
+    ]
+
+
+def _estimate_at(
+    found: Run, threshold: float, logs: FloatVector, level: float, n_scored: int
+) -> VolumeEstimate:
+    repeats = found.repeats
+    others: dict[str, Any] = {
+        "n_drawn": n_scored,
+        "n_inside": sum(one.n_below(threshold) for one in repeats),
+        "n_scored": n_scored,
+        "method": "splitting",
+        "confidence_level": level,
+        "threshold": threshold,
+        "mixing_p_value": found.mixing_p_value,
+    }
+    quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
+    if all(one.is_first(threshold) for one in repeats):
+        # No level was passed: these are independent uniform draws.
+        n_inside, n_drawn = others["n_inside"], sum(one.n_particles for one in repeats)
+        low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
+        if n_inside:
+            value = n_inside / n_drawn
+            error = math.sqrt((1 - value) / n_inside)
+            ends = math.log(low), math.log(high)
+            return _estimate(math.log(value), error, ends, others)
+    if np.isneginf(logs).any():
+        return _bound(found, logs, quantile, level, others)
+    log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
+    return _estimate(
+        log_value, error, (log_value - quantile * error, log_value + quantile * error), others
+    )
+
+
+def _estimate(
+    log_value: float, error: float, ends: tuple[float, float], others: dict[str, Any]
+) -> VolumeEstimate:
+    ess = 1 / error**2 if error else math.inf
+    return of_log_share(
+        log_value, error, *ends, effective_sample_size=ess, is_bound=False, **others
+    )
+
+
+class _Scatter(NamedTuple):
+    """How much the logarithms of the repeats' shares differ, larger repeats counting for more.
+
+    Attributes
+    ----------
+    n_repeats : int
+        How many they are.
+    n_particles : float
+        Of all repeats.
+    mean : float
+        Of the logarithms.
+    squares : float
+        Sum of their squared deviations from it, each times the repeat's particles.
+    independent : float
+        Their variance times the particles, were these independent.
+    """
+
+    n_repeats: int
+    n_particles: float
+    mean: float
+    squares: float
+    independent: float
+
+    @classmethod
+    def of(cls, repeats: Sequence[Particles], logs: FloatVector, threshold: float) -> "_Scatter":
+        """Compute it from logarithms that are finite."""
+        sizes = np.array([one.n_particles for one in repeats])
+        n_particles = float(sizes.sum())
+        mean = float(sizes @ logs) / n_particles
+        squares = float(sizes @ (logs - mean) ** 2)
+        variances = [one.variance(threshold) * one.n_particles for one in repeats]
+        return cls(len(repeats), n_particles, mean, squares, float(np.mean(variances)))
+
+    def log_value(self) -> tuple[float, float]:
+        """Return the logarithm of the mean share, and its standard error."""
+        # Variances are in inverse proportion to the particles.
+        each = max(self.squares / (self.n_repeats - 1), self.independent)
+        shift = self.n_repeats * each / (2 * self.n_particles)
+        error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
+        return self.mean + shift, error
+
+    def ratio(self) -> float:
+        """Return how many times those of independent particles the squared deviations are."""
+        return self.squares / max(self.independent, math.ulp(0.0))
+
+
+def _bound(
+    found: Run, logs: FloatVector, quantile: float, level: float, others: dict[str, Any]
+) -> VolumeEstimate:
+    """Return an upper bound: of some repeats no particle has come below the threshold.
+
+    Their shares may be as large as that below their last level, times what none of so many
+    particles leaves possible (Clopper and Pearson).
+    """
+    repeats = found.repeats
+    above = [one for one, log in zip(repeats, logs, strict=True) if log == -math.inf]
+    n = sum(one.n_particles for one in above)
+    none = math.log(-math.expm1(math.log((1 - level) / 2) / n))
+    ends = np.where(np.isneginf(logs), [one.log_shares[-1] + none for one in repeats], logs)
+    error = float(ends.std(ddof=1)) / math.sqrt(len(repeats))
+    high = float(logsumexp(ends)) - math.log(len(repeats)) + quantile * error
+    lowest = min(float(one.scores.min()) for one in above)
+    stuck = all(one.is_stuck for one in above)
+    what = "all particles have the same score" if stuck else "n_samples was used up"
+    where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
+    return of_log_share(
+        *(high, math.nan, -math.inf, high),
+        **others,
+        effective_sample_size=0.0,
+        is_bound=True,
+        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}",
+    )
+
+
+def doubts_of_mixing(found: Run, threshold: float) -> list[str]:
+    """Say where particles have moved too little, or repeats differ by more than chance."""
+    doubts = []
+    if found.mixing_p_value < _SUSPICIOUS:
+        doubts.append(
+            "ranks of moved particles among the others are not those of new points (p-value "
+            f"{found.mixing_p_value:.2g})"
+        )
+    likeness = float(np.mean(found.likenesses)) if found.likenesses else 0.0
+    if likeness > _ALIKE:
+        doubts.append(
+            f"particles were still much like those they are copies of (correlation {likeness:.2f})"
+        )
+    logs = np.array([one.log_share(threshold) for one in found.repeats])
+    if np.isfinite(logs).all():
+        ratio, freedom = _Scatter.of(found.repeats, logs, threshold).ratio(), len(logs) - 1
+        if float(chdtrc(freedom, ratio / _TOLERATED)) < _SUSPICIOUS:
+            doubts.append(
+                f"repeats differ {math.sqrt(ratio / freedom):.1f} times as much as those of "
+                "independent particles"
+            )
+    return doubts
+
+
+def warn_of_mixing(doubts: Sequence[str]) -> None:
+    """Warn of doubts, if there are any."""
+    if doubts:
+        warnings.warn(
+            f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "
+            "follows from how much repeats differ; a larger n_samples lets particles move more",
+            InsufficientMixingWarning,
+            stacklevel=callers_level(),
+        )

@@ -1,0 +1,345 @@
+"""``goix_benchmark``: whether EM and MV order detectors as labels do."""
+
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import check_choice, check_generator
+from fastad._core.types import FloatMatrix, LabelVector, ScoreVector
+from fastad.errors import UndefinedMeasureError
+from fastad.labelled.precision import pr_auc
+from fastad.labelled.roc import roc_auc
+from fastad.regions.box import Box
+from fastad.regions.scores import block_score
+from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix
+from fastad.study.papers.goix_detectors import check_detectors, paper_detectors
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.unsupervised.criteria import Criteria, Criterion
+from fastad.unsupervised.evaluation import evaluate_unsupervised
+from fastad.unsupervised.ranking import CriterionName
+from fastad.unsupervised.subsampled import emmv_subsampled
+from fastad.unsupervised.table import UnsupervisedEvaluation
+from fastad.unsupervised.training import Factory, train
+
+_DEFAULT = GoixProtocol()
+
+
+def goix_benchmark(
+    datasets: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
+    *,
+    settings: Sequence[Setting] = SETTINGS,
+    detectors: Mapping[str, Factory] | None = None,
+    protocol: GoixProtocol = _DEFAULT,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> GoixBenchmark:
+    """Measure detectors with labels and without, by goix's protocol.
+
+    Parameters
+    ----------
+    datasets : mapping of str to (X, y)
+        Samples and their labels, 1 for an anomaly; `load_goix` reads the paper's.
+    settings : sequence of {"novelty", "unsupervised"}
+        In which settings; by default both.
+    detectors : mapping of str to estimator or callable, optional
+        What makes the detectors, as for `emmv_subsampled`; by default the paper's, with the
+        defaults of scikit-learn: ``iForest``, ``OCSVM`` and ``LOF``.
+    protocol : GoixProtocol
+        The numbers: rows, draws, uniform points.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator. With a seed, the rows of a data set do not depend on the others.
+    n_jobs : int, optional
+        Processes of joblib over draws of features.
+    progress : callable, optional
+        Called with the numbers of pairs of data set and setting done and to be done.
+
+    Returns
+    -------
+    GoixBenchmark
+        Rows, and the `agreement` of EM and MV with ROC and PR.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which.
+    MissingExtraError
+        If the paper's detectors are asked for and scikit-learn is not installed.
+
+    See Also
+    --------
+    goix_cell : One data set in one setting.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section "Benchmarks".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastad.study.papers.goix import goix_benchmark
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(540, 2)), rng.uniform(-5, 5, size=(60, 2))])
+    >>> y = np.repeat([0, 1], [540, 60])
+    >>> found = goix_benchmark({"bell": (X, y)}, settings=["novelty"], rng=0)
+    >>> found.agreement("em").roc.n_pairs
+    3
+    """
+    if not isinstance(datasets, Mapping) or not datasets:
+        raise TypeError(
+            f"datasets must name at least one data set; found {type(datasets).__name__}"
+            + (" without any" if isinstance(datasets, Mapping) else "")
+        )
+    for setting in settings:
+        check_choice(setting, SETTINGS, "settings")
+    entropy = _entropy(rng)
+    cells = [(name, setting) for name in datasets for setting in settings]
+    rows: list[GoixRow] = []
+    for done, (name, setting) in enumerate(cells, 1):
+        rows += goix_cell(
+            *datasets[name],
+            dataset=name,
+            setting=setting,
+            detectors=detectors,
+            protocol=protocol,
+            rng=entropy,
+            n_jobs=n_jobs,
+        )
+        if progress is not None:
+            progress(done, len(cells))
+    return GoixBenchmark(rows)
+
+
+def goix_cell(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    dataset: str,
+    setting: Setting,
+    detectors: Mapping[str, Factory] | None = None,
+    protocol: GoixProtocol = _DEFAULT,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+) -> tuple[GoixRow, ...]:
+    """Measure detectors on one data set in one setting, by goix's protocol.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples; finite numbers.
+    y : array-like of shape (n_samples,)
+        1 for anomalies, 0 for normal samples.
+    dataset : str
+        Its name.
+    setting : {"novelty", "unsupervised"}
+        Trained on normal samples only, EM and MV measured on normal test rows; or on whatever
+        there is, with few anomalies, EM and MV measured on the rows that ROC and PR are.
+    detectors, protocol, n_jobs
+        As for `goix_benchmark`.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator. A seed gives the rows that `goix_benchmark` finds with it.
+    progress : callable, optional
+        Called with the numbers of draws of features done and to be done.
+
+    Returns
+    -------
+    tuple of GoixRow
+        One for each detector. What the data leave undefined is NaN and has its reason.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which.
+    MissingExtraError
+        If the paper's detectors are asked for and scikit-learn is not installed.
+
+    Notes
+    -----
+    ROC and PR are those of detectors that are trained on all features. PR is `pr_auc`: the paper
+    asks for the area under the whole curve, which `average_precision`, a sum of steps, is not.
+
+    All detectors share their uniform points, also where splitting would find volumes with less
+    doubt: then a difference between two of them is no difference of points or of methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastad.study.papers.goix import goix_cell
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(540, 2)), rng.uniform(-5, 5, size=(60, 2))])
+    >>> y = np.repeat([0, 1], [540, 60])
+    >>> forest, svm, lof = goix_cell(X, y, dataset="bell", setting="unsupervised", rng=0)
+    >>> forest.detector, forest.n_train, forest.n_judged
+    ('iForest', 300, 300)
+    """
+    check_choice(setting, SETTINGS, "setting")
+    makers = paper_detectors() if detectors is None else check_detectors(detectors)
+    key = [_entropy(rng), zlib.crc32(dataset.encode()), SETTINGS.index(setting)]
+    of_rows, of_detectors, of_criteria = map(
+        np.random.default_rng, np.random.SeedSequence(key).spawn(3)
+    )
+    split = split_goix(X, y, setting, protocol=protocol, rng=of_rows)
+    seed = int(of_detectors.integers(2**63))
+    scores = {
+        name: train(own, split.X_train, np.random.default_rng(seed)) for name, own in makers.items()
+    }
+    n_features = split.judged.shape[1]
+    is_direct = n_features <= protocol.max_direct
+    n_varying = int(np.count_nonzero(np.ptp(split.judged, axis=0)))
+    needed = n_features if is_direct else protocol.n_features
+    found: UnsupervisedEvaluation | None = None
+    if n_varying >= needed:
+        found = (
+            _direct(scores, split.judged, protocol, of_criteria)
+            if is_direct
+            else _subsampled(makers, split, protocol, of_criteria, n_jobs, progress)
+        )
+    rows = []
+    for name, score in scores.items():
+        y_score = block_score(score, n_features).of_rows(split.X_test)
+        roc, pr, reason = _areas(split.y_test, y_score)
+        criteria = _flat(n_varying, needed, split, protocol) if found is None else found[name]
+        rows.append(
+            GoixRow(
+                dataset=dataset,
+                setting=setting,
+                detector=name,
+                roc=roc,
+                pr=pr,
+                em=criteria.em,
+                mv=criteria.mv,
+                em_better_than=_better_than(found, name, "em"),
+                mv_better_than=_better_than(found, name, "mv"),
+                n_train=split.X_train.shape[0],
+                n_test=split.X_test.shape[0],
+                n_anomalies=int(np.count_nonzero(split.y_test)),
+                n_judged=split.judged.shape[0],
+                n_features=n_features,
+                n_draws=0 if is_direct else protocol.n_draws,
+                reason=reason,
+            )
+        )
+    return tuple(rows)
+
+
+def undefined_rows(
+    dataset: str, setting: Setting, protocol: GoixProtocol, reason: str
+) -> tuple[GoixRow, ...]:
+    """Return the rows of the paper's detectors on data that do not allow the protocol.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    setting : {"novelty", "unsupervised"}
+        The setting.
+    protocol : GoixProtocol
+        Its numbers.
+    reason : str
+        Why everything is undefined.
+
+    Returns
+    -------
+    tuple of GoixRow
+    """
+    em, mv = _undefined(reason, 0, protocol)
+    return tuple(
+        GoixRow(
+            *(dataset, setting, name, math.nan, math.nan, em, mv, (), ()),
+            *(0,) * 6,
+            reason=reason,
+        )
+        for name in paper_detectors()
+    )
+
+
+def _entropy(rng: int | np.random.Generator | None) -> int:
+    """Return a seed: the one given, or one that is drawn."""
+    generator = check_generator(rng)
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(generator.integers(2**63))
+    return int(rng)
+
+
+def _direct(
+    scores: Mapping[str, Any],
+    judged: FloatMatrix,
+    protocol: GoixProtocol,
+    rng: np.random.Generator,
+) -> UnsupervisedEvaluation:
+    """Judge fitted detectors in the box of all features."""
+    return evaluate_unsupervised(
+        scores,
+        judged,
+        # Other than by default no feature is taken to be discrete: the paper has none.
+        box=Box.from_data(judged, discrete_threshold=None),
+        method="uniform",
+        n_samples=protocol.n_uniform,
+        n_resamples=protocol.n_resamples,
+        confidence_level=protocol.confidence_level,
+        rng=rng,
+    )
+
+
+def _subsampled(
+    makers: Mapping[str, Factory],
+    split: GoixSplit,
+    protocol: GoixProtocol,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    progress: Callable[[int, int | None], object] | None,
+) -> UnsupervisedEvaluation:
+    """Judge detectors that are trained anew on draws of features."""
+    return emmv_subsampled(
+        makers,
+        split.X_train,
+        split.judged,
+        n_draws=protocol.n_draws,
+        n_features=protocol.n_features,
+        n_uniform=protocol.n_uniform,
+        n_resamples=protocol.n_resamples,
+        confidence_level=protocol.confidence_level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _areas(y_test: LabelVector, y_score: ScoreVector) -> tuple[float, float, str]:
+    """Return ROC and PR, or why they are undefined."""
+    try:
+        return roc_auc(y_test, y_score), pr_auc(y_test, y_score), ""
+    except UndefinedMeasureError as error:
+        return math.nan, math.nan, str(error)
+
+
+def _better_than(
+    found: UnsupervisedEvaluation | None, detector: str, criterion: CriterionName
+) -> tuple[str, ...]:
+    pairs = [] if found is None else found.separated(criterion)
+    return tuple(worse for better, worse in pairs if better == detector)
+
+
+def _flat(n_varying: int, needed: int, split: GoixSplit, protocol: GoixProtocol) -> Criteria:
+    """Return criteria that no box of the rows defines."""
+    reason = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
+    return _undefined(reason, split.judged.shape[0], protocol)
+
+
+def _undefined(reason: str, n_judged: int, protocol: GoixProtocol) -> Criteria:
+    undefined = Criterion(
+        *(math.nan,) * 8,
+        confidence_level=float(protocol.confidence_level),
+        n_test=n_judged,
+        n_uniform=None,
+        n_resamples=0,
+        n_undefined=0,
+        reason=reason,
+    )
+    return Criteria(undefined, undefined)

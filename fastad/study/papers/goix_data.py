@@ -1,0 +1,233 @@
+"""Data of goix's benchmark: which sets, and which rows train, test and judge."""
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
+from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
+from fastad.detectors.scorer import check_samples
+from fastad.errors import InvalidInputError
+from fastad.ordering.labels import check_labels
+
+Setting: TypeAlias = Literal["novelty", "unsupervised"]
+SETTINGS: tuple[Setting, ...] = ("novelty", "unsupervised")
+
+# Nine of the paper's twelve sets, and their files.
+FILES = {
+    "adult": "goix/adult.npz",
+    "http": "adbench/http.npz",
+    "pima": "adbench/Pima.npz",
+    "arrhythmia": "goix/arrhythmia.npz",
+    "forestcover": "adbench/cover.npz",
+    "ionosphere": "adbench/Ionosphere.npz",
+    "pendigits": "adbench/pendigits.npz",
+    "shuttle": "adbench/shuttle.npz",
+    "spambase": "adbench/SpamBase.npz",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GoixProtocol:
+    """How goix's benchmark treats data; the defaults are the paper's where it says.
+
+    Attributes
+    ----------
+    min_distinct : int
+        Features with fewer distinct values are dropped.
+    max_anomaly_share : float
+        Share of anomalies in the unsupervised setting at most; others are left out at random.
+    standardize : bool
+        Whether each feature is divided by its deviation in the training rows. The paper's text
+        does not say it, but its code does, and its printed volumes are those of such units.
+    max_train, max_test : int or None
+        Training and test rows at most, the first ones of the shuffled halves. The one-class SVM
+        needs a time of the square of its training rows.
+    max_direct : int
+        Features up to which EM and MV are those of all features together, in one box.
+    n_draws, n_features : int
+        Beyond that: draws of features, and features of a draw.
+    n_uniform : int
+        Uniform points, of a box or of each draw.
+    n_resamples : int
+        Bootstrap replicates, of points or of draws.
+    confidence_level : float
+        Of each interval, and of all verdicts on a data set at once.
+    """
+
+    min_distinct: int = 10
+    max_anomaly_share: Point = 0.1
+    standardize: bool = True
+    max_train: int | None = 10_000
+    max_test: int | None = 20_000
+    max_direct: int = 8
+    n_draws: int = 50
+    n_features: int = 5
+    n_uniform: int = 100_000
+    n_resamples: int = 1000
+    confidence_level: Point = 0.95
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name in ("max_anomaly_share", "confidence_level"):
+                check_inside(value, one.name)
+            elif one.name == "standardize":
+                check_flag(value, one.name)
+            elif value is not None or one.name not in ("max_train", "max_test"):
+                check_count(value, one.name)
+
+
+class GoixSplit(NamedTuple):
+    """Rows of a data set in one setting.
+
+    Attributes
+    ----------
+    X_train : numpy.ndarray of shape (n_train, n_features)
+        What detectors are trained on.
+    X_test : numpy.ndarray of shape (n_test, n_features)
+        What ROC and PR are measured on.
+    y_test : numpy.ndarray of shape (n_test,)
+        1 for its anomalies.
+    judged : numpy.ndarray of shape (n_judged, n_features)
+        What EM and MV are measured on: the test rows, in the novelty setting its normal ones.
+    """
+
+    X_train: FloatMatrix
+    X_test: FloatMatrix
+    y_test: LabelVector
+    judged: FloatMatrix
+
+
+def load_goix(
+    folder: str | os.PathLike[str], names: Iterable[str] = tuple(FILES)
+) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Read data sets of goix's benchmark.
+
+    Nine of its twelve; the others are smtp, wilt and annthyroid.
+
+    Parameters
+    ----------
+    folder : path
+        Holds ``goix/adult.npz``, ``goix/arrhythmia.npz``, and of ADBench ``adbench/http.npz``,
+        ``Pima``, ``cover``, ``Ionosphere``, ``pendigits``, ``shuttle`` and ``SpamBase``, each
+        with arrays ``X`` and ``y``, 1 for an anomaly.
+    names : iterable of str, optional
+        Which of them: ``adult``, ``http``, ``pima``, ``arrhythmia``, ``forestcover``,
+        ``ionosphere``, ``pendigits``, ``shuttle``, ``spambase``; by default all.
+
+    Returns
+    -------
+    dict of str to (X, y)
+        In the order of ``names``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a name is unknown, or files are missing; the message names them all.
+    """
+    wanted = {check_choice(name, tuple(FILES), "names"): Path(folder) for name in names}
+    paths = {name: root / FILES[name] for name, root in wanted.items()}
+    missing = [FILES[name] for name, path in paths.items() if not path.is_file()]
+    if missing:
+        raise InvalidInputError(
+            f"folder must hold the files of all data sets; {os.fspath(folder)} lacks "
+            f"{', '.join(missing)}"
+        )
+    found = {}
+    for name, path in paths.items():
+        with np.load(path, allow_pickle=False) as file:
+            found[name] = file["X"], file["y"]
+    return found
+
+
+def split_goix(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    setting: Setting,
+    *,
+    protocol: GoixProtocol,
+    rng: np.random.Generator,
+) -> GoixSplit:
+    """Cut a data set as the paper does.
+
+    Features with few distinct values are dropped, surplus anomalies left out (unsupervised), rows
+    shuffled; the first half trains, without its anomalies (novelty), the second half tests.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples; finite numbers.
+    y : array-like of shape (n_samples,)
+        1 for anomalies, 0 for normal samples.
+    setting : {"novelty", "unsupervised"}
+        Whether detectors are trained on normal samples only.
+    protocol : GoixProtocol
+        The numbers.
+    rng : numpy.random.Generator
+        Where the order comes from.
+
+    Returns
+    -------
+    GoixSplit
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or no feature or no row is left.
+    """
+    check_choice(setting, SETTINGS, "setting")
+    samples = check_samples(X, None).astype(np.float64)
+    labels = check_labels(y).values
+    if labels.shape[0] != samples.shape[0]:
+        raise InvalidInputError(
+            f"y must have a label for each of the {samples.shape[0]} rows; found {labels.shape[0]}"
+        )
+    kept = [np.unique(column).shape[0] >= protocol.min_distinct for column in samples.T]
+    if not any(kept):
+        raise InvalidInputError(
+            f"X must have a feature with at least {protocol.min_distinct} distinct values; "
+            "found none"
+        )
+    rows = np.arange(samples.shape[0])
+    if setting == "unsupervised":
+        rows = _without_surplus(labels, protocol.max_anomaly_share, rng)
+    order = rng.permutation(rows)
+    half = order.shape[0] // 2
+    train, test = order[:half], order[half:]
+    if setting == "novelty":
+        train = train[labels[train] == 0]
+    train, test = train[: protocol.max_train], test[: protocol.max_test]
+    judged = test if setting == "unsupervised" else test[labels[test] == 0]
+    for left, name in ((train, "train on"), (judged, "judge on")):
+        if left.shape[0] == 0:
+            raise InvalidInputError(f"X must leave rows to {name}; found none")
+    table = samples[:, kept]
+    if protocol.standardize:
+        table = _standardized(table, table[train])
+    return GoixSplit(table[train], table[test], labels[test], table[judged])
+
+
+def _without_surplus(labels: LabelVector, share: Point, rng: np.random.Generator) -> IntVector:
+    """Return the rows that stay where anomalies beyond a share are left out at random."""
+    normals, anomalies = (np.flatnonzero(labels == label) for label in (0, 1))
+    exact = check_inside(share, "max_anomaly_share")
+    most = math.floor(exact * normals.shape[0] / (1 - exact))
+    if anomalies.shape[0] > most:
+        anomalies = rng.permutation(anomalies)[:most]
+    # In the order of the data, so that the labels choose rows and nothing more.
+    return np.sort(np.concatenate([normals, anomalies]))
+
+
+def _standardized(rows: FloatMatrix, train: FloatMatrix) -> FloatMatrix:
+    """Return rows in units of the training rows; what is constant there keeps its unit."""
+    deviations = train.std(axis=0)
+    units = np.where(deviations > 0, deviations, 1.0)
+    scaled: FloatMatrix = (rows - train.mean(axis=0)) / units
+    return scaled

@@ -1,0 +1,278 @@
+"""What goix's benchmark finds: its rows, and how far criteria agree with labels."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fastad._core.frames import Frameable
+from fastad._core.parameters import check_choice
+from fastad._core.text_tables import grid
+from fastad._core.types import FloatMatrix
+from fastad.benchmarking.agreement import (
+    LabelAgreement,
+    PairAgreement,
+    pairwise_agreement,
+    rank_label_agreement,
+)
+from fastad.errors import UndefinedMeasureError
+from fastad.study.papers.goix_data import SETTINGS, Setting
+from fastad.unsupervised.criteria import Criterion
+from fastad.unsupervised.ranking import CRITERIA, SIGNS, CriterionName
+
+WhichPairs: TypeAlias = Literal["all", "separated", "open"]
+_PAIRS = ("all", "separated", "open")
+# Between names in a column.
+COMMA = "; "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoixRow:
+    """One detector on one data set in one setting.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    setting : {"novelty", "unsupervised"}
+        Whether it was trained on normal samples only.
+    detector : str
+        Name of the detector.
+    roc, pr : float
+        `roc_auc` and `pr_auc` of the test rows; NaN where undefined.
+    em, mv : Criterion
+        Criteria without labels; undefined ones have a ``reason``.
+    em_better_than, mv_better_than : tuple of str
+        Detectors that it is shown to be better than, by each criterion.
+    n_train, n_test, n_anomalies, n_judged : int
+        Training rows, test rows, anomalies among these, and those that EM and MV are measured on.
+    n_features : int
+        Features after dropping.
+    n_draws : int
+        Draws of features; 0 where EM and MV are those of all features together.
+    reason : str
+        Why ROC and PR are undefined.
+    """
+
+    dataset: str
+    setting: Setting
+    detector: str
+    roc: float
+    pr: float
+    em: Criterion
+    mv: Criterion
+    em_better_than: tuple[str, ...]
+    mv_better_than: tuple[str, ...]
+    n_train: int
+    n_test: int
+    n_anomalies: int
+    n_judged: int
+    n_features: int
+    n_draws: int
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values in one level, None for NaN.
+
+        ``em`` and ``mv`` are values; whatever else is known of them has names as ``em_low``.
+        """
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, Criterion):
+                plain = value.to_dict()
+                found[one.name] = plain.pop("value")
+                found |= {f"{one.name}_{name}": own for name, own in plain.items()}
+            elif isinstance(value, tuple):
+                found[one.name] = COMMA.join(value)
+            else:
+                found[one.name] = None if value != value else value
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "GoixRow":
+        """Return the row of which `to_dict` made plain values, or their text (of a CSV file)."""
+        found: dict[str, Any] = {}
+        for one in fields(cls):
+            if one.name in CRITERIA:
+                parts = {part.name: f"{one.name}_{part.name}" for part in fields(Criterion)}
+                parts["value"] = one.name
+                found[one.name] = Criterion(
+                    **{
+                        part.name: _read(values[parts[part.name]], part.type)
+                        for part in fields(Criterion)
+                    }
+                )
+            elif one.name.endswith("better_than"):
+                found[one.name] = tuple(name for name in values[one.name].split(COMMA) if name)
+            else:
+                found[one.name] = _read(values[one.name], one.type)
+        return cls(**found)
+
+
+@dataclass(frozen=True, slots=True)
+class GoixAgreement:
+    """How far a criterion without labels orders detectors as labels do.
+
+    Attributes
+    ----------
+    roc, pr : PairAgreement or None
+        Pairs of detectors that it orders as the area under the ROC curve, and under the
+        precision-recall curve; None where no pair counts.
+    both : PairAgreement or None
+        Of the pairs that these two strictly order alike, those that it orders so too.
+    labels : LabelAgreement or None
+        The labels best, between and worst that it recovers, of those on which the two agree;
+        None also where only some pairs are asked for.
+    """
+
+    roc: PairAgreement | None
+    pr: PairAgreement | None
+    both: PairAgreement | None
+    labels: LabelAgreement | None
+
+
+class GoixBenchmark(Frameable):
+    """Rows of goix's benchmark; prints as a table.
+
+    Attributes
+    ----------
+    rows : tuple of GoixRow
+        One for each data set, setting and detector.
+    """
+
+    def __init__(self, rows: Iterable[GoixRow]) -> None:
+        self.rows = tuple(rows)
+
+    def __repr__(self) -> str:
+        return f"<GoixBenchmark of {len(self.rows)} rows>"
+
+    def __str__(self) -> str:
+        head = ["data", "setting", "detector", "ROC", "PR", "EM", "MV"]
+        rows = []
+        for row in self.rows:
+            areas = [f"{area:.3f}" for area in (row.roc, row.pr)]
+            names = [row.dataset, row.setting, row.detector]
+            rows.append([*names, *areas, str(row.em), str(row.mv)])
+        return grid(head, rows)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: those of `GoixRow.to_dict`."""
+        found = [row.to_dict() for row in self.rows]
+        return {name: [row[name] for row in found] for name in (found[0] if found else ())}
+
+    def agreement(
+        self,
+        criterion: CriterionName = "em",
+        *,
+        setting: Setting | None = None,
+        pairs: WhichPairs = "all",
+    ) -> GoixAgreement:
+        """Return how far a criterion orders detectors as ROC and PR do.
+
+        Parameters
+        ----------
+        criterion : {"em", "mv"}, default "em"
+            Which one.
+        setting : {"novelty", "unsupervised"}, optional
+            Of which setting; by default of both.
+        pairs : {"all", "separated", "open"}, default "all"
+            Pairs of detectors on a data set: all, those that the criterion tells apart, or those
+            that it does not.
+
+        Returns
+        -------
+        GoixAgreement
+            Shares with their counts.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described.
+        """
+        check_choice(criterion, CRITERIA, "criterion")
+        check_choice(pairs, _PAIRS, "pairs")
+        if setting is not None:
+            check_choice(setting, SETTINGS, "setting")
+        cells: dict[tuple[str, str], list[GoixRow]] = {}
+        for row in self.rows:
+            if setting in (None, row.setting):
+                cells.setdefault((row.dataset, row.setting), []).append(row)
+        asked = [
+            pair
+            for cell in cells.values()
+            for pair in combinations(cell, 2)
+            if pairs == "all" or (pairs == "separated") == _is_separated(*pair, criterion)
+        ]
+        values = _Values.of(asked, criterion)
+        return GoixAgreement(
+            roc=_of_pairs(values.criterion, values.roc),
+            pr=_of_pairs(values.criterion, values.pr),
+            both=_of_pairs(values.criterion, values.roc, (values.roc, values.pr)),
+            labels=_of_labels(list(cells.values()), criterion) if pairs == "all" else None,
+        )
+
+
+class _Values(NamedTuple):
+    """Values of a criterion and of both references, higher is better; a row for each data set."""
+
+    criterion: FloatMatrix
+    roc: FloatMatrix
+    pr: FloatMatrix
+
+    @classmethod
+    def of(cls, cells: Sequence[Sequence[GoixRow]], criterion: CriterionName) -> "_Values":
+        """Collect them; NaN where a data set has fewer detectors than others."""
+        size = max((len(cell) for cell in cells), default=0)
+        values = np.full((3, len(cells), size), np.nan)
+        for i, cell in enumerate(cells):
+            for j, row in enumerate(cell):
+                # The logarithm, which is known beyond all floats too.
+                log_value = getattr(row, criterion).log_value
+                values[:, i, j] = SIGNS[criterion] * log_value, row.roc, row.pr
+        return cls(*values)
+
+
+def _of_pairs(
+    values: FloatMatrix,
+    labelled: FloatMatrix,
+    references: tuple[FloatMatrix, FloatMatrix] | None = None,
+) -> PairAgreement | None:
+    """Count pairs that are ordered alike, each of which stands for a data set of two detectors."""
+    if not values.size:
+        return None
+    try:
+        return pairwise_agreement(values, labelled, references=references)
+    except UndefinedMeasureError:
+        return None
+
+
+def _of_labels(cells: list[list[GoixRow]], criterion: CriterionName) -> LabelAgreement | None:
+    """Count the labels that are recovered."""
+    values = _Values.of(cells, criterion)
+    if not values.criterion.size:
+        return None
+    try:
+        return rank_label_agreement(values.criterion, (values.roc, values.pr))
+    except UndefinedMeasureError:
+        return None
+
+
+def _is_separated(one: GoixRow, other: GoixRow, criterion: CriterionName) -> bool:
+    """Tell whether a criterion shows one of two detectors to be better."""
+    ahead = (getattr(row, f"{criterion}_better_than") for row in (one, other))
+    return any(row.detector in names for row, names in zip((other, one), ahead, strict=True))
+
+
+def _read(value: Any, kind: Any) -> Any:
+    """Return a value of a field from what it was written as."""
+    if kind is float:
+        return math.nan if value in (None, "") else float(value)
+    if kind is int:
+        return int(value)
+    if kind == int | None:
+        return None if value in (None, "") else int(value)
+    return value

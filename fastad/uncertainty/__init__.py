@@ -1,0 +1,57 @@
+"""Confidence intervals, comparisons of detectors, bands, guarantees and the level of chance."""
+
+from typing import TYPE_CHECKING
+
+from fastad._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.all_pairs import Comparisons as Comparisons
+    from fastad.uncertainty.all_pairs import Covariance as Covariance
+    from fastad.uncertainty.all_pairs import compare_all as compare_all
+    from fastad.uncertainty.all_pairs import delong_covariance as delong_covariance
+    from fastad.uncertainty.bands import PrecisionRecallBand as PrecisionRecallBand
+    from fastad.uncertainty.bands import RocBand as RocBand
+    from fastad.uncertainty.bands import precision_recall_band as precision_recall_band
+    from fastad.uncertainty.bands import roc_band as roc_band
+    from fastad.uncertainty.chance import ChanceLevel as ChanceLevel
+    from fastad.uncertainty.chance import chance_level as chance_level
+    from fastad.uncertainty.comparison import compare as compare
+    from fastad.uncertainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
+    from fastad.uncertainty.guarantee import sample_size_for_guarantee as sample_size_for_guarantee
+    from fastad.uncertainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
+    from fastad.uncertainty.intervals import interval as interval
+    from fastad.uncertainty.results import Comparison as Comparison
+    from fastad.uncertainty.results import Interval as Interval
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "fastad.uncertainty.all_pairs": (
+            "Comparisons",
+            "Covariance",
+            "compare_all",
+            "delong_covariance",
+        ),
+        "fastad.uncertainty.bands": (
+            "PrecisionRecallBand",
+            "RocBand",
+            "precision_recall_band",
+            "roc_band",
+        ),
+        "fastad.uncertainty.chance": (
+            "ChanceLevel",
+            "chance_level",
+        ),
+        "fastad.uncertainty.comparison": ("compare",),
+        "fastad.uncertainty.guarantee": (
+            "GuaranteedThreshold",
+            "sample_size_for_guarantee",
+            "threshold_with_guarantee",
+        ),
+        "fastad.uncertainty.intervals": ("interval",),
+        "fastad.uncertainty.results": (
+            "Comparison",
+            "Interval",
+        ),
+    },
+)

@@ -1,0 +1,244 @@
+"""Bootstrap replicates of ordered counts: drawn with replacement, never sorted again.
+
+A replicate is known by a key and its number alone: the same points are drawn for every measure,
+for every detector, and for any number of threads.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from fastad._core.arrays import as_readonly
+from fastad._core.parameters import check_generator
+from fastad._core.threads import in_steps, thread_map
+from fastad._core.types import Count, FloatVector, IntMatrix, ShortVector
+from fastad._kernels.curves.influence import sum_of_powers
+from fastad._kernels.resampling import resample
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.asked import Asked
+from fastad.uncertainty.closed_forms import Bounds
+from fastad.uncertainty.influence import Influence
+
+# An index of a point is made of 32 random bits.
+_LARGEST = 2**31
+# Twice an area must fit into 64 bits.
+_LARGEST_AREA = 2**63
+# What a thread does between two looks at whether it is to stop.
+_POINTS_A_STEP = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """Which replicates are drawn.
+
+    Attributes
+    ----------
+    key : numpy.uint64
+        Of their random numbers.
+    n_drawn : numpy.ndarray of shape (n_resamples, 2)
+        Anomalies and normals of each.
+    """
+
+    key: np.uint64
+    n_drawn: IntMatrix
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of replicates."""
+        return int(self.n_drawn.shape[0])
+
+
+class Ranking(NamedTuple):
+    """Ordered counts, and which points they count.
+
+    Attributes
+    ----------
+    counts : OrderedCounts
+        Of whole numbers.
+    rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
+        Points of each class from the highest score down, within a tie in any order; None for
+        points that are numbered so, as those of a single detector may be.
+    """
+
+    counts: OrderedCounts
+    rows: tuple[ShortVector, ShortVector] | None = None
+
+
+def need_whole(counts: OrderedCounts) -> None:
+    """Raise where points cannot be drawn: for real weights, and beyond memory."""
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            "sample_weight must hold whole numbers, because points are counted; found other values"
+        )
+    if counts.n_points == 0 or counts.total >= _LARGEST:
+        raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")
+
+
+def too_few_points(what: str, n_anomalies: Count, n_normals: Count) -> UndefinedMeasureError | None:
+    """Return the error that a class has fewer than two points, of which nothing varies."""
+    if min(n_anomalies, n_normals) >= 2:
+        return None
+    return UndefinedMeasureError(
+        f"{what} needs two points of each class; found {n_anomalies} anomalies and {n_normals} "
+        "normal points"
+    )
+
+
+def random_key(rng: int | np.random.Generator | None) -> np.uint64:
+    """Return the key of all random numbers that a seed or a generator stands for."""
+    key: np.uint64 = check_generator(rng).integers(2**64, dtype=np.uint64)
+    return key
+
+
+def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:
+    """Decide on the replicates.
+
+    Stratified, each class is drawn from by itself; otherwise from all points, which makes the
+    number of anomalies binomial, and the draws within a class the same.
+    """
+    need_whole(counts)
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    n_drawn = np.tile(np.array([n, m], np.int64), (n_resamples, 1))
+    if not stratified:
+        rng = np.random.default_rng(int(key))
+        n_drawn[:, 0] = rng.binomial(n + m, n / (n + m), n_resamples)
+        n_drawn[:, 1] = n + m - n_drawn[:, 0]
+    return Resamples(key, n_drawn)
+
+
+def replicate_values(
+    ranking: Ranking, asked: Sequence[Asked], resamples: Resamples
+) -> npt.NDArray[np.float64]:
+    """Return each measure of each replicate, shape (n_asked, n_resamples).
+
+    NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads.
+    """
+    if [one.measure.name for one in asked] == ["roc_auc"] and _area_fits(ranking, resamples):
+        return _areas(ranking, resamples)[np.newaxis]
+    values = np.empty((len(asked), resamples.n_resamples))
+
+    def fill(part: range) -> None:
+        for replicate, counts in zip(part, _replicates(ranking, resamples, part), strict=True):
+            for i, one in enumerate(asked):
+                values[i, replicate] = one.value_or_nan(counts)
+
+    thread_map(fill, _parts(ranking, resamples))
+    return values
+
+
+def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator[OrderedCounts]:
+    """Draw one replicate after the other, all in the same memory."""
+    counts = ranking.counts
+    g, n, m = counts.keys.shape[0], int(counts.n_anomalies), int(counts.n_normals)
+    keys, fps, tps = np.empty(g, np.int64), np.empty(g + 1, np.int64), np.empty(g + 1, np.int64)
+    times = np.empty(n, np.uint8), np.empty(m, np.uint8)
+    room = np.empty(n + 1, np.int32), np.empty(m + 1, np.int32)
+    rows, points = ranking.rows or (None, None), (counts.keys, counts.fps, counts.tps)
+    for replicate in part:
+        n_drawn = resamples.n_drawn[replicate]
+        n_distinct = resample.resample_counts(
+            resamples.key, replicate, n_drawn, rows, points, (keys, fps, tps), times, room
+        )
+        n_anomalies, n_normals = n_drawn.tolist()
+        yield OrderedCounts(
+            fps=as_readonly(fps[: n_distinct + 1]),
+            tps=as_readonly(tps[: n_distinct + 1]),
+            keys=as_readonly(keys[:n_distinct]),
+            codec=counts.codec,
+            n_anomalies=n_anomalies,
+            n_normals=n_normals,
+            n_points=n_anomalies + n_normals,
+            n_tied=counts.n_tied,
+            weighting=counts.weighting,
+        )
+
+
+def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
+    n, m = resamples.n_drawn.max(axis=0).tolist()
+    classes = min(ranking.counts.n_anomalies, ranking.counts.n_normals)
+    return bool(2 * n * m < _LARGEST_AREA and classes > 0)
+
+
+def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
+    """Return the area under the ROC of each replicate, without counting each one."""
+    counts = ranking.counts
+    widths = np.diff(counts.fps)
+    above = np.repeat(counts.tps[:-1].astype(np.int32), widths)
+    reached = np.repeat(counts.tps[1:].astype(np.int32), widths)
+    anomalies, normals = ranking.rows or (None, None)
+    twice = np.empty(resamples.n_resamples, np.int64)
+
+    def fill(part: range) -> None:
+        own = slice(part.start, part.stop)
+        resample.resample_areas(
+            resamples.key,
+            part.start,
+            resamples.n_drawn[own],
+            int(counts.n_anomalies),
+            anomalies,
+            normals,
+            above,
+            reached,
+            twice[own],
+        )
+
+    thread_map(fill, _parts(ranking, resamples))
+    pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
+    areas: FloatVector = np.full(twice.shape, np.nan)
+    np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)
+    return areas
+
+
+def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:
+    """Cut the replicates into steps of some milliseconds."""
+    step = max(1, _POINTS_A_STEP // int(ranking.counts.total))
+    return in_steps(0, resamples.n_resamples, step)
+
+
+def percentile(replicates: FloatVector, doubt: float) -> Bounds:
+    """Return the central part of the replicates."""
+    low, high = np.quantile(replicates, [doubt / 2, 1 - doubt / 2]).tolist()
+    return low, high
+
+
+def basic(value: float, replicates: FloatVector, doubt: float) -> Bounds:
+    """Return what is left if replicates err as the value itself does."""
+    low, high = percentile(replicates, doubt)
+    return 2 * value - high, 2 * value - low
+
+
+def bias_corrected(
+    value: float, replicates: FloatVector, acceleration: float, doubt: float
+) -> Bounds:
+    """Return percentiles that allow for bias and for a variance that moves with the value.
+
+    BCa, DiCiccio and Efron 1996, equation (2.3).
+    """
+    below = np.count_nonzero(replicates < value) + np.count_nonzero(replicates == value) / 2
+    # All replicates on one side would put an end at infinity.
+    share = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
+    bias = ndtri(share)
+    reach = float(ndtri(doubt / 2))
+    shifted = bias + np.array([reach, -reach])
+    # Beyond this an end would turn round.
+    stretch = np.maximum(1 - acceleration * shifted, 0.1)
+    low, high = np.quantile(replicates, ndtr(bias + shifted / stretch)).tolist()
+    return low, high
+
+
+def acceleration(counts: OrderedCounts, influence: Influence) -> float:
+    """Return how fast the standard deviation moves with the value, from the influences' skewness.
+
+    Efron 1987, "Better bootstrap confidence intervals", equation (7.3), over both classes; O(n).
+    """
+    squares = cubes = 0.0
+    for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
+        total = float(cumulative[-1])
+        squares += sum_of_powers(values, cumulative, 2) / total**2
+        cubes += sum_of_powers(values, cumulative, 3) / total**3
+    return cubes / (6 * squares**1.5) if squares > 0 else 0.0

@@ -1,0 +1,226 @@
+"""What one point more would move: the influence of anomalies and normals on a measure.
+
+A measure is a function of two distributions, of the anomalies' scores and of the normals'. Its
+derivative towards a point (its influence function) averages to 0 over each class, and the
+variance of the measure is, to first order, the sum over the classes of the variance of the
+influence over the number of points (Hampel 1974). For the area under the ROC the influences are
+DeLong's placements (DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (5)). None needs a
+density: an operating point moves with the normals' distribution itself.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastad._core.parameters import check_prevalence, check_range, exact_rate
+from fastad._core.types import CountVector, FloatVector
+from fastad._kernels.curves import influence as kernels
+from fastad.measures.percentile import scaled_scores
+from fastad.measures.points import at_share, first_reaching, last_within
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.asked import Asked
+
+
+class Influence(NamedTuple):
+    """Influence of an anomaly and of a normal point at each distinct score, from the highest.
+
+    Attributes
+    ----------
+    anomalies, normals : numpy.ndarray of shape (n_distinct,)
+        Averages to 0 over the points of the class.
+    """
+
+    anomalies: FloatVector
+    normals: FloatVector
+
+
+def _roc_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    return Influence(*_under(counts.tps, counts.fps, Fraction(0), Fraction(1)))
+
+
+def _auc_at_fpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    low, high = _ends(options, "min_fpr", "fpr")
+    anomalies, normals = _under(counts.tps, counts.fps, low, high)
+    scale = _scale(low, high, (high**2 - low**2) / 2, options)
+    return Influence(scale * anomalies, scale * normals)
+
+
+def _auc_at_tpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    low, high = _ends(options, "min_tpr", "max_tpr")
+    # What is on the left of the curve is the rectangle less what is below it, seen sideways.
+    normals, anomalies = _under(counts.fps, counts.tps, low, high)
+    scale = _scale(low, high, high - low - (high**2 - low**2) / 2, options)
+    return Influence(-scale * anomalies, -scale * normals)
+
+
+def _ht_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    m = int(counts.n_normals)
+    forgiven = Fraction(int(exact_rate(options["alpha"], "alpha") * m), m)
+    return Influence(
+        *_under(counts.tps, counts.fps, forgiven, Fraction(1), cut_by_expectation=True)
+    )
+
+
+def _lf_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    n = int(counts.n_anomalies)
+    judged = Fraction(int(exact_rate(options["alpha"], "alpha") * n), n)
+    normals, anomalies = _under(
+        counts.fps, counts.tps, Fraction(0), judged, cut_by_expectation=True
+    )
+    return Influence(-anomalies, -normals)
+
+
+def _average_precision(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    scaled = counts.at_prevalence(check_prevalence(options.get("prevalence")))
+    tps, fps = scaled.tps[1:].astype(np.float64), scaled.fps[1:].astype(np.float64)
+    found = np.diff(scaled.tps)
+    precision = tps / (tps + fps)
+    share = found / (tps + fps) ** 2
+    anomalies = precision + _from_here_on(share * fps)
+    normals = -_from_here_on(share * tps) * (scaled.n_normals / scaled.n_anomalies)
+    return _centred(counts, anomalies, normals)
+
+
+def _pr_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    """Derive the closed form of each straight piece, see `_kernels.area.precision_area`."""
+    scaled = counts.at_prevalence(check_prevalence(options.get("prevalence")))
+    dy, dx = (np.diff(c).astype(np.float64) for c in (scaled.tps, scaled.fps))
+    tp, fp = scaled.tps[:-1].astype(np.float64), scaled.fps[:-1].astype(np.float64)
+    rises = dy > 0
+    steep = np.where(rises, dy, 1.0)
+    a = np.where(rises, 1.0 + dx / steep, 1.0)
+    first = tp + fp == 0
+    s = np.where(first, 1.0, tp + fp)
+    u = (dx + dy) / s
+    log = np.log1p(u)
+    rest = u - log
+    by_u = tp / (a * (1 + u)) + s * (u / (1 + u)) / a**2
+    by_a = -tp * log / a**2 - 2 * s * rest / a**3
+    # By the counts at the left end, and by what the piece itself adds.
+    by_fp = np.where(rises & ~first, -u / s * by_u + rest / a**2, 0.0)
+    by_tp = np.where(rises & ~first, by_fp + log / a, 0.0)
+    by_dy = np.where(first, (dy + 2 * dx) * dy, 0.0) / np.where(first, (dx + dy) ** 2, 1.0)
+    by_dx = np.where(first, -(dy**2), 0.0) / np.where(first, (dx + dy) ** 2, 1.0)
+    level = tp / np.where(rises, 1.0, dx) * log
+    by_dy = np.where(first, by_dy, np.where(rises, by_u / s - by_a * dx / steep**2, level))
+    by_dx = np.where(first, by_dx, np.where(rises, by_u / s + by_a / steep, 0.0))
+    anomalies = by_dy + _after(by_tp)
+    normals = (by_dx + _after(by_fp)) * (scaled.n_normals / scaled.n_anomalies)
+    return _centred(counts, anomalies, normals)
+
+
+def _precision_gain_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    """Derive the sum of trapezoids by the counts at their corners."""
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    start = n * n / (n + m)
+    right = first_reaching(counts.tps, Fraction(start))
+    tps, fps = counts.tps.astype(np.float64), counts.fps.astype(np.float64)
+    along = (start - tps[right - 1]) / (tps[right] - tps[right - 1])
+    fp = fps[right - 1] + along * (fps[right] - fps[right - 1])
+    y, x = np.concatenate([[start], tps[right:]]), np.concatenate([[fp], fps[right:]])
+    precision_gain, recall_gain = 1 - n * x / (m * y), 1 - n * (n - y) / (m * y)
+    padded = np.pad(recall_gain, 1, mode="edge")
+    by_precision = (padded[2:] - padded[:-2]) / 2
+    padded = np.pad(precision_gain, 1)
+    by_recall = (padded[:-2] - padded[2:]) / 2
+    by_recall[0], by_recall[-1] = (
+        -(precision_gain[:2].sum()) / 2,
+        precision_gain[-2:].sum() / 2,
+    )
+    by_x = -by_precision * n / (m * y)
+    by_y = by_precision * n * x / (m * y**2) + by_recall * n * n / (m * y**2)
+    by_tp, by_fp = np.zeros_like(tps), np.zeros_like(fps)
+    by_tp[right:], by_fp[right:] = by_y[1:], by_x[1:]
+    # The first corner lies between two points, at a height that does not move.
+    slope = (fps[right] - fps[right - 1]) / (tps[right] - tps[right - 1])
+    for point, share in ((right - 1, 1 - along), (right, along)):
+        by_fp[point] += by_x[0] * share
+        by_tp[point] -= by_x[0] * share * slope
+    return _centred(counts, n * _from_here_on(by_tp[1:]), m * _from_here_on(by_fp[1:]))
+
+
+def _separation(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    scores = scaled_scores(counts, check_range(options["score_range"]), "interval")
+    return _centred(counts, scores / 2, -scores / 2)
+
+
+def _scored_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+    scores = scaled_scores(counts, check_range(options["score_range"]), "interval")
+    normals, anomalies = np.diff(counts.fps), np.diff(counts.tps)
+    below = scores * _after(normals) - _after(normals * scores)
+    above = np.cumsum(anomalies * scores) - scores * counts.tps[1:]
+    return _centred(counts, below / counts.n_normals, above / counts.n_anomalies)
+
+
+INFLUENCES: Mapping[str, Callable[[OrderedCounts, Mapping[str, Any]], Influence]] = (
+    MappingProxyType(
+        {
+            "roc_auc": _roc_auc,
+            "auc_at_fpr": _auc_at_fpr,
+            "auc_at_tpr": _auc_at_tpr,
+            "average_precision": _average_precision,
+            "pr_auc": _pr_auc,
+            "precision_gain_auc": _precision_gain_auc,
+            "ht_auc": _ht_auc,
+            "lf_auc": _lf_auc,
+            "rp_auc": _separation,
+            "probabilistic_auc": _separation,
+            "scored_auc": _scored_auc,
+        }
+    )
+)
+
+
+def influence(counts: OrderedCounts, asked: Asked) -> Influence:
+    """Return the influences on a smooth measure; O(g) for g distinct scores."""
+    return INFLUENCES[asked.measure.name](counts, asked.options)
+
+
+def _under(
+    ys: CountVector,
+    xs: CountVector,
+    low: Fraction,
+    high: Fraction,
+    *,
+    cut_by_expectation: bool = False,
+) -> tuple[FloatVector, FloatVector]:
+    """Return the influences on the area over a range, of the classes that the axes count."""
+    upright, level = np.zeros(xs.shape[0] - 1), np.zeros(xs.shape[0] - 1)
+    for end, sign in ((high, 1.0), (low, -1.0)):
+        if end > 0:
+            last = min(last_within(xs, *at_share(end, xs[-1].item())), xs.shape[0] - 2)
+            kernels.add_under(ys, xs, float(end), last, cut_by_expectation, sign, upright, level)
+    kernels.centre(upright, ys)
+    kernels.centre(level, xs)
+    return upright, level
+
+
+def _ends(options: Mapping[str, Any], low: str, high: str) -> tuple[Fraction, Fraction]:
+    return (
+        exact_rate(options.get(low, 0), low),
+        exact_rate(options.get(high, 1), high),
+    )
+
+
+def _scale(low: Fraction, high: Fraction, chance: Fraction, options: Mapping[str, Any]) -> float:
+    """Return the factor by which an area was normalised."""
+    width = high - low
+    factors = {"none": 1.0, "width": float(1 / width), "mcclish": float(1 / (width - chance) / 2)}
+    return factors[options.get("normalize", "width")]
+
+
+def _from_here_on(values: FloatVector) -> FloatVector:
+    return np.cumsum(values[::-1])[::-1]
+
+
+def _after(values: FloatVector) -> FloatVector:
+    return _from_here_on(values) - values
+
+
+def _centred(counts: OrderedCounts, anomalies: FloatVector, normals: FloatVector) -> Influence:
+    kernels.centre(anomalies, counts.tps)
+    kernels.centre(normals, counts.fps)
+    return Influence(anomalies, normals)

@@ -1,1 +1,0 @@
-"""Measures without labels: mass-volume and excess-mass curves, and their criteria."""

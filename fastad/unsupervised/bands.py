@@ -1,0 +1,259 @@
+"""Confidence bands of both curves, from exact laws of the points."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fastad._core.parameters import check_flag, check_inside, check_rate
+from fastad._core.types import FloatVector, IntVector, Point, Points
+from fastad.errors import InvalidInputError
+from fastad.measures.results import Curve
+from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank
+from fastad.unsupervised.excess_mass import ExcessMassCurve, check_levels
+from fastad.unsupervised.levels import LevelSets
+from fastad.unsupervised.mass_volume import MassVolumeCurve
+
+# Points of a grid of masses.
+_EVEN, _TOWARDS_ONE = 100, 100
+# Points of a grid of levels, up to so many times the level where the curve has lost a tenth.
+_LEVELS, _FARTHEST = 200, 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MassVolumeBand(Curve):
+    """Confidence band of a mass-volume curve.
+
+    Attributes
+    ----------
+    mass : numpy.ndarray of shape (n_points,)
+        Shares of the data.
+    volume : numpy.ndarray of shape (n_points,)
+        The curve at hand there, in units of the features.
+    low, high : numpy.ndarray of shape (n_points,)
+        Bounds on the curve of all data and with the true volumes; 0 or inf beyond all floats.
+    log_low, log_high : numpy.ndarray of shape (n_points,)
+        Natural logarithms of these.
+    confidence_level : float
+        How probable it is, at least, that the bounds hold.
+    simultaneous : bool
+        Whether they hold at all masses at once, or at each by itself.
+    """
+
+    mass: FloatVector
+    volume: FloatVector
+    low: FloatVector
+    high: FloatVector
+    log_low: FloatVector
+    log_high: FloatVector
+    confidence_level: float
+    simultaneous: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcessMassBand(Curve):
+    """Confidence band of an excess-mass curve, at all levels at once.
+
+    Attributes
+    ----------
+    level : numpy.ndarray of shape (n_points,)
+        Levels, in one over units of the features; 0 or inf beyond all floats.
+    log_level : numpy.ndarray of shape (n_points,)
+        Natural logarithms of these.
+    excess_mass : numpy.ndarray of shape (n_points,)
+        The curve at hand there.
+    low, high : numpy.ndarray of shape (n_points,)
+        Bounds on the curve of all data and with the true volumes.
+    confidence_level : float
+        How probable it is, at least, that the bounds hold at all levels.
+    """
+
+    level: FloatVector
+    log_level: FloatVector
+    excess_mass: FloatVector
+    low: FloatVector
+    high: FloatVector
+    confidence_level: float
+
+
+def mass_volume_band(
+    curve: MassVolumeCurve,
+    *,
+    mass: Point | Points | None = None,
+    simultaneous: bool = False,
+    confidence_level: Point = 0.95,
+) -> MassVolumeBand:
+    """Confidence band of a mass-volume curve, from exact laws; nothing is assumed of the scores.
+
+    Bounds on the curve of all data and with the true volumes of the level sets, of which test and
+    uniform points are samples.
+
+    Parameters
+    ----------
+    curve : MassVolumeCurve
+        With counted volumes.
+    mass : float or sequence of floats, optional
+        Masses in [0, 1]; by default about 200, evenly spaced and towards 1.
+    simultaneous : bool, default False
+        Whether the whole curve lies in the band with the confidence, or each of its points.
+    confidence_level : float, default 0.95
+        How probable it must be, over the draws of both kinds of points, that the bounds hold.
+
+    Returns
+    -------
+    MassVolumeBand
+        ``mass``, ``volume``, and the bounds ``low`` and ``high``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or volumes were not counted.
+
+    Notes
+    -----
+    It is the band of `roc_band` for the ROC curve that has uniform points as anomalies, turned.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", 1934.
+    .. [2] S. Aldor-Noiman et al., "The power to see: a new graphical test of normality", 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> rng = np.random.default_rng(0)
+    >>> test, uniform = abs(rng.normal(size=1000)), rng.uniform(0, 5, size=100_000)
+    >>> curve = fastad.mass_volume_curve(test, uniform, 5.0)
+    >>> band = fastad.unsupervised.mass_volume_band(curve, mass=0.5)
+    >>> bool(band.low[0] < 0.6745 < band.high[0])  # the median of the half-normal law
+    True
+    """
+    whole = check_flag(simultaneous, "simultaneous")
+    level = check_inside(confidence_level, "confidence_level")
+    if mass is None:
+        towards_one = 1 - np.geomspace(0.5 / curve.levels.n_test, 1, _TOWARDS_ONE)
+        grid = np.union1d(np.linspace(0, 1, _EVEN + 1), towards_one)
+        masses = [Fraction(x) for x in grid.tolist()]
+    else:
+        found = check_rate(mass, "mass")
+        masses = found if isinstance(found, list) else [found]
+    test, uniform = _bounds(curve.levels, level, simultaneous=whole)
+    at = np.array([float(one) for one in masses])
+    shares = _shares(curve.levels, test, uniform, at)
+    box = curve.levels.box
+    bounds = [box.times_each(share) for share in shares]
+    logs = [box.log_times_each(share) for share in shares]
+    return MassVolumeBand.of(at, curve(at), *bounds, *logs, float(level), whole)
+
+
+def excess_mass_band(
+    curve: ExcessMassCurve, *, level: Points | None = None, confidence_level: Point = 0.95
+) -> ExcessMassBand:
+    """Confidence band of an excess-mass curve, at all levels at once.
+
+    What follows from the simultaneous band of the mass-volume curve: the excess mass at a level t
+    is the largest a - t * MV(a) of any mass a.
+
+    Parameters
+    ----------
+    curve : ExcessMassCurve
+        With counted volumes.
+    level : sequence of floats, optional
+        Levels from 0 on; by default 200, up to twenty times that at which a tenth is lost.
+    confidence_level : float, default 0.95
+        How probable it must be, over the draws of both kinds of points, that the bounds hold.
+
+    Returns
+    -------
+    ExcessMassBand
+        ``level``, ``excess_mass``, and the bounds ``low`` and ``high``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or volumes were not counted.
+    UndefinedMeasureError
+        If no levels are given, and more than 0.9 of the test points meet no uniform point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> rng = np.random.default_rng(0)
+    >>> test, uniform = abs(rng.normal(size=1000)), rng.uniform(0, 5, size=100_000)
+    >>> curve = fastad.excess_mass_curve(test, uniform, 5.0)
+    >>> band = fastad.unsupervised.excess_mass_band(curve, level=[0.0, 0.1])
+    >>> bool(band.low[0] > 0.98 and band.high[0] == 1.0)
+    True
+    """
+    confidence = check_inside(confidence_level, "confidence_level")
+    levels = curve.levels
+    test, uniform = _bounds(levels, confidence, simultaneous=True)
+    box = levels.box
+    unit = box.inverse()
+    # Levels times the volume of the box: what a mass loses that fills it.
+    if level is None:
+        losses = np.linspace(0, _FARTHEST * curve.scaled_level(Fraction(9, 10)), _LEVELS)
+        losses *= (levels.n_uniform or 1) / levels.n_test
+    else:
+        losses = box.times_each(np.atleast_1d(check_levels(level, "level", lowest=0)))
+    log_level = unit.log_times_each(losses)
+    excess = curve(log_level=log_level)
+    # The bounds are steps, of which the corners decide.
+    ranks = np.arange(levels.n_test + 2)
+    masses = np.concatenate([test.lower(ranks), test.upper(ranks), [0.0, 1.0]])
+    least, most = _shares(levels, test, uniform, masses)
+    # Just below a corner the lower bound on the volume may be less.
+    least = np.minimum(least, _shares(levels, test, uniform, np.nextafter(masses, 0.0))[0])
+    low, high = (np.empty(losses.shape) for _ in range(2))
+    for i, loss in enumerate(losses):
+        low[i] = max((masses - loss * most).max(), 0.0)
+        high[i] = min(max((masses - loss * least).max(), 0.0), 1.0)
+    # The curve at hand is rounded in another way.
+    np.minimum(low, excess, out=low)
+    np.maximum(high, excess, out=high)
+    return ExcessMassBand.of(
+        unit.times_each(losses), log_level, excess, low, high, float(confidence)
+    )
+
+
+def _bounds(
+    levels: LevelSets, level: Fraction, *, simultaneous: bool
+) -> tuple[RateBounds, RateBounds]:
+    """Return bounds on the masses and on the shares of the box, as `roc_band` does."""
+    if levels.n_uniform is None:
+        raise InvalidInputError(
+            "curve must be made of counted volumes, of which the law is known; found estimates"
+        )
+    doubt = float(1 - level)
+    if not simultaneous:
+        return EachRank(levels.n_test, doubt), EachRank(levels.n_uniform, doubt)
+    # Both are independent, and their confidences multiply to the level.
+    doubt /= 1 + math.sqrt(level)
+    return all_ranks(levels.n_test, doubt), all_ranks(levels.n_uniform, doubt)
+
+
+def _shares(
+    levels: LevelSets, test: RateBounds, uniform: RateBounds, masses: FloatVector
+) -> tuple[FloatVector, FloatVector]:
+    """Return bounds on the share of the box at masses.
+
+    The k-th lowest test score is surely reached where the mass below it is surely less than the
+    one asked for, and surely enough where the mass up to it is surely at least that.
+    """
+    n, size = levels.n_test, masses.shape[0]
+    surely_less = last_rank(lambda ranks: test.upper(ranks) < masses, n, size)
+    surely_enough = last_rank(lambda ranks: test.lower(ranks) < masses, n, size) + 1
+    least = uniform.lower(_inside(levels, np.maximum(surely_less, 0)))
+    return least, uniform.upper(_inside(levels, surely_enough) + 1)
+
+
+def _inside(levels: LevelSets, ranks: IntVector) -> IntVector:
+    """Return the uniform points at or below the test score of each rank; all beyond the last."""
+    places = np.searchsorted(levels.masses, ranks, side="left")
+    beyond = ranks > levels.n_test
+    found = np.asarray(levels.inside)[np.minimum(places, levels.masses.shape[0] - 1)]
+    return np.where(beyond, levels.n_uniform or 0, found)

@@ -1,0 +1,150 @@
+"""Level sets of counted volumes: scores of test and of uniform points in one order."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly, check_no_nan, real_vector, refuse_nan, set_readonly
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import FloatVector, ScoreVector
+from fastad._kernels.curves import level_sets as kernels
+from fastad.errors import InvalidInputError
+from fastad.ordering.labels import Labels
+from fastad.ordering.orders import Range, order_values
+from fastad.unsupervised.extent import Extent
+from fastad.unsupervised.levels import LevelSets
+
+# Of fewer points two sorts and a merge are soonest done; of more the packed order, on threads.
+_FEW = 200_000
+# From this part above all test scores on it pays to leave them out; so many tell.
+_ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
+# Products of both numbers of points must fit into 64 bits.
+_LARGEST = 2**63
+
+
+def level_sets_of_scores(
+    y_score: npt.ArrayLike, uniform_score: npt.ArrayLike, box: Extent
+) -> LevelSets:
+    """Check scores of test and of uniform points, order them together, and count."""
+    test = real_vector(y_score, "y_score")
+    uniform = real_vector(uniform_score, "uniform_score")
+    n, m = test.shape[0], uniform.shape[0]
+    if n * m >= _LARGEST:
+        raise InvalidInputError(
+            f"y_score and uniform_score must have at most {_LARGEST} pairs of points; found {n} "
+            f"and {m} points"
+        )
+    if test.dtype == uniform.dtype == np.float64:
+        highest = float(test.max())
+        if math.isnan(highest):
+            refuse_nan(test, "y_score", None)
+        uniform = _up_to(highest, uniform)
+        if n + uniform.shape[0] < _FEW:
+            return _merge(test, uniform, m, box)
+    with ReusedBuffers():
+        together = _together(test, uniform)
+        try:
+            return _count(together, n, m, box)
+        except InvalidInputError:
+            # NaN, of which only the order of both kinds of scores knows.
+            check_no_nan(test, "y_score")
+            check_no_nan(uniform, "uniform_score")
+            raise
+
+
+def _up_to(highest: float, uniform: FloatVector) -> FloatVector:
+    """Leave out uniform points that lie in no level set, where a sample says that this pays.
+
+    They are as many as there are, but not put in order.
+    """
+    step = -(-uniform.shape[0] // _SAMPLE)
+    if np.count_nonzero(uniform[::step] > highest) < _ENOUGH_ABOVE * _SAMPLE:
+        return uniform
+    scores = as_readonly(uniform)
+
+    def keep(part: slice) -> FloatVector:
+        kept = np.empty(part.stop - part.start)
+        size, above = kernels.keep_up_to(scores[part], highest, kept)
+        if size + above < kept.shape[0]:
+            refuse_nan(uniform, "uniform_score", None)
+        return kept[:size]
+
+    parts = thread_map(keep, slices(uniform.shape[0]))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _merge(test: FloatVector, uniform: FloatVector, n_uniform: int, box: Extent) -> LevelSets:
+    """Sort both kinds of scores by themselves, and merge them."""
+    n = test.shape[0]
+    rising = np.sort(test), np.sort(uniform)
+    for scores, own, name in zip(
+        rising, (test, uniform), ("y_score", "uniform_score"), strict=True
+    ):
+        if scores.shape[0] and np.isnan(scores[-1]):  # which sorts behind all numbers
+            refuse_nan(own, name, None)
+    thresholds = np.empty(n + 1)
+    masses, volumes = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    thresholds[0], masses[0], volumes[0] = -math.inf, 0, 0
+    g = 1 + kernels.merge(
+        as_readonly(rising[0]), as_readonly(rising[1]), thresholds, masses, volumes
+    )
+    found = set_readonly(thresholds[:g]), set_readonly(masses[:g]), set_readonly(volumes[:g])
+    return LevelSets(*found, None, box, n_uniform)
+
+
+def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
+    """Return both kinds of scores one after the other, in a type that holds both."""
+    together = np.concatenate([test, uniform])
+    if test.dtype != uniform.dtype:
+        n = test.shape[0]
+        for scores, own in ((test, together[:n]), (uniform, together[n:])):
+            if scores.dtype.kind != "f" and not _same(own, scores):
+                raise InvalidInputError(
+                    "y_score and uniform_score must be of one type, or of types that one type "
+                    f"holds; found {test.dtype} and {uniform.dtype}"
+                )
+    return together
+
+
+def _same(widened: ScoreVector, scores: ScoreVector) -> bool:
+    """Tell whether whole numbers have stayed what they were in another type."""
+    if widened.dtype.kind != "f":
+        return True
+    # Beyond the type nothing can be cast back.
+    fits = widened < 2.0 ** (8 * scores.itemsize - (scores.dtype.kind == "i"))
+    return bool(fits.all() and (widened.astype(scores.dtype) == scores).all())
+
+
+def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSets:
+    """Put scores of test points, and of uniform points behind them, in one order."""
+    m = scores.shape[0] - n
+    is_uniform = np.ones(n + m, np.uint8)
+    is_uniform[:n] = 0
+    order = order_values(scores, Labels(is_uniform, m, None, None, n + m), "y_score")
+    keys, fps, tps = (np.empty(n, np.int64) for _ in range(3))
+    ends = [*(where.fp for where in order.ranges[1:]), n]
+
+    def collect(part: tuple[Range, int]) -> int:
+        where, end = part
+        own, free = slice(where.start, where.stop), slice(where.fp, end)
+        found: int = kernels.collect(
+            order.packed[own], where.centre, where.fp, where.tp, keys[free], fps[free], tps[free]
+        )
+        return found
+
+    g = 0
+    swept = thread_map(collect, list(zip(order.ranges, ends, strict=True)))
+    for where, size in zip(order.ranges, swept, strict=True):
+        if g < where.fp and size:
+            # Ties have left room behind the range before.
+            for counts in (keys, fps, tps):
+                counts[g : g + size] = counts[where.fp : where.fp + size].copy()
+        g += size
+    thresholds = order.codec.decode_after(-math.inf, as_readonly(keys[:g][::-1]))
+    masses, volumes = np.zeros(g + 1, np.int64), np.zeros(g + 1, np.int64)
+    np.subtract(n, fps[:g][::-1], out=masses[1:])
+    np.subtract(m, tps[:g][::-1], out=volumes[1:])
+    found = set_readonly(thresholds), set_readonly(masses), set_readonly(volumes)
+    return LevelSets(*found, None, box, n_uniform)

@@ -1,0 +1,251 @@
+"""``emmv`` and ``evaluate_unsupervised``: EM and MV of many detectors on the same points."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.frames import table_columns
+from fastad._core.parameters import check_generator, check_mapping
+from fastad._core.threads import thread_limit
+from fastad._core.types import Point, ScoreVector, ShortVector
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.estimation import Score
+from fastad.regions.scores import block_score
+from fastad.regions.splitting.repeats import warn_of_mixing
+from fastad.regions.uniform import Progress
+from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
+from fastad.unsupervised.excess_mass import EXCESS_MASS
+from fastad.unsupervised.extent import check_extent
+from fastad.unsupervised.level_set_estimation import How, LevelMethod, Source, check_data
+from fastad.unsupervised.levels import LevelSets
+from fastad.unsupervised.mass_volume import MASS
+from fastad.unsupervised.replicates import Rows
+from fastad.unsupervised.table import UnsupervisedEvaluation
+from fastad.unsupervised.training import named_once
+
+
+def emmv(
+    y_score: Any,
+    uniform_score: Any,
+    volume: Point | Box | None = None,
+    *,
+    log_volume: Point | None = None,
+    mass: tuple[Point, Point] = MASS,
+    excess_mass: Point = EXCESS_MASS,
+    n_resamples: int = N_RESAMPLES,
+    confidence_level: Point = 0.95,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+) -> UnsupervisedEvaluation:
+    """Criteria EM and MV of detectors, from their scores of the same data and uniform points.
+
+    Parameters
+    ----------
+    y_score : mapping or table
+        For each detector its anomaly scores of data it was not fitted to, in the same order.
+    uniform_score : mapping or table
+        For each detector its scores of points drawn uniformly in a box, in the same order.
+    volume : float or Box, optional
+        The box, or its volume in units of the features, above 0.
+    log_volume : float, optional
+        The natural logarithm of its volume, in place of ``volume``.
+    mass : (float, float), default (0.9, 0.999)
+        Masses between which MV is the area under the mass-volume curve.
+    excess_mass : float, default 0.9
+        Excess mass at which the area EM under the excess-mass curve ends.
+    n_resamples : int, default 1000
+        Bootstrap replicates, which draw data and uniform points anew, the same for all detectors.
+    confidence_level : float, default 0.95
+        Of each interval, and of all verdicts of a ranking at once; in (0, 1).
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of the replicates.
+    n_threads : int, optional
+        Threads over the replicates; the same seed gives the same result for any number.
+
+    Returns
+    -------
+    UnsupervisedEvaluation
+        ``result["forest"].em`` is a `Criterion`; prints as a table with a verdict.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which.
+
+    Notes
+    -----
+    Intervals are normal ones of the logarithm. They allow for the bias of EM, which is a maximum
+    and too large on average: 2 % for 2 000 points, 5 % for 500. Their coverage at 95 % is about
+    0.93 to 0.96 for 2 000 test points; for 300 it is 0.84 of EM and 0.91 of MV, whose
+    area hangs on the few points with the highest scores. O(n_resamples * N) time for N points.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2.
+    .. [2] P. H. Westfall and S. S. Young, "Resampling-based multiple testing", 1993.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> rng = np.random.default_rng(0)
+    >>> X, U = rng.normal(size=(2000, 2)), rng.uniform(-4, 4, size=(20_000, 2))
+    >>> detectors = {"round": lambda X: np.hypot(*X.T), "flat": lambda X: abs(X[:, 0])}
+    >>> found = fastad.unsupervised.emmv(
+    ...     {name: score(X) for name, score in detectors.items()},
+    ...     {name: score(U) for name, score in detectors.items()},
+    ...     64.0,
+    ...     rng=0,
+    ... )
+    >>> found.separated("em")
+    [('round', 'flat')]
+    """
+    plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, rng)
+    box = check_extent(volume, log_volume)
+    test, uniform = (
+        _named(scores, name)
+        for scores, name in ((y_score, "y_score"), (uniform_score, "uniform_score"))
+    )
+    if set(test) != set(uniform):
+        raise InvalidInputError(
+            "y_score and uniform_score must name the same detectors; found "
+            f"{', '.join(test)} and {', '.join(uniform)}"
+        )
+    for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
+        sizes = {len(own) for own in scores.values()}
+        if len(sizes) > 1:
+            raise InvalidInputError(
+                f"{name} must hold equally many scores for each detector; found {sorted(sizes)}"
+            )
+    judged = {}
+    with thread_limit(n_threads):
+        for name, own in test.items():
+            levels = level_sets_of_scores(own, uniform[name], box)
+            rows = rows_of(levels, np.asarray(own), np.asarray(uniform[name]))
+            judged[name] = judge(levels, rows, plan)
+    return UnsupervisedEvaluation(judged, plan.level)
+
+
+def evaluate_unsupervised(
+    scores: Mapping[str, Score],
+    X: npt.ArrayLike,
+    *,
+    box: Box | None = None,
+    method: LevelMethod = "auto",
+    n_samples: int | None = None,
+    mass: tuple[Point, Point] = MASS,
+    excess_mass: Point = EXCESS_MASS,
+    n_resamples: int = N_RESAMPLES,
+    confidence_level: Point = 0.95,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+    n_threads: int | None = None,
+) -> UnsupervisedEvaluation:
+    """Rank detectors on data without labels, by EM and MV.
+
+    All detectors share the test points, the uniform draws, and the replicates of both.
+
+    Parameters
+    ----------
+    scores : mapping of str to callable or CompiledScorer
+        Anomaly score of each detector, as for `volume`.
+    X : array-like of shape (n_test, n_features)
+        Data that the detectors were not fitted to; finite numbers.
+    box : Box, optional
+        Where points are drawn; by default the box of X.
+    method, n_samples
+        As for `level_sets`; ``"auto"`` chooses for each detector.
+    mass, excess_mass, n_resamples, confidence_level
+        As for `emmv`.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator.
+    progress : callable, optional
+        Called with the numbers of points scored and to be scored, for each detector.
+    n_threads : int, optional
+        Threads over the points; the same seed gives the same result for any number.
+
+    Returns
+    -------
+    UnsupervisedEvaluation
+        ``result["forest"].em`` is a `Criterion`; prints as a table with a verdict.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+
+    Warns
+    -----
+    InsufficientMixingWarning
+        If particles of splitting may have missed parts of a region.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> detectors = {"round": lambda X: np.hypot(*X.T), "flat": lambda X: abs(X[:, 0])}
+    >>> found = fastad.evaluate_unsupervised(detectors, X, rng=0)
+    >>> [place.detector for place in found.ranking("mv")]
+    ['round', 'flat']
+    """
+    check_mapping(scores, "scores", "score")
+    generator = check_generator(rng)
+    plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
+    # Level sets of less mass touch neither area.
+    how = How.of(method, n_samples, float(min(plan.mass[0], plan.excess_mass)), progress)
+    samples, region = check_data(X, box)
+    named = named_once(scores, "scores")
+    scored = {name: block_score(own, region.n_features) for name, own in named.items()}
+    seed = int(generator.integers(2**63))
+    judged = {}
+    with thread_limit(n_threads):
+        for number, (name, own) in enumerate(scored.items()):
+            source = Source(own, region, np.random.default_rng(seed))
+            judged[name] = _judge(source, samples, how, plan, number)
+    return UnsupervisedEvaluation(judged, plan.level)
+
+
+def _judge(
+    source: Source,
+    samples: npt.NDArray[np.generic],
+    how: How,
+    plan: CriteriaPlan,
+    number: int,
+) -> Judged:
+    y_score = source.score.of_rows(samples)
+    levels, drawn = source.level_sets(y_score, samples, how)
+    warn_of_mixing(source.doubts)
+    return judge(levels, rows_of(levels, y_score, drawn, number), plan)
+
+
+def rows_of(
+    levels: LevelSets, test: ScoreVector, uniform: ScoreVector | None, number: int = 0
+) -> Rows:
+    """Return which level each point belongs to, in the order of the points."""
+    inside = None if uniform is None else _places(levels, uniform)
+    return Rows(_places(levels, test), inside, number)
+
+
+def _places(levels: LevelSets, scores: ScoreVector) -> ShortVector:
+    places = np.searchsorted(levels.thresholds, scores, side="left").astype(np.int32)
+    # What scores -inf lies in the first set that is not empty.
+    return as_readonly(np.maximum(places, 1))
+
+
+def _named(scores: Any, name: str) -> dict[str, Any]:
+    columns = table_columns(scores, name)
+    if columns is None:
+        raise TypeError(f"{name} must name scores; found {type(scores).__name__}")
+    return dict(columns)

@@ -1,0 +1,299 @@
+"""``excess_mass_curve``: how much more mass a detector's level sets hold than volume."""
+
+import math
+from dataclasses import dataclass
+from numbers import Rational
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.frames import as_array
+from fastad._core.parameters import check_inside
+from fastad._core.types import CountVector, FloatVector, IntVector, Point, Points, ScoreVector
+from fastad._kernels.curves import level_sets as kernels
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.results import Curve
+from fastad.regions.box import Box
+from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.extent import Extent, check_extent
+from fastad.unsupervised.levels import LevelSets, Volumes
+
+EXCESS_MASS = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcessMassCurve(Curve):
+    """Excess-mass curve: convex, falling, made of lines; higher is better.
+
+    Call it with a level from 0 on, or a sequence of them, for the excess mass there.
+
+    Attributes
+    ----------
+    level : numpy.ndarray of shape (n_points,)
+        Where one line ends and the next begins, rising from 0, in one over units of the features;
+        0 or inf beyond all floats. After the last one the curve is level.
+    excess_mass : numpy.ndarray of shape (n_points,)
+        Excess mass there, falling from 1.
+    thresholds : numpy.ndarray of shape (n_points,)
+        From each level to the next the points that score at most this exceed the most, the last
+        set being empty or without any uniform point.
+    levels : LevelSets
+        The numbers of points, which the curve is made of.
+    hull : numpy.ndarray of int64 of shape (n_points,)
+        Which level sets these are.
+    volumes : Volumes
+        Volumes of all level sets.
+    """
+
+    level: FloatVector
+    excess_mass: FloatVector
+    thresholds: ScoreVector
+    levels: LevelSets
+    hull: IntVector
+    volumes: Volumes
+
+    def __repr__(self) -> str:
+        return f"<ExcessMassCurve of {self.level.shape[0]} points>"
+
+    @property
+    def log_level(self) -> FloatVector:
+        """Natural logarithms of the levels, of shape (n_points,); the first one is -inf."""
+        return self._unit().log_times_each(self._slopes())
+
+    @overload
+    def __call__(self, level: Point) -> float: ...
+    @overload
+    def __call__(self, level: Points) -> FloatVector: ...
+    @overload
+    def __call__(self, *, log_level: Point) -> float: ...
+    @overload
+    def __call__(self, *, log_level: Points) -> FloatVector: ...
+    def __call__(
+        self, level: Point | Points | None = None, *, log_level: Point | Points | None = None
+    ) -> float | FloatVector:
+        """Return the largest mass less level times volume that any level set has.
+
+        Parameters
+        ----------
+        level : float or sequence of floats
+            From 0 on, in one over units of the features.
+        log_level : float or sequence of floats
+            Its natural logarithm, in place of it.
+
+        Returns
+        -------
+        float, or numpy.ndarray for a sequence
+            In [0, 1].
+        """
+        if (level is None) == (log_level is None):
+            raise InvalidInputError(
+                "either level or log_level must be given; found "
+                f"{'neither' if level is None else 'both'}"
+            )
+        unit = self._unit()
+        if level is not None:
+            wanted = check_levels(level, "level", lowest=0)
+            slopes = unit.inverse().times_each(wanted)
+        else:
+            wanted = check_levels(log_level, "log_level")
+            with np.errstate(over="ignore", under="ignore"):
+                slopes = np.exp(wanted - unit.log)
+        found = np.interp(slopes, self._slopes(), self.excess_mass)
+        return float(found) if wanted.ndim == 0 else found
+
+    def level_at(self, excess_mass: Point = EXCESS_MASS) -> float:
+        """Return the lowest level at which the excess mass is no more than some mass.
+
+        Parameters
+        ----------
+        excess_mass : float, default 0.9
+            Strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If more than that mass meets no uniform point, so that the curve never falls so far.
+        """
+        return self._unit().times(self.scaled_level(excess_mass))
+
+    def scaled_level(self, excess_mass: Point = EXCESS_MASS) -> float:
+        """Return that level in test points a unit of volume."""
+        wanted = float(check_inside(excess_mass, "excess_mass"))
+        self._need(excess_mass)
+        slopes = self._slopes()
+        # Where rounding has made two heights one, the first one counts.
+        place = int(np.argmax(self.excess_mass <= wanted))
+        left, right = self.excess_mass[place - 1], self.excess_mass[place]
+        part = (left - wanted) / (left - right)
+        return float(slopes[place - 1] + part * (slopes[place] - slopes[place - 1]))
+
+    def area(self, excess_mass: Point = EXCESS_MASS) -> float:
+        """Return the area under the curve, by default the criterion EM.
+
+        Parameters
+        ----------
+        excess_mass : float, default 0.9
+            It ends at the lowest level where the excess mass is no more than this; strictly
+            between 0 and 1.
+
+        Returns
+        -------
+        float
+            In one over units of the features; a few last digits off the exact value at most.
+
+        Raises
+        ------
+        InvalidInputError
+            If the mass is not as described.
+        UndefinedMeasureError
+            If more than that mass meets no uniform point, so that the curve never falls so far.
+
+        References
+        ----------
+        .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection
+           algorithms?", 2016, section 2.
+        """
+        return self._unit().times(self.scaled_area(excess_mass))
+
+    def log_area(self, excess_mass: Point = EXCESS_MASS) -> float:
+        """Return the natural logarithm of the area.
+
+        Parameters
+        ----------
+        excess_mass : float, default 0.9
+            As for `area`.
+
+        Returns
+        -------
+        float
+        """
+        return self._unit().log_times(self.scaled_area(excess_mass))
+
+    def scaled_area(self, excess_mass: Point) -> float:
+        """Return the area in multiples of the unit of levels."""
+        wanted = self._need(excess_mass)
+        sums = kernels.excess_area(self.levels.masses, self.volumes.each, self.hull[::-1], wanted)
+        return float(sums) / self.levels.n_test
+
+    def _need(self, excess_mass: Point) -> float:
+        """Check that the curve falls to some mass, and return that in test points."""
+        wanted = check_inside(excess_mass, "excess_mass") * self.levels.n_test
+        for_nothing = int(self.levels.masses[self.hull[-1]])
+        if for_nothing > wanted:
+            raise UndefinedMeasureError(
+                f"the area of excess mass down to {float(excess_mass):g} is undefined where more "
+                f"of the test points score below all uniform points; found {for_nothing} of "
+                f"{self.levels.n_test}"
+            )
+        return float(wanted)
+
+    def _unit(self) -> Extent:
+        """Return the level for which a slope of 1 stands: a test point a unit of volume."""
+        return self.volumes.unit.inverse().divided_by(self.levels.n_test)
+
+    def _slopes(self) -> FloatVector:
+        return _slopes(self.levels.masses, self.volumes.each, self.hull)
+
+
+def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArray[np.float64]:
+    """Check a level or a sequence of them."""
+    levels = as_array(level, name)
+    if levels.dtype == object and all(isinstance(one, Rational) for one in levels.flat):
+        levels = levels.astype(np.float64)
+    if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
+        raise InvalidInputError(
+            f"{name} must be a number or a sequence of them; found {levels.dtype} of shape "
+            f"{levels.shape}"
+        )
+    if (levels < lowest).any():
+        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}")
+    return levels.astype(np.float64)
+
+
+def excess_mass_curve(
+    y_score: npt.ArrayLike,
+    uniform_score: npt.ArrayLike,
+    volume: Point | Box | None = None,
+    *,
+    log_volume: Point | None = None,
+) -> ExcessMassCurve:
+    """Excess-mass curve of a detector, from its scores of data and of uniform points.
+
+    EM(t) is the largest P(A) - t·volume(A) of any level set A of the score, P being the share of
+    the data. No labels are needed; a detector is better where the curve is higher.
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_test,)
+        Anomaly scores of data that the detector was not fitted to, higher is more anomalous.
+    uniform_score : array-like of shape (n_uniform,)
+        Anomaly scores of points drawn uniformly in a box.
+    volume : float or Box, optional
+        The box, or its volume in units of the features, above 0.
+    log_volume : float, optional
+        The natural logarithm of its volume, in place of ``volume``.
+
+    Returns
+    -------
+    ExcessMassCurve
+        ``level`` and ``excess_mass`` of the corners of the exact upper envelope; call it at any
+        level, and ask for its ``area``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a score is NaN.
+
+    Notes
+    -----
+    O(N log N) time for N points in all. Which lines make the envelope is found with whole numbers
+    alone: it is the hull of the ROC curve that has uniform points as anomalies.
+
+    References
+    ----------
+    .. [1] N. Goix, A. Sabourin and S. Clémençon, "On anomaly ranking and excess-mass curves", 2015.
+    .. [2] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2, equation for the empirical EM.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> curve = fastad.excess_mass_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
+    >>> curve.level, curve.excess_mass
+    (array([0.    , 0.0625, 0.125 ]), array([1.   , 0.625, 0.5  ]))
+    >>> curve(0.05)
+    0.7
+    """
+    box = check_extent(volume, log_volume)
+    return excess_mass_of(level_sets_of_scores(y_score, uniform_score, box))
+
+
+def excess_mass_of(levels: LevelSets) -> ExcessMassCurve:
+    """Return the excess-mass curve of level sets."""
+    # Near the level where the curve has lost a tenth nothing is lost to the range of floats.
+    found = levels.volumes(EXCESS_MASS * levels.n_test)
+    rising = found.hull(levels.masses)
+    hull = rising[::-1]
+    masses, volumes = levels.masses[rising], found.each[rising]
+    heights = np.empty(rising.shape[0])
+    heights[0] = levels.n_test
+    # At the corner of two lines, from whole numbers, of which only the quotient is rounded.
+    steps, widths = np.diff(masses), np.diff(volumes)
+    heights[1:] = ((masses[1:] * widths - steps * volumes[1:]) / widths)[::-1]
+    unit = found.unit.inverse().divided_by(levels.n_test)
+    level = unit.times_each(_slopes(levels.masses, found.each, hull))
+    excess = heights / levels.n_test
+    return ExcessMassCurve.of(level, excess, levels.thresholds[hull], levels, hull, found)
+
+
+def _slopes(masses: IntVector, volumes: CountVector, hull: IntVector) -> FloatVector:
+    """Return the slopes of the chords between the levels of a falling hull, after a 0."""
+    slopes = np.zeros(hull.shape[0])
+    with np.errstate(over="ignore"):
+        slopes[1:] = np.diff(masses[hull]) / np.diff(volumes[hull])
+    return slopes

@@ -1,0 +1,295 @@
+"""``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
+from fastad._core.threads import in_steps, points_at_once, thread_limit, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, Point
+from fastad.detectors.scorer import check_samples
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.cube import Cube, into_cube
+from fastad.regions.estimation import Score
+from fastad.regions.importance_sampling.sampling import repeat_log_shares
+from fastad.regions.methods import check_box
+from fastad.regions.scores import BlockScore, block_score
+from fastad.regions.splitting.repeats import doubts_of_mixing, log_shares, split, warn_of_mixing
+from fastad.regions.uniform import Draws, Progress, count_draws
+from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.extent import check_extent
+from fastad.unsupervised.levels import LevelSets, level_sets_of_repeats
+
+LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
+METHODS = ("auto", "uniform", "sobol", "importance", "splitting")
+# Score calls where nothing is said of them.
+_BUDGETS = {"uniform": 100_000, "sobol": 2**17, "importance": 3 * 10**5, "splitting": 10**6}
+# "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
+_FEWEST_REPEATS = 2
+_FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
+
+
+def level_sets(
+    score: Score,
+    X: npt.ArrayLike,
+    *,
+    box: Box | None = None,
+    method: LevelMethod = "auto",
+    n_samples: int | None = None,
+    lowest_mass: Point = 0,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+    n_threads: int | None = None,
+) -> LevelSets:
+    """Mass and volume of a detector's level sets, from which both curves without labels are read.
+
+    Parameters
+    ----------
+    score : callable or CompiledScorer
+        Anomaly score of any point, as for `volume`.
+    X : array-like of shape (n_test, n_features)
+        Data that the detector was not fitted to; finite numbers.
+    box : Box, optional
+        Where points are drawn; by default the box of X.
+    method : {"auto", "uniform", "sobol", "importance", "splitting"}, default "auto"
+        Uniform draws, whose scores are counted, or the other methods of `volume`: Sobol points,
+        weighted draws where X is, and multilevel splitting, which find volumes that few uniform
+        draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that holds
+        0.9 of the data, else splitting. Weighted draws may be ten times surer, in ten times the
+        time.
+    n_samples : int, optional
+        Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, 3·10⁵ weighted draws,
+        and 10⁶ for splitting, which keeps to it nearly.
+    lowest_mass : float, default 0
+        Mass in [0, 1) down to which the methods other than uniform draws find volumes. The volume
+        of any smaller set is taken to be that of the smallest one found, which is at least as
+        large.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator.
+    progress : callable, optional
+        Called with the numbers of points scored and to be scored.
+    n_threads : int, optional
+        Threads over the points; the same seed gives the same result for any number.
+
+    Returns
+    -------
+    LevelSets
+        Ask it for its ``mass_volume_curve()``, ``excess_mass_curve()`` and ``criteria()``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or the score raises, returns NaN or another shape.
+
+    Warns
+    -----
+    InsufficientMixingWarning
+        If particles of splitting may have missed parts of a region.
+
+    Notes
+    -----
+    Uniform draws keep 8 bytes a draw. Test points outside of the box count with their score; the
+    volumes are those of the parts inside.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> levels = fastad.unsupervised.level_sets(lambda rows: np.hypot(*rows.T), X, rng=0)
+    >>> half = levels.mass_volume_curve()(0.5)  # of a normal law 2 pi log 2
+    >>> bool(abs(half / (2 * np.pi * np.log(2)) - 1) < 0.1)
+    True
+    """
+    lowest = exact_rate(lowest_mass, "lowest_mass")
+    if lowest == 1:
+        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1")
+    how = How.of(method, n_samples, float(lowest), progress)
+    samples, region = check_data(X, box)
+    generator = check_generator(rng)
+    scored = block_score(score, region.n_features)
+    with thread_limit(n_threads):
+        source = Source(scored, region, generator)
+        found, _ = source.level_sets(scored.of_rows(samples), samples, how)
+    warn_of_mixing(source.doubts)
+    return found
+
+
+def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
+    """Check test points and the box, by default theirs."""
+    samples = check_samples(X, None)
+    if samples.shape[0] == 0:
+        raise InvalidInputError("X must hold at least one row; found none")
+    region = Box.from_data(samples) if box is None else check_box(box)
+    if region.n_features != samples.shape[1]:
+        raise InvalidInputError(
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
+        )
+    return samples, region
+
+
+def room_for(n_samples: int, name: str) -> FloatVector:
+    """Return room for the scores of so many points, if there is any."""
+    try:
+        return np.empty(n_samples)
+    except (MemoryError, ValueError):
+        raise InvalidInputError(
+            f"{name} must fit into memory, 8 bytes each; found {n_samples}"
+        ) from None
+
+
+class How(NamedTuple):
+    """How volumes are found, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    n_samples : int or None
+        Points that are scored; None for as many as is usual.
+    lowest_mass : float
+        Mass down to which volumes are found.
+    progress : callable or None
+        Called with the numbers of points scored and to be scored.
+    """
+
+    method: str
+    n_samples: int | None
+    lowest_mass: float
+    progress: Progress | None
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        n_samples: int | None,
+        lowest_mass: float = 0.0,
+        progress: Progress | None = None,
+    ) -> "How":
+        """Check how volumes are to be found."""
+        check_choice(method, METHODS, "method")
+        n = None if n_samples is None else check_count(n_samples, "n_samples")
+        return cls(method, n, lowest_mass, progress)
+
+    def budget(self) -> int:
+        """Return the number of points that are scored."""
+        return self.n_samples or _BUDGETS[self.method]
+
+
+class Source:
+    """Where volumes of a detector's level sets come from.
+
+    Attributes
+    ----------
+    score : BlockScore
+        Scores of any points.
+    box : Box
+        Where they are drawn.
+    doubts : list of str
+        Why particles of splitting may have missed something.
+    """
+
+    def __init__(
+        self, score: BlockScore, box: Box, rng: np.random.Generator | np.random.SeedSequence
+    ) -> None:
+        self.score, self.box = score, box
+        self.doubts: list[str] = []
+        self._rng = np.random.default_rng(rng)
+        self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
+
+    def level_sets(
+        self, y_score: FloatVector, X: npt.NDArray[Any], how: How
+    ) -> tuple[LevelSets, FloatVector | None]:
+        """Return the level sets, and the scores of the uniform points if they were counted."""
+        if how.method == "auto":
+            how = how._replace(method="uniform" if self._is_hit(y_score) else "splitting")
+        if how.method == "uniform":
+            drawn = self._scores(how.budget(), how.progress)
+            return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
+        return self._repeated(y_score, X, how), None
+
+    def _is_hit(self, y_score: FloatVector) -> bool:
+        """Tell whether uniform draws often fall into the level set of most of the data."""
+        threshold = np.nextafter(np.quantile(y_score, _MASS, method="higher"), np.inf)
+        hits = count_draws(self._draws, self.score, [float(threshold)], _FIRST)
+        return int(hits[0]) >= _ENOUGH
+
+    def _scores(self, n_samples: int, progress: Progress | None) -> FloatVector:
+        """Return the scores of uniform draws."""
+        scores = room_for(n_samples, "n_samples")
+        size = points_at_once(self.box.n_features)
+
+        def write(own: range) -> None:
+            with ReusedBuffers():
+                points = self._draws.points(own.start, len(own))
+                self.score.write_checked(points, scores[own.start : own.stop])
+
+        parts = in_steps(0, n_samples, size)
+        # Reported on after so many parts, which all threads share.
+        for start in range(0, len(parts), 64):
+            some = parts[start : start + 64]
+            if self.score.on_threads:
+                thread_map(write, some)
+            else:
+                for part in some:
+                    write(part)
+            if progress is not None:
+                progress(some[-1].stop, n_samples)
+        return scores
+
+    def _repeated(self, y_score: FloatVector, X: npt.NDArray[Any], how: How) -> LevelSets:
+        """Return level sets whose volumes independent repeats estimate."""
+        distinct, counts = np.unique(y_score, return_counts=True)
+        masses = np.cumsum(counts)
+        kept = masses >= how.lowest_mass * y_score.shape[0]
+        # Level sets are closed, and these methods find the volumes of open ones.
+        above = np.nextafter(distinct[kept], np.inf)
+        # Below infinity lies the whole box, but for what scores infinity itself.
+        finite = above[np.isfinite(above)]
+        logs = np.zeros((_FEWEST_REPEATS, 0))
+        if finite.shape[0]:
+            logs = self._log_shares(finite, X, how)
+        if finite.shape[0] < above.shape[0]:
+            logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
+        found = np.isfinite(logs).all(axis=0)
+        if not found.any():
+            raise InvalidInputError(
+                f"n_samples must let all repeats reach the highest test score; found "
+                f"{how.n_samples}"
+            )
+        empty = np.full((logs.shape[0], 1), -np.inf)
+        return level_sets_of_repeats(
+            np.concatenate([[-np.inf], distinct[kept][found]]),
+            np.concatenate([[0], masses[kept][found]]),
+            np.concatenate([empty, logs[:, found]], axis=1),
+            check_extent(self.box),
+        )
+
+    def _log_shares(self, above: FloatVector, X: npt.NDArray[Any], how: How) -> FloatMatrix:
+        """Return logarithms of the shares below rising thresholds, by repeats."""
+        cube = Cube(self.box, self.score)
+        if how.method == "sobol":
+            # Here, because SciPy's sequences take a while to import.
+            from fastad.regions.quasi import replicate_counts
+
+            counts, size = replicate_counts(
+                *(self.box, self.score, above),
+                *(how.budget(), self._rng, how.progress),
+            )
+            with np.errstate(divide="ignore"):
+                shares: FloatMatrix = np.log(counts / size)
+            return shares
+        if how.method == "importance":
+            points = into_cube(self.box, X.astype(np.float64), self._rng)
+            return repeat_log_shares(cube, above, points, how.budget(), self._rng, how.progress)
+        run = split(cube, float(above[0]), how.budget(), self._rng, how.progress)
+        self.doubts = doubts_of_mixing(run, float(above[0]))
+        return log_shares(run, above)

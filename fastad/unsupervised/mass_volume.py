@@ -1,0 +1,250 @@
+"""``mass_volume_curve``: the volume that a detector takes to hold a share of the data."""
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import overload
+
+import numpy.typing as npt
+
+from fastad._core.parameters import check_rate, exact_rate
+from fastad._core.types import FloatVector, Point, Points, ScoreVector, Threshold
+from fastad._kernels.curves import level_sets as kernels
+from fastad.errors import InvalidInputError
+from fastad.measures.results import Curve
+from fastad.regions.box import Box
+from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.extent import Extent, check_extent
+from fastad.unsupervised.levels import LevelSets
+
+MASS = (0.9, 0.999)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MassVolumeCurve(Curve):
+    """Mass-volume curve: a step function, of which lower is better.
+
+    Call it with a mass in [0, 1], or a sequence of them, for the volume there.
+
+    Attributes
+    ----------
+    mass : numpy.ndarray of shape (n_points,)
+        Shares of the test points, rising from 0 to 1, where the curve steps up.
+    volume : numpy.ndarray of shape (n_points,)
+        The volume up to that mass and down to the one before, in units of the features; 0 or inf
+        beyond all floats.
+    thresholds : numpy.ndarray of shape (n_points,)
+        The sets are those of points that score at most this, the first one empty.
+    levels : LevelSets
+        The numbers of points, which the curve is made of.
+    """
+
+    mass: FloatVector
+    volume: FloatVector
+    thresholds: ScoreVector
+    levels: LevelSets
+
+    def __repr__(self) -> str:
+        return f"<MassVolumeCurve of {self.mass.shape[0]} points>"
+
+    @property
+    def log_volume(self) -> FloatVector:
+        """Natural logarithms of the volumes, of shape (n_points,); -inf of 0."""
+        return self.levels.log_volumes()
+
+    @overload
+    def __call__(self, mass: Point) -> float: ...
+    @overload
+    def __call__(self, mass: Points) -> FloatVector: ...
+    def __call__(self, mass: Point | Points) -> float | FloatVector:
+        """Return the least volume of a level set that holds at least a mass.
+
+        Parameters
+        ----------
+        mass : float or sequence of floats
+            Shares of the data, in [0, 1].
+
+        Returns
+        -------
+        float, or numpy.ndarray for a sequence
+            In units of the features.
+        """
+        wanted = check_rate(mass, "mass")
+        if isinstance(wanted, list):
+            return self.volume[[self._place(one) for one in wanted]]
+        return float(self.volume[self._place(wanted)])
+
+    def threshold_at(self, mass: Point) -> Threshold:
+        """Return the lowest threshold whose level set holds at least a mass.
+
+        Parameters
+        ----------
+        mass : float
+            Share of the data, in [0, 1].
+
+        Returns
+        -------
+        float, or int for whole numbers that no float is
+            A point lies in the set where its score is at most that.
+        """
+        found = self.thresholds[self._place(exact_rate(mass, "mass"))]
+        return found if isinstance(found, int) else float(found)
+
+    def area(self, low: Point = MASS[0], high: Point = MASS[1]) -> float:
+        """Return the area under the curve, by default the criterion MV.
+
+        Parameters
+        ----------
+        low, high : float, default 0.9 and 0.999
+            Masses between which it lies, in [0, 1].
+
+        Returns
+        -------
+        float
+            In units of the features, not divided by the width; rounded once where volumes are
+            counted.
+
+        Raises
+        ------
+        InvalidInputError
+            If the masses are not as described.
+
+        References
+        ----------
+        .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection
+           algorithms?", 2016, section 2.
+        """
+        area, unit = self._area(low, high)
+        return unit.times(area)
+
+    def log_area(self, low: Point = MASS[0], high: Point = MASS[1]) -> float:
+        """Return the natural logarithm of the area, -inf of 0.
+
+        Parameters
+        ----------
+        low, high : float, default 0.9 and 0.999
+            As for `area`.
+
+        Returns
+        -------
+        float
+        """
+        area, unit = self._area(low, high)
+        return unit.log_times(area)
+
+    def _place(self, mass: Fraction) -> int:
+        """Return the first point with at least a mass."""
+        return bisect_left(self.levels.masses, math.ceil(mass * self.levels.n_test))
+
+    def _area(self, low: Point, high: Point) -> tuple[Fraction | float, Extent]:
+        """Return the area in multiples of a unit, and the unit."""
+        n = self.levels.n_test
+        window = Window.of(low, high, n)
+        volumes = self.levels.volumes(window.end)
+        total, at_first, at_last = kernels.volume_sum(
+            self.levels.masses, volumes.each, window.first, window.last
+        )
+        if volumes.repeats is None:
+            exact = int(total) - window.before * int(at_first) + window.behind * int(at_last)
+            return exact / n, volumes.unit
+        rest = float(window.behind) * at_last - float(window.before) * at_first
+        return float(total + rest) / n, volumes.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Masses between two, in test points.
+
+    Attributes
+    ----------
+    first, last : int
+        Whole numbers of points at or below the two.
+    before, behind : Fraction
+        By how much of a point these lie below the two.
+    """
+
+    first: int
+    last: int
+    before: Fraction
+    behind: Fraction
+
+    @property
+    def end(self) -> Fraction:
+        """The larger mass, in points."""
+        return self.last + self.behind
+
+    @classmethod
+    def of(cls, low: Point, high: Point, n_test: int) -> "Window":
+        """Check two masses, and measure them in points."""
+        lowest, highest = exact_rate(low, "low"), exact_rate(high, "high")
+        if lowest >= highest:
+            raise InvalidInputError(f"low must lie below high; found {low} and {high}")
+        first, before = divmod(lowest * n_test, 1)
+        last, behind = divmod(highest * n_test, 1)
+        return cls(first, last, before, behind)
+
+
+def mass_volume_curve(
+    y_score: npt.ArrayLike,
+    uniform_score: npt.ArrayLike,
+    volume: Point | Box | None = None,
+    *,
+    log_volume: Point | None = None,
+) -> MassVolumeCurve:
+    """Mass-volume curve of a detector, from its scores of data and of uniform points.
+
+    MV(a) is the least volume of a level set of the score that holds at least the share a of the
+    data. No labels are needed; a detector is better where the curve is lower.
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_test,)
+        Anomaly scores of data that the detector was not fitted to, higher is more anomalous.
+    uniform_score : array-like of shape (n_uniform,)
+        Anomaly scores of points drawn uniformly in a box.
+    volume : float or Box, optional
+        The box, or its volume in units of the features, above 0.
+    log_volume : float, optional
+        The natural logarithm of its volume, in place of ``volume``.
+
+    Returns
+    -------
+    MassVolumeCurve
+        ``mass`` and ``volume`` of the exact step function; call it at any mass, and ask for its
+        ``area`` between two masses.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a score is NaN.
+
+    Notes
+    -----
+    O(N log N) time for N points in all. Level sets are closed: a point lies in one where its score
+    is at most the threshold. With uniform points as anomalies the curve is the ROC curve turned:
+    mass 1 - FPR, volume 1 - TPR of the box.
+
+    References
+    ----------
+    .. [1] S. Clémençon and J. Jakubowicz, "Scoring anomalies: a M-estimation formulation", 2013.
+    .. [2] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2, equation for the empirical MV.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> curve = fastad.mass_volume_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
+    >>> curve([0.5, 0.75, 1.0])
+    array([0., 2., 6.])
+    >>> curve.area(0.5, 1.0)
+    2.0
+    """
+    box = check_extent(volume, log_volume)
+    return mass_volume_of(level_sets_of_scores(y_score, uniform_score, box))
+
+
+def mass_volume_of(levels: LevelSets) -> MassVolumeCurve:
+    """Return the mass-volume curve of level sets."""
+    masses = levels.masses / levels.n_test
+    return MassVolumeCurve.of(masses, levels.absolute_volumes(), levels.thresholds, levels)

@@ -1,0 +1,122 @@
+"""What `recommend` and `discriminability` refuse."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastad import ResultTable
+from fastad.benchmarking import discriminability, recommend
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+nan = math.nan
+
+
+def two_models() -> ResultTable:
+    values = np.random.default_rng(0).uniform(size=(1, 2, 3))
+    return ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values + 1})
+
+
+# --- recommend
+
+TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({}, InvalidInputError, "either operating_fpr or application; found neither"),
+        (
+            {"operating_fpr": 0.1, "application": "auc"},
+            InvalidInputError,
+            "found both",
+        ),
+        ({"operating_fpr": 0.2}, InvalidInputError, r"operating_fpr .* tpr@0\.1; found 0\.2"),
+        ({"operating_fpr": 1.5}, InvalidInputError, r"operating_fpr must lie in \[0, 1\]"),
+        ({"operating_fpr": "0.1"}, TypeError, "operating_fpr must be a number; found str"),
+        ({"operating_fpr": True}, TypeError, "operating_fpr must be a number; found bool"),
+        ({"application": "ap"}, InvalidInputError, "application must be one of auc, tpr@0.1"),
+        ({"operating_fpr": 0.1, "measures": ["ap"]}, InvalidInputError, "measures must be one of"),
+        ({"operating_fpr": 0.1, "measures": []}, InvalidInputError, "at least one measure"),
+        ({"operating_fpr": 0.1, "measures": "auc"}, TypeError, "found 'auc' alone"),
+        ({"operating_fpr": 0.1, "new_anomalies": True}, InvalidInputError, "anomaly_class; found"),
+        ({"operating_fpr": 0.1, "new_anomalies": 1}, TypeError, "new_anomalies must be True"),
+        ({"operating_fpr": 0.1, "confidence_level": 2}, InvalidInputError, "confidence_level"),
+        ({"operating_fpr": 0.1, "n_resamples": 0}, InvalidInputError, "n_resamples must be at"),
+        ({"operating_fpr": 0.1, "rng": "x"}, TypeError, "rng must be an int"),
+    ],
+)
+def test_bad_arguments_of_recommend(options: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        recommend(TABLE, **options)
+
+
+def test_no_column_at_a_rate() -> None:
+    table = ResultTable.from_arrays({"auc": [[0.9, 0.8]]})
+    with pytest.raises(InvalidInputError, match=r"which has none; found 0\.1: evaluate with fpr="):
+        recommend(table, operating_fpr=0.1)
+
+
+def test_no_loss_anywhere() -> None:
+    for tpr in ([[0, 0]], [[nan, nan]]):
+        table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": tpr})
+        with pytest.raises(UndefinedMeasureError, match=r"tpr@0\.1 has no loss on any of 1 data"):
+            recommend(table, operating_fpr=0.1)
+
+
+# --- discriminability
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"measure": "ap"}, InvalidInputError, "measure must be one of 'auc', 'tpr'; found 'ap'"),
+        ({"alpha": 0}, InvalidInputError, "alpha must lie strictly between 0 and 1"),
+        ({"alpha": "x"}, TypeError, "alpha must be a number; found str"),
+        ({"confidence_level": 1}, InvalidInputError, "confidence_level must lie strictly"),
+        ({"n_resamples": 0}, InvalidInputError, "n_resamples must be at least 1"),
+        ({"n_threads": 0}, InvalidInputError, "n_threads must be at least 1"),
+        ({"rng": "x"}, TypeError, "rng must be an int"),
+        ({"measure": "auc"}, InvalidInputError, "must have columns auc@ at false positive rates"),
+    ],
+)
+def test_bad_arguments_of_discriminability(options: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        discriminability(two_models(), **options)
+
+
+def test_too_few_folds_or_models() -> None:
+    with pytest.raises(InvalidInputError, match=r"at least two folds.*; found 1"):
+        discriminability(ResultTable.from_arrays({"tpr@0.1": [[1, 2]]}))
+    with pytest.raises(InvalidInputError, match=r"found none of 1: 0: 1 of 2 models lack a value"):
+        discriminability(ResultTable.from_arrays({"tpr@0.1": [[[1.0, 2.0], [1.0, nan]]]}))
+
+
+def test_two_columns_at_one_rate() -> None:
+    values = np.random.default_rng(0).uniform(size=(2, 3, 4))
+    with pytest.raises(InvalidInputError, match=r"tpr@0\.10"):
+        discriminability(ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.10": values[::-1]}))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"dataset": "1"}, InvalidInputError, "dataset must be one of 0; found '1'"),
+        ({"fpr": 0.15}, InvalidInputError, "fpr must be one of the 2 rates from 0.1 to 0.2; found"),
+        ({"fpr": "x"}, TypeError, "fpr must be a number"),
+        ({"fpr": 7}, InvalidInputError, "fpr must lie in"),
+        ({"test": "tukey", "correction": "holm"}, InvalidInputError, "correction must be 'none'"),
+        ({"test": "student"}, InvalidInputError, "test must be one of"),
+        ({"correction": "sidak"}, InvalidInputError, "correction must be one of"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_p_values(options: Any, error: Any, words: str) -> None:
+    found = discriminability(two_models(), rng=0)
+    with pytest.raises(error, match=words):
+        found.p_values(**{"dataset": "0", "fpr": 0.1, **options})
+
+
+def test_the_curve_of_no_criterion() -> None:
+    with pytest.raises(InvalidInputError, match="criterion must be one of 'tukey-q'"):
+        discriminability(two_models(), rng=0).curve("tukey")  # type: ignore[arg-type]

@@ -1,0 +1,368 @@
+"""All comparisons of a table in one go: ``compare_runs``, ``RunsOverview``, ``draw_overview``."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastad
+from fastad.benchmarking import overview as module
+from fastad.benchmarking.overview import compare_runs
+from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.runs_overview import RunsOverview
+from fastad.errors import InvalidInputError
+from fastad.plot._overview import draw_overview
+
+RATES = (0.01, 0.05, 0.1)
+DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
+HOW: dict[str, Any] = {"n_resamples": 40, "rng": 0}
+LOSSES = [f"loss_at_{criterion}" for criterion in CRITERIA]
+ALL = [
+    *("ranks", "friedman", "nemenyi", "wilcoxon", "kendall", "selection_loss"),
+    *("class_sensitivity", "discriminability_auc", "discriminability_tpr"),
+    *LOSSES,
+    *("rank_distance", "recommendation_tpr@0.01", "recommendation_tpr@0.05"),
+]
+
+
+def columns(n_datasets: int = 4, n_folds: int = 3, seed: int = 0) -> dict[str, list[Any]]:
+    """Rows of six models with auc, and auc@ and tpr@ at three rates."""
+    rng = np.random.default_rng(seed)
+    shape = n_datasets, len(DETECTORS), n_folds
+    place = [index.ravel() for index in np.indices(shape)]
+    quality = rng.uniform(0.4, 0.8, shape[:2])[:, :, None]
+    table: dict[str, list[Any]] = {
+        "dataset": [f"d{i}" for i in place[0]],
+        "detector": [DETECTORS[i] for i in place[1]],
+        "params": [f"k={i % 2}" for i in place[1]],
+        "fold": place[2].tolist(),
+    }
+    names = ["auc", *(f"{name}@{rate}" for name in ("auc", "tpr") for rate in RATES)]
+    for name in names:
+        table[name] = (quality + rng.normal(0, 0.05, shape)).ravel().tolist()
+    return table
+
+
+def results(*labels: str, **how: int) -> fastad.ResultTable:
+    return fastad.ResultTable.from_table(columns(**how), measures=labels or None)
+
+
+@pytest.fixture(scope="module")
+def table() -> fastad.ResultTable:
+    return results()
+
+
+@pytest.fixture(scope="module")
+def overview(table: fastad.ResultTable) -> RunsOverview:
+    return compare_runs(table, reference="tpr@0.05", **HOW)
+
+
+def numbers(found: Any) -> dict[str, list[str]]:
+    """All cells as texts, in which NaN equals NaN and no bit is lost."""
+    return {name: [repr(cell) for cell in cells] for name, cells in found.to_columns().items()}
+
+
+# --- what there is
+
+
+def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
+    table: fastad.ResultTable, overview: RunsOverview
+) -> None:
+    usual = ["auc", "auc@0.01", "auc@0.05", "tpr@0.01", "tpr@0.05"]
+    assert overview.measures == usual
+    several = {"measures": usual, **HOW}
+    wanted = {
+        "ranks": fastad.benchmarking.average_ranks(table, **several),
+        "friedman": fastad.benchmarking.friedman(table, **several),
+        "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **HOW),
+        "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **HOW),
+        "kendall": fastad.benchmarking.kendall_matrix(table, **several),
+        "selection_loss": fastad.benchmarking.selection_loss(table, **several),
+        "discriminability_auc": fastad.benchmarking.discriminability(table, measure="auc", **HOW),
+        "discriminability_tpr": fastad.benchmarking.discriminability(table, measure="tpr", **HOW),
+        "rank_distance": fastad.benchmarking.rank_distance(
+            table, reference="tpr@0.05", measures=usual[:-1], **HOW
+        ),
+        "recommendation_tpr@0.01": fastad.benchmarking.recommend(
+            table, operating_fpr=0.01, **several
+        ),
+    }
+    assert set(overview) == set(ALL) - {"class_sensitivity"}
+    for name, found in wanted.items():
+        assert type(overview[name]) is type(found)
+        assert numbers(overview[name]) == numbers(found)
+        assert str(overview[name]) == str(found)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_losses_at_chosen_rates_are_those_of_the_function(
+    table: fastad.ResultTable, overview: RunsOverview, criterion: Any
+) -> None:
+    found: Any = overview[f"loss_at_{criterion}"]
+    wanted = fastad.benchmarking.loss_at_selected_fpr(table, criterion=criterion, **HOW)
+    assert (found.rows, found.columns) == (wanted.rows, wanted.columns)
+    assert np.array_equal(found.by_dataset, wanted.by_dataset, equal_nan=True)
+    # Of the same draws as the losses without these rates.
+    loss: Any = overview["selection_loss"]
+    for name in ("value", "low", "high"):
+        assert np.array_equal(getattr(found, name)[:5, :5], getattr(loss, name), equal_nan=True)
+
+
+def test_tests_are_at_the_level_that_the_confidence_level_leaves(table: fastad.ResultTable) -> None:
+    found: Any = compare_runs(table, confidence_level=0.9, **HOW)
+    assert found["discriminability_auc"].alpha == 0.1
+    assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
+    wanted = fastad.benchmarking.discriminability(
+        table, measure="tpr", alpha=0.1, confidence_level=0.9, **HOW
+    )
+    assert numbers(found["discriminability_tpr"]) == numbers(wanted)
+
+
+def test_classes_of_anomalies_add_their_loss() -> None:
+    rows = columns()
+    rows["anomaly_class"] = [name[-1:] in "02" for name in rows["dataset"]]
+    rows["dataset"] = ["ab"[name in ("d2", "d3")] for name in rows["dataset"]]
+    found = compare_runs(rows, **HOW)
+    wanted = fastad.benchmarking.class_sensitivity(rows, measures=found.measures, **HOW)
+    assert numbers(found["class_sensitivity"]) == numbers(wanted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "measure"),
+    [
+        ({}, "auc"),
+        ({"operating_fpr": 0.1}, "tpr@0.1"),
+        ({"operating_fpr": 0.1, "measure": "auc@0.05"}, "auc@0.05"),
+        ({"measures": ["tpr@0.05", "auc@0.1"]}, "tpr@0.05"),
+        ({"measures": ["tpr@0.05", "auc"]}, "auc"),
+    ],
+)
+def test_detectors_are_told_apart_by_the_principal_measure(
+    table: fastad.ResultTable, arguments: dict[str, Any], measure: str
+) -> None:
+    found = compare_runs(table, **arguments, **HOW)
+    assert found.measure == measure
+    assert found["nemenyi"].measure == found["wilcoxon"].measure == measure  # type: ignore[attr-defined]
+    if "measures" in arguments:
+        assert found["kendall"].rows == arguments["measures"]  # type: ignore[attr-defined]
+    else:
+        assert measure in found.measures
+    rates = [name for name in found if name.startswith("recommendation")]
+    assert rates == (["recommendation_tpr@0.1"] if "operating_fpr" in arguments else ALL[-2:])
+
+
+def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTable) -> None:
+    found = compare_runs(table, control="lof", **HOW)
+    for name in ("nemenyi", "wilcoxon"):
+        assert found[name].control == "lof"  # type: ignore[attr-defined]
+        assert "against lof" in found.title(name)
+
+
+# --- what cannot be made
+
+
+@pytest.mark.parametrize(
+    ("rows", "reasons"),
+    [
+        (results("auc"), {"kendall": "one measure alone", "recommendation": "neither tpr@0.01"}),
+        (results("auc", "tpr@0.1", "tpr@0.05"), {"discriminability_tpr": "columns tpr@ at 3"}),
+        (results(n_folds=1), dict.fromkeys(["discriminability_auc", *LOSSES], "must be two folds")),
+        (
+            fastad.ResultTable.from_arrays({"auc": [[0.5, 0.6]]}, detectors=["knn", "lof"]),
+            {"friedman": None, "class_sensitivity": "no column of the classes"},
+        ),
+        (
+            fastad.ResultTable.from_arrays(
+                {"auc": [[0.5, 0.6]], "em": [[1, 2]]}, detectors=["a", "a"], params=["1", "2"]
+            ),
+            dict.fromkeys(["ranks", "friedman", "nemenyi", "wilcoxon"], "found a alone"),
+        ),
+        (
+            fastad.ResultTable.from_arrays({"auc": [[0.5, math.nan]], "em": [[1, 2]]}),
+            {"nemenyi": "without a data set", "wilcoxon": "without a data set", "kendall": None},
+        ),
+    ],
+)
+def test_what_cannot_be_made_has_its_reason_and_stops_nothing(
+    rows: fastad.ResultTable, reasons: dict[str, str | None]
+) -> None:
+    found = compare_runs(rows, **HOW)
+    for name, reason in reasons.items():
+        assert (name in found) == (reason is None)
+        assert reason is None or reason in found.skipped[name]
+        assert reason is None or name in str(found)
+    made = {*found, *found.skipped}
+    assert made - {"recommendation"} >= set(ALL[:-2])
+    assert not set(found) & set(found.skipped)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"operating_fpr": 0.2},
+            r"operating_fpr must .* tpr@0\.01, tpr@0\.05, tpr@0\.1; found 0\.2",
+        ),
+        ({"operating_fpr": 2}, "operating_fpr must lie in"),
+        ({"measure": "tpr@0.2"}, r"measure must be one of auc, .*tpr@0.1; found 'tpr@0\.2'"),
+        ({"measures": ["auc", "f1"]}, "measures must be one of .* found 'f1'"),
+        ({"measures": []}, "measures must name at least one"),
+        ({"reference": "x"}, "reference must be one of"),
+        ({"control": "x"}, "control must be one of knn, lof, svm; found 'x'"),
+        ({"confidence_level": 1}, "confidence_level must"),
+        ({"n_resamples": 0}, "n_resamples must"),
+        ({"rng": -1}, "rng must"),
+        ({"n_threads": 0}, "n_threads must"),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_work(
+    table: fastad.ResultTable,
+    arguments: dict[str, Any],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(module, "_makers", work)
+    with pytest.raises(InvalidInputError, match=f"^{message}"):
+        compare_runs(table, **arguments)
+
+
+def test_one_label_alone_is_no_sequence(table: fastad.ResultTable) -> None:
+    with pytest.raises(TypeError, match="measures must be a sequence"):
+        compare_runs(table, measures="auc")
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
+    rows = columns(n_datasets=2, n_folds=2)
+    n = len(rows["auc"])
+    for name in ("auc", "tpr@0.05", "auc@0.1"):
+        for i in data.draw(st.sets(st.integers(0, n - 1), max_size=n)):
+            rows[name][i] = math.nan
+    kept = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=n // 2)))
+    rows = {name: [cells[i] for i in kept] for name, cells in rows.items()}
+    found = compare_runs(rows, reference="auc", **HOW)
+    assert {*found, *found.skipped} == set(ALL)
+    remarks = "\n".join(found.remarks())
+    for name in ("auc", "tpr@0.05", "auc@0.1"):
+        n_nan = sum(map(math.isnan, rows[name]))
+        lines = [line for line in remarks.splitlines() if f"in {n_nan} of {len(kept)} rows" in line]
+        assert bool(n_nan) == any(name in line for line in lines)
+    for name in found:
+        assert "nan" not in found[name].text_table().plain().replace("nan@", "")
+
+
+# --- the same bits
+
+
+def test_intervals_do_not_depend_on_what_else_there_is(overview: RunsOverview) -> None:
+    few = compare_runs(results("auc", "auc@0.01", "auc@0.05", "tpr@0.01", "tpr@0.05"), **HOW)
+    assert "discriminability_auc" in few.skipped
+    for name in set(few) & set(overview):
+        assert numbers(few[name]) == numbers(overview[name])
+
+
+def test_neither_threads_nor_the_order_of_rows_move_a_bit(overview: RunsOverview) -> None:
+    rows = columns()
+    order = np.random.default_rng(1).permutation(len(rows["auc"]))
+    turned = {name: [cells[i] for i in order] for name, cells in rows.items()}
+    found = compare_runs(turned, reference="tpr@0.05", n_threads=1, **HOW)
+    assert str(found) == str(overview)
+    for name in overview:
+        assert numbers(found[name]) == numbers(overview[name])
+
+
+def test_a_generator_is_a_seed_too(table: fastad.ResultTable) -> None:
+    how = {"measures": ["auc", "tpr@0.1"], "n_resamples": 40}
+    one, other = (compare_runs(table, rng=np.random.default_rng(3), **how) for _ in range(2))  # type: ignore[arg-type]
+    assert numbers(one["ranks"]) == numbers(other["ranks"])
+    drawn = compare_runs(table, **how)  # type: ignore[arg-type]
+    assert numbers(one["ranks"]) != numbers(drawn["ranks"])
+
+
+def test_progress_tells_how_many_are_done(table: fastad.ResultTable) -> None:
+    seen: list[tuple[int, int | None]] = []
+    compare_runs(table, progress=lambda done, wanted: seen.append((done, wanted)), **HOW)
+    assert seen == [(i, len(ALL)) for i in range(len(ALL) + 1)]
+
+
+# --- what it reads like
+
+
+def test_it_prints_all_tables_under_their_titles(overview: RunsOverview) -> None:
+    text, page = str(overview), overview.to_markdown({"kendall": "k.png"})
+    titles = [overview.title(name) for name in (*overview, *overview.skipped)]
+    assert len(set(titles)) == len(titles)
+    places = []
+    for name in overview:
+        title = overview.title(name)
+        assert f"{title}\n{'-' * len(title)}\n{overview[name].text_table().plain()}" in text
+        assert f"## {title}\n\n{overview[name].text_table().markdown()}" in page
+        for line in overview.words(name):
+            assert line in text
+            assert f"- {line}" in page
+        places.append(text.index(f"{title}\n-"))
+    assert places == sorted(places)
+    assert page.count("![") == page.count("](k.png)") == 1
+    assert "skipped: class_sensitivity: the table has no column" in text
+    assert "- class_sensitivity: the table has no column" in page
+    assert repr(overview).startswith("<RunsOverview of <ResultTable of 4 data sets")
+
+
+def test_remarks_stand_once_and_name_measures_that_lack_the_same() -> None:
+    rows = columns()
+    lacking = [name for name in rows if "@" in name or name == "auc"]
+    for name in lacking:
+        rows[name][:3] = [math.nan] * 3  # of one model on all folds
+    rows = {name: cells[:5] + cells[6:] for name, cells in rows.items()}
+    found = compare_runs(rows, **HOW)
+    assert found.remarks() == [
+        "missing: 1 of 72 rows (d0, knn k=1, fold 2)",
+        "nan: auc, auc@0.01, auc@0.05, auc@0.1 and 3 more are undefined in 3 of 71 rows",
+    ]
+    lines = str(found).splitlines()
+    assert all(lines.count(line) == 1 for line in found.remarks())
+
+
+def test_a_sentence_that_two_comparisons_say_is_said_once() -> None:
+    rows = columns()
+    rows["auc"][:6] = [math.nan] * 6  # of knn on d0
+    found = compare_runs(rows, **HOW)
+    said = "auc: 1 of 4 data sets is left out"
+    for name in ("ranks", "friedman", "nemenyi"):
+        assert any(line.startswith(said) for line in found.words(name))
+    assert str(found).count(said) == found.to_markdown().count(said) == 1
+
+
+# --- pictures
+
+
+def test_pictures_are_drawn_without_pyplot(overview: RunsOverview) -> None:
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    figures = dict(draw_overview(overview))
+    assert pyplot.get_fignums() == before
+    assert list(figures) == [
+        *("nemenyi", "wilcoxon", "kendall", "selection_loss"),
+        *("discriminability_auc", "discriminability_tpr"),
+        *LOSSES,
+    ]
+    for name, figure in figures.items():
+        assert figure.get_suptitle() == overview.title(name)
+    kendall: Any = overview["kendall"]
+    texts = [text.get_text() for text in figures["kendall"].axes[0].texts]
+    assert texts == [f"{value:.2f}" for value in kendall.value.ravel()]
+    panels = figures["discriminability_tpr"].axes
+    assert [axes.get_ylabel() for axes in panels[:5]] == [f"{one} of tpr" for one in CRITERIA]
+    assert panels[5].get_legend() is not None
+    names = {text.get_text() for text in figures["nemenyi"].axes[0].texts}
+    ranks: Any = overview["nemenyi"]
+    for name, rank in zip(ranks.detectors, ranks.mean_ranks, strict=True):
+        assert f"{name} ({rank:.2f})" in names

@@ -1,0 +1,385 @@
+"""Comparisons after Friedman's test: Demšar's example, SciPy, enumeration, tables by hand."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.benchmarking.rank_comparison import runs_together
+from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
+from tests.support.demsar import DEMSAR, demsar, results_of
+
+Matrix = npt.NDArray[np.float64]
+
+
+def upper(square: npt.NDArray[Any]) -> list[Any]:
+    values: list[Any] = square[np.triu_indices(len(square), 1)].tolist()
+    return values
+
+
+def names_of(
+    comparison: fastad.benchmarking.RankComparison, square: Matrix
+) -> dict[tuple[str, str], float]:
+    """Entries of a square by the names of a pair, in either order."""
+    places = itertools.permutations(range(len(comparison.detectors)), 2)
+    return {
+        (comparison.detectors[i], comparison.detectors[j]): float(square[i, j]) for i, j in places
+    }
+
+
+# --- Nemenyi, Bonferroni and Dunn
+
+
+@pytest.mark.parametrize("method", ["nemenyi", "bonferroni-dunn"])
+@pytest.mark.parametrize("alpha", ["0.05", "0.10"])
+def test_critical_differences_of_demsar(method: str, alpha: str) -> None:
+    control = None if method == "nemenyi" else "C4.5"
+    found = fastad.benchmarking.nemenyi(
+        demsar(), measure="auc", control=control, confidence_level=1 - float(alpha), rng=0
+    )
+    assert found.method == method
+    printed = DEMSAR["critical_differences"][method][alpha]
+    # He cuts off 1.168.
+    margin = 0.0085 if printed == "1.16" else 0.005
+    assert found.critical_difference == pytest.approx(float(printed), abs=margin)
+    for k, value in enumerate(DEMSAR["critical_values"][method][alpha], start=2):
+        results = results_of(np.ones((1, k)))
+        one = fastad.benchmarking.nemenyi(
+            results,
+            measure="auc",
+            control=None if control is None else "a",
+            confidence_level=1 - float(alpha),
+            n_resamples=1,
+        )
+        assert one.critical_difference is not None
+        critical = one.critical_difference / math.sqrt(k * (k + 1) / 6)
+        if value != "2.724":  # a misprint
+            assert critical == pytest.approx(float(value), abs=0.0011)
+
+
+def test_verdicts_of_demsar() -> None:
+    at_5 = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
+    assert at_5.detectors == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
+    assert [f"{mean:.3f}" for mean in at_5.mean_ranks] == ["1.964", "2.000", "2.893", "3.143"]
+    assert at_5.separated == []
+    assert at_5.groups == [tuple(at_5.detectors)]
+    assert at_5.verdict == ("no two detectors are told apart (auc, 14 data sets, nemenyi, 95 %)")
+    at_10 = fastad.benchmarking.nemenyi(demsar(), measure="auc", confidence_level=0.9, rng=0)
+    assert at_10.separated == [("C4.5+m+cf", "C4.5"), ("C4.5+m", "C4.5")]
+    assert at_10.groups == [("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5")]
+    assert at_10.verdict == (
+        "C4.5+m+cf is better than C4.5; C4.5+m is better than C4.5; no others are told apart "
+        "(auc, 14 data sets, nemenyi, 90 %)"
+    )
+
+
+def test_the_control_of_demsar() -> None:
+    control = DEMSAR["control"]
+    found = fastad.benchmarking.nemenyi(demsar(), measure="auc", control=control["name"], rng=0)
+    by_name = names_of(found, found.p_values)
+    for name, printed in control["p_values"].items():
+        assert f"{by_name[control['name'], name]:.3f}" == printed
+    assert found.separated == [(name, control["name"]) for name in control["apart"]]
+    assert found.groups == []
+    compared = ~np.isnan(found.p_values)
+    place = found.detectors.index(control["name"])
+    assert compared[place].tolist() == [i != place for i in range(4)]
+    assert np.count_nonzero(compared) == 6
+    np.testing.assert_array_equal(found.p_values, found.p_values.T)
+    np.testing.assert_allclose(
+        found.adjusted_p_values[place], np.minimum(3 * found.p_values[place], 1)
+    )
+    assert found.verdict == (
+        "C4.5 is worse than C4.5+m+cf; not told apart from C4.5+m and C4.5+cf "
+        "(auc, 14 data sets, bonferroni-dunn, 95 %)"
+    )
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 40, 500])
+def test_the_law_of_the_range(k: int) -> None:
+    q = np.linspace(0, 9, 50)
+    expected = stats.studentized_range.sf(q, k, np.inf)
+    np.testing.assert_allclose(range_tail(q, k), expected, atol=1e-12)
+    for alpha in (0.5, 0.05, 1e-4):
+        quantile = range_quantile(alpha, k)
+        assert quantile == pytest.approx(stats.studentized_range.isf(alpha, k, np.inf), abs=1e-8)
+        assert range_tail(np.array([quantile]), k)[0] <= alpha
+        assert range_tail(np.array([np.nextafter(quantile, 0)]), k)[0] > alpha
+
+
+def test_the_law_of_the_range_of_two_is_normal_far_out() -> None:
+    q = np.array([0.0, 1e-9, 0.1, 1, 5, 20, 50])
+    np.testing.assert_allclose(range_tail(q, 2), 2 * stats.norm.sf(q / math.sqrt(2)), rtol=1e-12)
+    # The pairs of k numbers bound it, and far out they are all there is.
+    np.testing.assert_allclose(range_tail(q[5:], 9), 36 * range_tail(q[5:], 2), rtol=1e-12)
+
+
+def test_p_values_and_the_critical_difference_say_the_same() -> None:
+    rng = np.random.default_rng(0)
+    for k, n in ((2, 9), (3, 20), (8, 30)):
+        values = rng.normal(size=(n, k)) + np.linspace(0, 1.5, k)
+        for control in (None, "b"):
+            found = fastad.benchmarking.nemenyi(
+                results_of(values), measure="auc", control=control, rng=0
+            )
+            ranks = stats.rankdata(-values, axis=1).mean(axis=0)
+            means = [ranks["abcdefgh".index(name)] for name in found.detectors]
+            np.testing.assert_allclose(found.mean_ranks, means)
+            assert found.mean_ranks.tolist() == sorted(found.mean_ranks)
+            apart = np.abs(np.subtract.outer(found.mean_ranks, found.mean_ranks))
+            compared = ~np.isnan(found.p_values)
+            assert (found.wins | found.wins.T)[compared].tolist() == (
+                apart[compared] >= found.critical_difference
+            ).tolist()
+            assert found.separated
+            assert not (found.wins & ~np.triu(np.ones((k, k), bool))).any()
+
+
+# --- Wilcoxon
+
+
+def test_signed_ranks_of_demsar() -> None:
+    """The p-value is twice the share of signs of his ranks that make so small a sum."""
+    example = DEMSAR["signed_ranks"]
+    ranks = np.array(example["ranks"])
+    signs = np.array(list(itertools.product([0, 1], repeat=12)))
+    changing = ranks[ranks > 1.5]
+    share = np.mean(signs @ changing + 1.5 <= example["sums"][1])
+    names = example["of"]
+    columns = [DEMSAR["detectors"].index(name) for name in names]
+    auc = [[row[column] for column in columns] for row in DEMSAR["auc"].values()]
+    found = fastad.benchmarking.wilcoxon_holm(
+        results_of(auc, detectors=names), measure="auc", rng=0
+    )
+    assert found.p_values[0, 1] == 2 * share
+    assert found.separated == [tuple(names)]
+    assert found.critical_difference is None
+
+
+@given(
+    st.lists(st.integers(-3, 4), min_size=1, max_size=9),
+)
+@settings(max_examples=60)
+def test_exact_p_values_count_signs(differences: list[int]) -> None:
+    found, advantage = signed_ranks(
+        np.array([[d, 0.0] for d in differences]), np.array([0]), np.array([1])
+    )
+    ranks = stats.rankdata(np.abs(differences))
+    statistic = float(np.sign(differences) @ ranks)
+    sums = [
+        float(np.array(signs) @ (ranks * (np.array(differences) != 0)))
+        for signs in itertools.product([-1, 1], repeat=len(differences))
+    ]
+    assert found[0] == np.mean([abs(value) >= abs(statistic) for value in sums])
+    assert np.sign(advantage[0]) == np.sign(statistic)
+
+
+@pytest.mark.parametrize(("n", "bits"), [(6, 40), (8, 1), (13, 40), (50, 40), (51, 40), (80, 1)])
+def test_wilcoxon_agrees_with_scipy(n: int, bits: int) -> None:
+    rng = np.random.default_rng(n + bits)
+    # Dyadic, so that equal differences are equal.
+    values = np.round((rng.normal(size=(n, 3)) + np.linspace(0, 1, 3)) * 2**bits) / 2**bits
+    found = fastad.benchmarking.wilcoxon_holm(
+        results_of(values), measure="auc", correction="none", rng=0
+    )
+    columns = dict(zip("abc", values.T, strict=True))
+    for (a, b), p_value in names_of(found, found.p_values).items():
+        # Pratt's variance is that without zeros; SciPy's for split ones is too large.
+        expected = stats.wilcoxon(columns[a], columns[b], zero_method="pratt")
+        assert p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    np.testing.assert_array_equal(found.adjusted_p_values, found.p_values)
+
+
+def test_ties_of_few_data_sets_are_counted_where_scipy_takes_the_normal_law() -> None:
+    differences = np.array([1, 1, 1, 2, 2, -1, 3, 3, 4, 4, 5, 0, -2, 6.0])
+    found, _ = signed_ranks(
+        np.column_stack([differences, np.zeros(14)]), np.array([0]), np.array([1])
+    )
+    ranks = stats.rankdata(np.abs(differences))
+    signs = np.array(list(itertools.product([-1, 1], repeat=14)))
+    sums = signs @ (ranks * (differences != 0))
+    assert found[0] == np.mean(np.abs(sums) >= np.sign(differences) @ ranks)
+    assert found[0] != pytest.approx(stats.wilcoxon(differences, zero_method="pratt").pvalue)
+
+
+@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "bonferroni"])
+def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
+    rng = np.random.default_rng(2)
+    results = results_of(rng.normal(size=(12, 5)) + np.linspace(0, 2, 5))
+    for control, n_pairs in ((None, 10), ("c", 4)):
+        found = fastad.benchmarking.wilcoxon_holm(
+            results, measure="auc", control=control, correction=correction, rng=0
+        )
+        assert found.method == f"wilcoxon-{correction}"
+        compared = np.triu(~np.isnan(found.p_values), 1)
+        p_values = found.p_values[compared]
+        assert len(p_values) == n_pairs
+        if correction == "benjamini-hochberg":
+            expected = stats.false_discovery_control(p_values)
+        elif correction == "bonferroni":
+            expected = np.minimum(p_values * n_pairs, 1)
+        else:
+            # The largest of what those of no larger p-value take.
+            expected = np.array(
+                [
+                    max(min(q * np.count_nonzero(p_values >= q), 1) for q in p_values if q <= p)
+                    for p in p_values
+                ]
+            )
+        np.testing.assert_allclose(found.adjusted_p_values[compared], expected, rtol=1e-14)
+        assert (found.adjusted_p_values[compared] <= 0.05).tolist() == (
+            (found.wins | found.wins.T)[compared].tolist()
+        )
+        assert {name for pair in found.separated for name in pair} <= set("abcde")
+
+
+def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
+    """a is a little better on most data sets, b much better on some."""
+    values = np.column_stack([np.arange(100.0), np.arange(100.0)])
+    values[:, 1] += np.where(np.arange(100) < 55, -0.5, 100)
+    found = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    assert found.detectors == ["a", "b"]
+    assert found.separated == [("b", "a")]
+    assert found.to_columns()["better"] == ["b"]
+
+
+def test_infinite_values_and_no_differences() -> None:
+    values = [[math.inf, math.inf], [math.inf, 0.0], [1.0, -math.inf], [2.0, 1.0], [5.0, 5.0]]
+    found = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    # Three of three with a difference are in favour of a.
+    assert found.p_values[0, 1] == 0.25
+    even = fastad.benchmarking.wilcoxon_holm(results_of(np.ones((60, 3))), measure="auc", rng=0)
+    assert upper(even.p_values) == [1, 1, 1]
+    assert even.groups == [("a", "b", "c")]
+    few = fastad.benchmarking.wilcoxon_holm(results_of(np.ones((3, 2))), measure="auc", rng=0)
+    assert few.p_values[0, 1] == 1
+
+
+# --- What both return
+
+
+@given(st.integers(1, 8), st.data())
+def test_groups_are_the_maximal_runs(n: int, data: st.DataObject) -> None:
+    differ = np.zeros((n, n), bool)
+    for i, j in itertools.combinations(range(n), 2):
+        differ[i, j] = differ[j, i] = data.draw(st.booleans())
+    runs = [
+        (i, j)
+        for i, j in itertools.combinations(range(n), 2)
+        if not differ[i : j + 1, i : j + 1].any()
+    ]
+    maximal = [
+        (i, j) for i, j in runs if not any((a, b) != (i, j) and a <= i and j <= b for a, b in runs)
+    ]
+    assert runs_together(differ) == maximal
+
+
+@pytest.mark.parametrize(
+    "function", [fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm]
+)
+def test_neither_the_order_of_rows_nor_of_measures_matters(function: Any) -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        itertools.product("vwxyz", "cabd"), columns=["dataset", "detector"]
+    ).assign(auc=np.round(rng.random(20), 1), em=rng.random(20))
+    found = function(frame, measure="auc", rng=1)
+    other = function(frame[::-1], measure="auc", rng=1)
+    assert found.to_columns() == other.to_columns()
+    for name in ("low", "high", "mean_ranks", "p_values", "wins"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
+    turned = fastad.ResultTable.from_table(
+        frame.assign(cost=-frame["auc"]), measures=["cost"], higher_is_better={"cost": False}
+    )
+    assert function(turned, measure="cost", rng=1).to_columns() == found.to_columns()
+    ranks = fastad.benchmarking.average_ranks(frame, measures=["auc"], rng=1)
+    order = [ranks.detectors.index(name) for name in found.detectors]
+    for one, same in ((ranks.mean, found.mean_ranks), (ranks.low, found.low)):
+        np.testing.assert_array_equal(one[0, order], same)
+
+
+def test_comparisons_as_tables() -> None:
+    values = [[4, 3, 2, 1.0]] * 8 + [[1, 3, 2, 4.0]]
+    found = fastad.benchmarking.nemenyi(results_of(values, names="w_yz"), measure="auc", rng=0)
+    head, *rows = str(found).splitlines()
+    assert head.split("  ")[0] == "auc"
+    assert "p against w" in head
+    assert "p, nemenyi" in head
+    assert [row.split()[0] for row in rows[:4]] == ["w", "_", "y", "z"]
+    assert rows[0].split()[1:] == ["1.33¹", "[1.00,", f"{found.high[0]:.2f}]", "-", "-"]
+    assert rows[1].split()[1] == "2.00²"
+    assert rows[3].split()[-1] == f"{found.adjusted_p_values[0, 3]:.2g}"
+    assert rows[4] == found.verdict
+    assert rows[5] == f"critical difference: {found.critical_difference:.4g}"
+    assert "| w | **1.33** |" in found.to_markdown()
+    assert r"\_ & \cellcolor[gray]{0.82}2.00" in found.to_latex()
+    against = str(
+        fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", control="c", rng=0)
+    )
+    assert "p against c" in against
+    assert "p, wilcoxon-holm" in against
+    assert "critical" not in against
+    frame = found.to_frame("pandas")
+    assert list(zip(frame["first"], frame["second"], strict=True)) == list(
+        itertools.combinations(found.detectors, 2)
+    )
+    assert frame["adjusted_p_value"].tolist() == upper(found.adjusted_p_values)
+    won = {(row.first, row.second) for row in frame.itertuples() if row.better == row.first}
+    assert won == set(found.separated)
+    assert won
+    assert repr(found) == "<RankComparison of 4 detectors in auc, nemenyi>"
+
+
+def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
+    values = np.tile(np.arange(10.0), (40, 1))
+    values[7, 3] = math.nan
+    found = fastad.benchmarking.nemenyi(results_of(values), measure="auc", rng=0)
+    assert found.n_datasets == 39
+    assert found.verdict.startswith("j is better than g, f, e, d, c and 2 more; i is better")
+    assert "; … (auc, 39 data sets" in found.verdict
+    assert found.remarks()[2] == (
+        "auc: 1 of 40 data sets is left out, where a detector has no value (7 for d)"
+    )
+
+
+def test_one_data_set_or_two_detectors() -> None:
+    for function in (fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm):
+        one = function(results_of([[1, 2, 3]]), measure="auc", rng=0)
+        assert one.separated == []
+        assert np.isnan(one.low).all()
+        two = function(results_of([[1, 2]] * 9), measure="auc", rng=0)
+        assert two.separated == [("b", "a")]
+        assert two.verdict.startswith("b is better than a (")
+    of_two = [
+        fastad.benchmarking.nemenyi(results_of([[1, 2]] * 9), measure="auc", control=control, rng=0)
+        for control in (None, "a")
+    ]
+    assert of_two[0].critical_difference == pytest.approx(of_two[1].critical_difference, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function", [fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm]
+)
+def test_errors(function: Any) -> None:
+    results = results_of([[0.1, 0.2], [0.3, 0.2]])
+    with pytest.raises(InvalidInputError, match="measure must be one of auc; found 'tpr'"):
+        function(results, measure="tpr")
+    with pytest.raises(InvalidInputError, match="control must be one of a, b; found 'c'"):
+        function(results, measure="auc", control="c")
+    with pytest.raises(InvalidInputError, match="confidence_level must lie strictly between"):
+        function(results, measure="auc", confidence_level=0)
+    alone = results_of([[0.1, 0.2]], detectors=["a", "a"], params=["1", "2"])
+    with pytest.raises(InvalidInputError, match="at least two detectors"):
+        function(alone, measure="auc")
+    with pytest.raises(UndefinedMeasureError, match=r"without a data set .* 2 of 2 data sets"):
+        function(results_of([[math.nan, 1], [1, math.nan]]), measure="auc")
+    with pytest.raises(InvalidInputError, match="correction must be one of 'holm'"):
+        fastad.benchmarking.wilcoxon_holm(results, measure="auc", correction="no")  # type: ignore[arg-type]

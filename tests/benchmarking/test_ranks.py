@@ -1,0 +1,356 @@
+"""Mean ranks and Friedman's test: Demšar's example, slow definitions, SciPy, tables by hand."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError
+from fastad.benchmarking.ranks import rank_rows
+from tests.support.demsar import DEMSAR, demsar, results_of
+
+# A test of fixed numbers fails by chance as often as its p-value says: 1 in 1 000, once for all.
+LUCK = 1e-3
+FEW_RESAMPLES = 50
+
+tables = st.integers(2, 5).flatmap(
+    lambda k: st.lists(
+        st.lists(st.sampled_from([0.0, 0.25, 0.5, -0.0, math.inf]), min_size=k, max_size=k),
+        min_size=2,
+        max_size=7,
+    )
+)
+
+
+def slow_ranks(row: list[float]) -> list[Fraction]:
+    """One plus those that are better, and half of the others that are equal."""
+    return [
+        1 + sum(Fraction(x > y) + Fraction(x == y, 2) for x in row) - Fraction(1, 2) for y in row
+    ]
+
+
+def slow_friedman(rows: list[list[float]]) -> tuple[Fraction, Fraction]:
+    """Return Demšar's formula as it stands, and what it is to be divided by where ranks are tied.
+
+    The correction is that of Conover: 1 - sum(t³ - t) / (n (k³ - k)) over runs of t equal values.
+    """
+    n, k = len(rows), len(rows[0])
+    ranks = [slow_ranks(row) for row in rows]
+    means = [sum(column) / Fraction(n) for column in zip(*ranks, strict=True)]
+    plain = Fraction(12 * n, k * (k + 1)) * (
+        sum(mean**2 for mean in means) - Fraction(k * (k + 1) ** 2, 4)
+    )
+    ties = sum(row.count(x) ** 3 - row.count(x) for row in rows for x in set(row))
+    return plain, 1 - Fraction(ties, n * (k**3 - k))
+
+
+# --- Ranks
+
+
+def test_ranks_of_demsar() -> None:
+    found = fastad.benchmarking.average_ranks(demsar(), rng=0, n_resamples=FEW_RESAMPLES)
+    columns = [found.detectors.index(name) for name in DEMSAR["detectors"]]
+    by_name = dict(zip(demsar().problems, found.ranks["auc"][:, columns].tolist(), strict=True))
+    assert by_name == DEMSAR["ranks"]
+    assert [f"{mean:.3f}" for mean in found.mean[0, columns]] == DEMSAR["mean_ranks"]
+    np.testing.assert_allclose(found.std[0], np.std(found.ranks["auc"], axis=0, ddof=1))
+    assert found.n_datasets.tolist() == [14]
+
+
+@given(tables)
+def test_ranks_are_those_of_the_slow_definition_and_of_scipy(rows: list[list[float]]) -> None:
+    found = rank_rows(np.array(rows))
+    assert found.tolist() == [[float(rank) for rank in slow_ranks(row)] for row in rows]
+    np.testing.assert_array_equal(found, stats.rankdata(-np.array(rows), axis=1))
+
+
+def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
+    rows = [
+        ("d1", "knn", "k=1", [0.9, 0.5], [0.1, 0.1]),
+        ("d1", "knn", "k=5", [0.8, 0.8], [0.6, 0.4]),
+        ("d1", "lof", "k=1", [0.75, 0.75], [0.375, 0.375]),
+        ("d1", "svm", "", [0.9, 0.9], [0.25, 0.5]),
+    ]
+    table: dict[str, list[Any]] = {
+        name: [] for name in ("dataset", "detector", "params", "fold", "auc", "vol@0.05")
+    }
+    for dataset, detector, params, auc, volume in rows:
+        for fold in range(2):
+            cells = (dataset, detector, params, fold, auc[fold], volume[fold])
+            for name, cell in zip(table, cells, strict=True):
+                table[name].append(cell)
+    found = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=FEW_RESAMPLES)
+    assert found.detectors == ["knn", "lof", "svm"]
+    assert found.ranks["auc"].tolist() == [[2, 3, 1]]
+    # A volume is better when it is lower: the least of knn's two is 0.1; lof and svm are equal.
+    assert found.ranks["vol@0.05"].tolist() == [[1, 2.5, 2.5]]
+    higher = fastad.ResultTable.from_table(
+        {**table, "new": table["auc"]}, measures=["new"], higher_is_better={"new": False}
+    )
+    assert fastad.benchmarking.average_ranks(higher, rng=0).ranks["new"].tolist() == [[1, 2, 3]]
+
+
+def test_one_data_set_has_ranks_without_spread() -> None:
+    found = fastad.benchmarking.average_ranks(results_of([[0.5, 0.9]]), rng=0)
+    assert found.mean.tolist() == [[2, 1]]
+    for spread in (found.std, found.low, found.high):
+        assert np.isnan(spread).all()
+    assert "auc      2.00  1.00¹" in str(found)
+
+
+def test_what_has_no_value_is_left_out_and_named() -> None:
+    nan = math.nan
+    rows = [[0.1, 0.2], [nan, 0.2], [0.3, nan], [nan, nan], [0.5, nan]]
+    found = fastad.benchmarking.average_ranks(
+        results_of(rows, datasets=["v", "w", "x", "y", "z"]), rng=0, n_resamples=FEW_RESAMPLES
+    )
+    assert found.n_datasets.tolist() == [1]
+    assert found.mean.tolist() == [[2, 1]]
+    assert np.isnan(found.ranks["auc"]).tolist() == [[False] * 2, *[[True] * 2] * 4]
+    assert found.remarks() == [
+        "auc: 4 of 5 data sets are left out, where a detector has no value "
+        "(w for a; x for b; y for a; …)"
+    ]
+    nothing = fastad.benchmarking.average_ranks(results_of(np.full((2, 3), nan)), rng=0)
+    assert np.isnan(nothing.mean).all()
+    assert nothing.n_datasets.tolist() == [0]
+    assert str(nothing).splitlines()[1].split() == ["auc", "-", "-", "-"]
+
+
+def test_all_ties_share_the_mean_rank() -> None:
+    found = fastad.benchmarking.average_ranks(results_of(np.ones((4, 3))), rng=0)
+    for value in (found.mean, found.low, found.high):
+        assert value.tolist() == [[2, 2, 2]]
+    assert found.std.tolist() == [[0, 0, 0]]
+
+
+def test_the_order_of_rows_and_folds_changes_no_bit() -> None:
+    rng = np.random.default_rng(3)
+    cells = list(itertools.product("xyz", ["a", "b", "c"], [1, 2], [0, 1, 2]))
+    frame = pd.DataFrame(cells, columns=["dataset", "detector", "params", "fold"])
+    frame["auc"] = np.round(rng.random(len(cells)), 1)
+    frame["vol@0.1"] = rng.random(len(cells))
+    shuffled = frame.sample(frac=1, random_state=1)
+    one, other = (
+        fastad.benchmarking.average_ranks(table, rng=5).to_columns() for table in (frame, shuffled)
+    )
+    assert one == other
+    first, second = (
+        fastad.benchmarking.friedman(table, rng=5).to_columns() for table in (frame, shuffled)
+    )
+    assert first == second
+    rising = frame.assign(auc=frame["auc"], **{"vol@0.1": frame["vol@0.1"] * 2 + 1})
+    assert fastad.benchmarking.average_ranks(rising, rng=5).to_columns() == one
+
+
+def test_the_interval_of_a_mean_rank_holds_the_truth() -> None:
+    """Detectors a and b of equal merit, c worse: the true mean ranks by symmetry and by c."""
+    rng = np.random.default_rng(11)
+    n_tried, held = 300, np.zeros(3, int)
+    shift = np.array([0.0, 0.0, 1.0])
+    # c is better than a where two normal numbers differ by more than 1.
+    better = float(stats.norm.sf(1 / math.sqrt(2)))
+    truth = [1.5 + better, 1.5 + better, 3 - 2 * better]
+    for _ in range(n_tried):
+        values = rng.normal(size=(15, 3)) - shift
+        found = fastad.benchmarking.average_ranks(results_of(values), rng=rng, n_resamples=200)
+        held += (found.low[0] <= truth) & (truth <= found.high[0])
+    # Percentiles of 200 replicates of 15 data sets: not far from what they promise.
+    assert (held / n_tried > 0.91).all()
+    assert (held / n_tried < 0.99).all()
+
+
+def test_classes_of_a_data_set_are_drawn_together() -> None:
+    values = [0.9, 0.1, 0.8, 0.2, 0.1, 0.9]
+    table = {
+        "dataset": ["x", "x", "x", "x", "y", "y"],
+        "anomaly_class": [1, 1, 2, 2, 1, 1],
+        "detector": ["a", "b"] * 3,
+        "auc": values,
+    }
+    found = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=500)
+    assert found.mean.tolist() == [[4 / 3, 5 / 3]]
+    # Two data sets: either alone, or both.
+    assert (found.low[0, 0], found.high[0, 0]) == (1, 2)
+    said = fastad.benchmarking.friedman(table, rng=0).remarks()
+    assert said == [
+        "p-values take the 3 problems for independent, which come from 2 data sets; intervals do "
+        "not"
+    ]
+
+
+def test_ranks_as_tables() -> None:
+    rng = np.random.default_rng(1)
+    values = {"auc": rng.random((31, 4)), "vol@0.05": rng.random((31, 4))}
+    results = fastad.ResultTable.from_arrays(values, detectors=["svm", "lof", "knn", "i_f"])
+    found = fastad.benchmarking.average_ranks(results, rng=0, n_resamples=FEW_RESAMPLES)
+    head, auc, volume = str(found).splitlines()
+    assert head.split() == ["measure", "i_f", "knn", "lof", "svm"]
+    for row, line in enumerate((auc, volume)):
+        order = np.argsort(found.mean[row], kind="stable")
+        for place, detector in enumerate(order[:3]):
+            cell = f"{found.mean[row, detector]:.2f} ± {found.std[row, detector]:.2f}"
+            assert cell + "¹²³"[place] in line
+        assert sum(line.count(mark) for mark in "¹²³") == 3
+    best = f"**{found.mean[0].min():.2f} ± "
+    assert best in found.to_markdown().splitlines()[2]
+    latex = found.to_latex()
+    assert r"measure & i\_f & knn & lof & svm \\" in latex
+    assert latex.count(r"\cellcolor[gray]{0.70}") == 2
+    assert r"$\pm$" in latex
+    frame = found.to_frame("pandas")
+    assert list(frame) == ["measure", "detector", "mean_rank", "std", "low", "high", "n_datasets"]
+    assert frame["measure"].tolist() == ["auc"] * 4 + ["vol@0.05"] * 4
+    assert frame["mean_rank"].tolist() == found.mean.ravel().tolist()
+    assert (frame["n_datasets"] == 31).all()
+    # Of three, only the best is marked.
+    three = str(
+        fastad.benchmarking.average_ranks(results_of([[3, 2, 1], [2, 3, 1], [3, 2, 1]]), rng=0)
+    )
+    assert [three.count(mark) for mark in "¹²³"] == [1, 0, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        found.mean[0, 0] = 0
+
+
+def test_errors_of_ranks() -> None:
+    results = results_of([[0.1, 0.2], [0.3, 0.2]])
+    with pytest.raises(InvalidInputError, match=r"measures must be one of auc; found 'tpr@0\.1'"):
+        fastad.benchmarking.average_ranks(results, measures=["tpr@0.1"])
+    with pytest.raises(InvalidInputError, match="confidence_level must lie strictly between"):
+        fastad.benchmarking.average_ranks(results, confidence_level=1)
+    with pytest.raises(InvalidInputError, match="n_resamples must be at least 1; found 0"):
+        fastad.benchmarking.friedman(results, n_resamples=0)
+    with pytest.raises(TypeError, match="correct_ties must be True or False; found int"):
+        fastad.benchmarking.friedman(results, correct_ties=1)  # type: ignore[arg-type]
+    alone = results_of([[0.1, 0.2]], detectors=["a", "a"], params=["k=1", "k=2"])
+    for function in (fastad.benchmarking.average_ranks, fastad.benchmarking.friedman):
+        with pytest.raises(InvalidInputError, match="at least two detectors to rank; found a alon"):
+            function(alone)
+
+
+# --- Friedman
+
+
+def test_friedman_of_demsar() -> None:
+    test = fastad.benchmarking.friedman(demsar(), correct_ties=False, rng=0)["auc"]
+    assert f"{test.chi_square:.2f}" == DEMSAR["chi_square"]
+    assert f"{test.f_statistic:.2f}" == DEMSAR["f_statistic"]
+    assert list(test.f_degrees) == DEMSAR["f_degrees"]
+    assert test.f_p_value == pytest.approx(stats.f.sf(test.f_statistic, *test.f_degrees))
+    assert test.p_value == pytest.approx(stats.chi2.sf(test.chi_square, 3))
+    assert test.kendall_w == pytest.approx(test.chi_square / (14 * 3))
+    corrected = fastad.benchmarking.friedman(demsar(), rng=0)["auc"]
+    assert corrected.chi_square > test.chi_square
+
+
+@given(tables)
+def test_friedman_is_the_slow_definition(rows: list[list[float]]) -> None:
+    plain, correction = slow_friedman(rows)
+    n, k = len(rows), len(rows[0])
+    for corrected in (False, True):
+        test = fastad.benchmarking.friedman(
+            results_of(rows), correct_ties=corrected, rng=0, n_resamples=FEW_RESAMPLES
+        )["auc"]
+        if correction == 0:
+            assert math.isnan(test.chi_square)
+            assert test.reason == "all detectors are tied on all data sets"
+            continue
+        chi_square = plain / correction if corrected else plain
+        assert test.chi_square == pytest.approx(float(chi_square), rel=1e-14)
+        if chi_square == n * (k - 1):
+            assert (test.f_statistic, test.f_p_value, test.kendall_w) == (math.inf, 0, 1)
+        else:
+            f_statistic = (n - 1) * chi_square / (n * (k - 1) - chi_square)
+            assert test.f_statistic == pytest.approx(float(f_statistic), rel=1e-14)
+        assert test.reason is None
+        assert 0 <= test.low <= test.high <= 1
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 5])
+def test_friedman_agrees_with_scipy(decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    for n, k in ((2, 3), (14, 4), (30, 7)):
+        values = np.round(rng.normal(size=(n, k)) + np.linspace(0, 1, k), decimals)
+        expected = stats.friedmanchisquare(*values.T)
+        test = fastad.benchmarking.friedman(results_of(values), rng=0, n_resamples=FEW_RESAMPLES)[
+            "auc"
+        ]
+        assert test.chi_square == pytest.approx(expected.statistic, rel=1e-12)
+        assert test.p_value == pytest.approx(expected.pvalue, rel=1e-12)
+
+
+def test_data_sets_that_agree_and_such_that_do_not() -> None:
+    agreed = fastad.benchmarking.friedman(results_of([[3, 2, 2]] * 5), rng=0)
+    test = agreed["auc"]
+    assert (test.kendall_w, test.f_statistic, test.f_p_value) == (1, math.inf, 0)
+    assert (test.low, test.high) == (1, 1)
+    assert "F(2, 8) = ∞" in str(agreed)
+    # Not without the correction: ties bound the statistic.
+    plain = fastad.benchmarking.friedman(results_of([[3, 2, 2]] * 5), correct_ties=False, rng=0)[
+        "auc"
+    ]
+    assert plain.kendall_w == 0.75
+    even = fastad.benchmarking.friedman(results_of([[1, 2], [2, 1]]), rng=0)["auc"]
+    assert (even.chi_square, even.p_value, even.f_statistic, even.kendall_w) == (0, 1, 0, 0)
+
+
+def test_friedman_where_it_is_undefined() -> None:
+    nan = math.nan
+    values: dict[str, Any] = {
+        "auc": [[1, 2], [nan, 1]],
+        "tpr@0.1": [[1, 1], [2, 2]],
+        "ap": [[1, 2], [1, 2]],
+    }
+    results = fastad.ResultTable.from_arrays(values, detectors=["a", "b"])
+    found = fastad.benchmarking.friedman(results, rng=0)
+    assert list(found) == ["auc", "tpr@0.1", "ap"]
+    assert [found[label].n_datasets for label in found] == [1, 2, 2]
+    for label in ("auc", "tpr@0.1"):
+        test = found[label]
+        numbers = (test.chi_square, test.p_value, test.f_statistic, test.f_p_value, test.kendall_w)
+        assert all(math.isnan(number) for number in (*numbers, test.low, test.high))
+    assert found["ap"].reason is None
+    assert found.remarks() == [
+        "auc: Friedman's test needs at least two data sets with all detectors; found 1",
+        "tpr@0.1: all detectors are tied on all data sets",
+        "auc: 1 of 2 data sets is left out, where a detector has no value (1 for a)",
+    ]
+    frame = found.to_frame("pandas")
+    assert frame["degrees"].tolist() == [1, 1, 1]
+    assert math.isnan(frame["chi_square"][0])
+    assert found.to_markdown().splitlines()[2] == "| auc | - | - | - | - | - | - |"
+    assert "chi-square" in found.to_latex()
+
+
+def test_the_interval_of_the_concordance_holds_the_truth() -> None:
+    """The truth: the mean of the concordance of as many data sets, over many studies."""
+    rng = np.random.default_rng(8)
+    n, k, shift = 15, 4, np.linspace(0, 1.2, 4)
+
+    def deviations(n_studies: int) -> npt.NDArray[np.float64]:
+        values: npt.NDArray[np.float64] = rng.normal(size=(n_studies, n, k)) + shift
+        return values
+
+    def concordance(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        sums = stats.rankdata(values, axis=-1).sum(axis=1) - n * (k + 1) / 2
+        return np.asarray(12 * (sums**2).sum(axis=-1) / (n**2 * (k**3 - k)))
+
+    truth = concordance(deviations(20_000)).mean()
+    n_tried, held, below = 300, 0, 0
+    for values in deviations(n_tried):
+        test = fastad.benchmarking.friedman(results_of(values), rng=rng, n_resamples=200)["auc"]
+        held += test.low <= truth <= test.high
+        below += truth < test.low
+    assert 0.9 < held / n_tried < 0.99
+    # The misses are on both sides, as they would not be without the shift.
+    misses = n_tried - held
+    assert stats.binomtest(below, misses).pvalue > LUCK

@@ -1,0 +1,406 @@
+"""Which measure to select models by, against loops over rows."""
+
+import math
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastad import ResultTable
+from fastad.benchmarking import Recommendation, recommend
+from fastad.errors import UndefinedMeasureError
+from tests.support.comparison_oracles import (
+    Rows,
+    as_columns,
+    loss,
+    losses_between_classes,
+    mean_of,
+    mean_over_folds,
+    model_of,
+    result_rows,
+    tau_b,
+)
+
+nan = math.nan
+LABELS = ["auc", "tpr@0.05", "cost"]
+UP = {"auc": True, "tpr@0.05": True, "cost": False}
+Losses: TypeAlias = dict[Any, Fraction | None]
+
+
+def table_of(rows: Rows, anomaly_class: bool = False) -> ResultTable:
+    columns = as_columns(rows)
+    if not anomaly_class:
+        del columns["anomaly_class"]
+    return ResultTable.from_table(columns, measures=LABELS, higher_is_better={"cost": False})
+
+
+def arrays(**measures: Any) -> ResultTable:
+    """Measures by data set and model; "tpr" is read at 0.1."""
+    measures = {("tpr@0.1" if name == "tpr" else name): v for name, v in measures.items()}
+    return ResultTable.from_arrays(measures)
+
+
+def on_same_folds(rows: Rows, label: str, judge: str) -> Losses:
+    select, by = mean_over_folds(rows, label), mean_over_folds(rows, judge)
+    return {name: loss(select[name], by[name], UP[label], UP[judge]) for name in select}
+
+
+def on_other_folds(rows: Rows, label: str, judge: str) -> Losses:
+    """All folds but one choose; that one judges, as a share of the best mean of all folds."""
+    found: Losses = {}
+    best_of = mean_over_folds(rows, judge)
+    for name in {row["dataset"] for row in rows}:
+        own = [row for row in rows if row["dataset"] == name]
+        means = [mean for mean in best_of[name,].values() if mean is not None]
+        best = (max if UP[judge] else min)(means, default=None)
+        losses: list[Fraction | None] = []
+        for fold in {row["fold"] for row in rows}:
+            others: dict[Any, list[float]] = {}
+            here: dict[Any, Fraction | None] = {}
+            for row in own:
+                if row["fold"] == fold:
+                    here[model_of(row)] = mean_of([row[judge]])
+                else:
+                    others.setdefault(model_of(row), []).append(row[label])
+            merits = {model: mean_of(values) for model, values in others.items()}
+            known = [merit for merit in merits.values() if merit is not None]
+            if not best or not known:
+                continue
+            top = max(known) if UP[label] else min(known)
+            used = [here.get(model) for model, merit in merits.items() if merit == top]
+            if any(one is None for one in used):
+                continue
+            short = [(best - (one or 0)) * (1 if UP[judge] else -1) / abs(best) for one in used]
+            losses.append(sum(short, Fraction(0)) / len(short))
+        found[name,] = mean_of(losses)
+    return found
+
+
+def check_decision(found: Recommendation, losses: dict[str, Losses]) -> None:
+    """Check what is recommended, given the losses of each measure on what decides."""
+    problems = list(next(iter(losses.values())))
+    sizes = {m: sum(one[p] is not None for p in problems) for m, one in losses.items()}
+    whole = [m for m in losses if 5 * sizes[m] >= 4 * max(sizes.values())]
+    counted: list[Any] = []
+    while not counted:
+        counted = [p for p in problems if all(losses[m][p] is not None for m in whole)]
+        if not counted:
+            whole = [m for m in whole if sizes[m] > min(sizes[m] for m in whole)]
+    means = {m: mean_of([losses[m][p] for p in counted]) for m in whole}
+    least = min(mean for mean in means.values() if mean is not None)
+    assert float(means[found.measure] or 0) == pytest.approx(float(least), abs=1e-12)
+    assert found.measures[0] == found.measure
+    assert list(found.not_judged) == [m for m in losses if m not in whole]
+    order = [float(means[m] or 0) for m in found.measures[: len(whole)]]
+    assert order == pytest.approx(sorted(order), abs=1e-12)
+    assert list(found.measures[len(whole) :]) == list(found.not_judged)
+    assert sorted([*found.as_good, *found.worse, found.measure]) == sorted(whole)
+    for names in (found.as_good, found.worse):
+        assert [m for m in found.measures if m in names] == list(names)
+    assert f"over {len(counted)} data set{'s' * (len(counted) > 1)}." in found.text
+
+
+def check_means(found: Any, measures: Any, losses: dict[str, Losses]) -> None:
+    for i, label in enumerate(measures):
+        expected = mean_of(list(losses[label].values()))
+        if expected is None:
+            assert math.isnan(found.value[i])
+        else:
+            assert found.value[i] == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
+        assert found.n_undefined[i] == list(losses[label].values()).count(None)
+        assert found.n[i] == len(losses[label]) - found.n_undefined[i]
+
+
+# --- against loops
+
+
+@given(result_rows(LABELS), st.sampled_from(LABELS))
+def test_losses_and_choice_are_those_of_the_loops(rows: Rows, judge: str) -> None:
+    same = {label: on_same_folds(rows, label, judge) for label in LABELS}
+    other = {label: on_other_folds(rows, label, judge) for label in LABELS}
+    table = table_of(rows)
+    grounds = {"other folds": other} if len(table.folds) > 1 else {}
+    grounds["same folds"] = same
+    defined = [
+        name
+        for name, losses in grounds.items()
+        if any(one is not None for values in losses.values() for one in values.values())
+    ]
+    if not defined:
+        with pytest.raises(UndefinedMeasureError, match=f"{judge} has no loss on any of"):
+            recommend(table, application=judge, rng=0, n_resamples=3)
+        return
+    found = recommend(table, application=judge, rng=0, n_resamples=3)
+    assert found.grounds == defined[0]
+    assert found.application == judge
+    assert list(found.losses) == list(grounds)
+    for name, losses in grounds.items():
+        check_means(found.losses[name], found.measures, losses)
+    check_decision(found, grounds[defined[0]])
+
+
+@given(result_rows(LABELS, classes=3), st.sampled_from(LABELS))
+def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, judge: str) -> None:
+    keys = ("dataset", "anomaly_class")
+    means = {label: mean_over_folds(rows, label, keys) for label in LABELS}
+    losses = {
+        label: losses_between_classes(means[label], means[judge], UP[label], UP[judge])
+        for label in LABELS
+    }
+    defined = any(one is not None for values in losses.values() for one in values.values())
+    if not defined:
+        return
+    table = table_of(rows, anomaly_class=True)
+    found = recommend(table, application=judge, new_anomalies=True, rng=0, n_resamples=3)
+    assert found.grounds == "other classes"
+    check_decision(found, losses)
+    for i, label in enumerate(found.measures):
+        expected = mean_of(list(losses[label].values()))
+        value = found.losses["other classes"].value[i]
+        assert math.isnan(value) if expected is None else value == pytest.approx(float(expected))
+    try:
+        known = recommend(table, application=judge, rng=0, n_resamples=3)
+    except UndefinedMeasureError:
+        return
+    assert known.grounds != "other classes"
+    assert "other classes" in known.losses
+
+
+@given(result_rows(LABELS))
+def test_tau_is_that_of_the_loops(rows: Rows) -> None:
+    table = table_of(rows)
+    try:
+        found = recommend(table, application="cost", rng=0, n_resamples=3)
+    except UndefinedMeasureError:
+        return
+    for i, label in enumerate(found.measures):
+        pairs = zip(table.means(label), table.means("cost"), strict=True)
+        taus = [tau_b(a.tolist(), b.tolist()) * (-1 if UP[label] else 1) for a, b in pairs]
+        there = [tau for tau in taus if tau == tau]
+        assert found.tau.n[i] == len(there)
+        if there:
+            assert found.tau.value[i] == pytest.approx(sum(there) / len(there), abs=1e-12)
+
+
+@given(result_rows(LABELS, classes=2), st.randoms())
+def test_order_of_rows_changes_no_bit(rows: Rows, random: Any) -> None:
+    mixed = list(rows)
+    random.shuffle(mixed)
+    told = []
+    for one in (rows, mixed):
+        try:
+            found = recommend(
+                table_of(one, anomaly_class=True), application="auc", rng=3, n_resamples=20
+            )
+        except UndefinedMeasureError:
+            told.append("undefined")
+        else:  # remarks name the first rows that are missing, in the order of names
+            told.append(f"{found.to_columns()}{found}{found.as_good}{found.worse}")
+    assert told[0] == told[1]
+
+
+# --- by hand
+
+
+def test_all_folds_but_one_choose_and_that_one_judges() -> None:
+    # Without fold 0 auc chooses model 1, without fold 1 and without fold 2 model 0.
+    auc = [[[1.5, 0.1, 0.1], [0.8, 0.2, 0.2]]]
+    tpr = [[[0.3, 0.5, 0.9], [0.6, 0.8, 0.4]]]
+    # On the folds left out these have 0.6, 0.5 and 0.9; the best mean of all folds is 0.6.
+    found = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, measures=["auc"], rng=0)
+    assert found.losses["other folds"].value[0] == pytest.approx((0.6 - 2 / 3) / 0.6)
+    assert found.losses["same folds"].value[0] == pytest.approx((0.6 - 1.7 / 3) / 0.6)
+    assert np.isnan(found.losses["other folds"].low).all()  # one data set has no interval
+
+
+def test_a_noisy_measure_of_the_application_loses_on_other_folds() -> None:
+    rng = np.random.default_rng(1)
+    quality = rng.uniform(0.4, 0.9, (40, 6, 1))
+    tpr = quality + rng.normal(0, 0.3, (40, 6, 5))
+    auc = quality + rng.normal(0, 0.01, (40, 6, 5))
+    found = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, rng=0)
+    assert (found.measure, found.worse, found.grounds) == ("auc", ["tpr@0.1"], "other folds")
+    same = dict(zip(found.measures, found.losses["same folds"].value, strict=True))
+    other = dict(zip(found.measures, found.losses["other folds"].value, strict=True))
+    assert same["tpr@0.1"] == 0 < same["auc"]
+    assert 0 < other["auc"] < other["tpr@0.1"] / 2
+    assert "select them by auc: it loses" in found.text
+    assert "Worse: tpr@0.1 (" in found.text
+    assert "loses nothing" not in found.text
+    # One fold alone does not tell.
+    one = recommend(arrays(auc=auc[:, :, :1], tpr=tpr[:, :, :1]), operating_fpr=0.1, rng=0)
+    assert (one.measure, one.grounds) == ("tpr@0.1", "same folds")
+    assert list(one.losses) == ["same folds"]
+    assert "tpr@0.1 itself loses nothing: results of several folds would tell" in one.text
+
+
+def losing(*losses: Any) -> ResultTable:
+    """A measure for each row of losses, which it has on the data sets."""
+    tpr = np.column_stack([np.ones(len(losses[0])), *(1 - np.array(losses, float))])
+    columns = {"tpr@0.1": tpr}
+    for i, name in enumerate(["auc", "ap", "auc_w"][: len(losses)], start=1):
+        # It chooses the model whose tpr falls short by the loss.
+        columns[name] = np.tile(np.arange(tpr.shape[1]) == i, (len(tpr), 1)).astype(float)
+    return ResultTable.from_arrays(columns)
+
+
+def test_comparisons_are_paired_over_data_sets() -> None:
+    varied = np.linspace(0, 0.8, 20)
+    table = losing(varied, varied + 0.01, varied + np.tile([0.02, -0.02], 10))
+    found = recommend(
+        table, operating_fpr=0.1, measures=["auc", "ap", "auc_w"], rng=0, n_resamples=500
+    )
+    assert found.losses["same folds"].value == pytest.approx([0.4, 0.4, 0.41])
+    assert found.measure in ("auc", "auc_w")
+    assert found.worse == ["ap"]
+    assert len(found.as_good) == 1
+    low, high = found.losses["same folds"].low, found.losses["same folds"].high
+    assert (low < 0.35).all()
+    assert (high > 0.45).all()
+
+
+def test_the_level_decides_what_is_shown() -> None:
+    differences = np.tile([0.1, -0.06, 0.09, -0.05], 5)
+    table = losing(np.full(20, 0.2), 0.2 + differences)
+    told = {}
+    for level in (0.5, 0.999):
+        found = recommend(
+            table, operating_fpr=0.1, measures=["auc", "ap"], confidence_level=level, rng=0
+        )
+        assert found.measure == "auc"
+        told[level] = (list(found.as_good), list(found.worse))
+    assert told == {0.5: ([], ["ap"]), 0.999: (["ap"], [])}
+    assert "At 99.9 % not shown to be worse: ap (22.0%)." in found.text
+
+
+def test_classes_of_one_data_set_are_not_independent() -> None:
+    # Worse on 20 problems and better on 10, but these are three data sets.
+    differences = np.repeat([0.1, 0.1, -0.05], 10)
+    flat = losing(np.full(30, 0.2), 0.2 + differences)
+    measures = ["auc", "ap"]
+    assert recommend(flat, operating_fpr=0.1, measures=measures, rng=0).worse == ["ap"]
+    columns = flat.means("tpr@0.1").shape
+    rows = {
+        "dataset": np.repeat(["a", "b", "c"], 10 * columns[1]),
+        "anomaly_class": np.tile(np.repeat(np.arange(10), columns[1]), 3),
+        "detector": np.tile([f"m{i}" for i in range(columns[1])], columns[0]),
+    }
+    order = [flat.models.index(str(i)) for i in range(columns[1])]
+    place = [flat.problems.index(str(i)) for i in range(columns[0])]
+    rows |= {label: flat.means(label)[place][:, order].ravel() for label in flat.labels}
+    found = recommend(rows, operating_fpr=0.1, measures=measures, rng=0)
+    assert (found.grounds, found.as_good, found.worse) == ("same folds", ["ap"], [])
+    assert "over 30 problems of 3 data sets." in found.text
+
+
+def test_measures_without_a_loss_somewhere_are_not_judged() -> None:
+    tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
+    table = arrays(auc=[[1, 2], [1, 2], [1, 2]], ap=[[nan, nan], [2, 1], [2, 1]], tpr=tpr)
+    found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
+    # ap loses nothing where it is there; auc loses 0.5, 0.5 and 0.2.
+    assert (found.measure, found.not_judged, found.measures) == ("auc", ["ap"], ["auc", "ap"])
+    assert (found.as_good, found.worse) == ([], [])
+    assert "Not judged, because undefined on some of them: ap." in found.text
+    assert found.losses["same folds"].n.tolist() == [3, 2]
+    last = str(found).splitlines()[-1]
+    assert last.startswith("ap ")
+    assert "¹" not in last
+
+
+def test_measures_are_compared_where_all_have_losses() -> None:
+    tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
+    table = arrays(auc=[[1, 2], [1, 2], [nan] * 2], ap=[[nan] * 2, [1, 2], [1, 2]], tpr=tpr)
+    found = recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
+    # On the second data set both lose a half.
+    assert (found.measure, found.as_good, found.not_judged) == ("auc", ["ap"], [])
+    assert "over 1 data set." in found.text
+
+
+def test_data_sets_where_the_application_is_undefined_do_not_count() -> None:
+    table = arrays(auc=[[1, 2], [1, 2]], ap=[[2, 1], [nan, nan]], tpr=[[0.8, 0.4], [0, 0]])
+    found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
+    assert (found.measure, list(found.not_judged)) == ("ap", [])
+    assert found.losses["same folds"].n.tolist() == [1, 1]
+    assert found.worse == []  # one data set shows nothing
+
+
+def test_equal_losses_keep_the_order_of_the_table() -> None:
+    tpr = [[0.8, 0.4], [0.6, 0.3]]
+    for names in (["auc", "ap", "auc_w"], ["ap", "auc_w", "auc"]):
+        table = arrays(**{name: [[1, 2], [2, 1]] for name in names}, tpr=tpr)
+        found = recommend(table, operating_fpr=0.1, measures=names, rng=0)
+        assert (found.measures, found.as_good) == (names, names[1:])
+
+
+def new_rows(**columns: Any) -> dict[str, Any]:
+    return {
+        "dataset": ["a"] * 4 + ["b"] * 4,
+        "anomaly_class": ["x", "x", "y", "y"] * 2,
+        "detector": ["knn", "lof"] * 4,
+        "auc": [0.9, 0.8, 0.7, 0.6] * 2,
+        "tpr@0.1": [0.5, 0.8, 0.5, 0.6, 0.9, 0.3, 0.1, 0.2],
+    } | columns
+
+
+def test_new_anomalies_by_hand() -> None:
+    found = recommend(new_rows(), operating_fpr=0.1, new_anomalies=True, rng=0)
+    # auc chooses knn: on a 3/8 and 1/6, on b 0 and 1/2. tpr loses nothing on a; on b it chooses
+    # knn for y, which loses 1/2, and lof for x, which loses 2/3.
+    losses = dict(zip(found.measures, found.losses["other classes"].value, strict=True))
+    assert losses["auc"] == pytest.approx(((1 / 6 + 3 / 8) / 2 + (1 / 2 + 0) / 2) / 2)
+    assert losses["tpr@0.1"] == pytest.approx((0 + (1 / 2 + 2 / 3) / 2) / 2)
+    assert found.measure == "auc"
+    assert "on anomalies of other classes, over 2 data sets" in found.text
+
+
+def test_new_anomalies_need_two_classes() -> None:
+    rows = {name: column[:2] + column[4:6] for name, column in new_rows().items()}
+    with pytest.raises(UndefinedMeasureError, match="two classes"):
+        recommend(rows, operating_fpr=0.1, new_anomalies=True, rng=0)
+
+
+def test_table_and_frame() -> None:
+    found = recommend(new_rows(), operating_fpr=0.1, rng=0, n_resamples=50)
+    frame = found.to_columns()
+    assert list(frame)[:3] == ["measure", "recommended", "as_good"]
+    assert frame["recommended"] == [True, False]
+    for name, means in [*found.losses.items(), ("tau", found.tau)]:
+        key = "tau" if name == "tau" else f"loss_{name.replace(' ', '_')}"
+        parts = (means.value, means.low, means.high, means.n)
+        for end, part in zip(("", "_low", "_high", "_datasets"), parts, strict=True):
+            assert frame[key + end] == part.tolist()
+    assert len(found.to_frame()) == 2
+    lines = str(found).splitlines()
+    assert lines[0] == found.text
+    assert lines[2].startswith("select by ")
+    assert "0.0% [0.0%, 0.0%]¹" in lines[3]
+    assert "tau with tpr@0.1" in found.to_markdown().splitlines()[0]
+    assert r"\cellcolor" in found.to_latex()
+    assert repr(found) == "<Recommendation of tpr@0.1 for tpr@0.1>"
+
+
+def test_missing_rows_are_named() -> None:
+    rows = new_rows()
+    short = {name: column[:-1] for name, column in rows.items()}
+    assert "missing: 1 of 8 rows (b y, lof, fold None)" in str(
+        recommend(short, operating_fpr=0.1, rng=0)
+    )
+
+
+@pytest.mark.parametrize("rate", [0.29, np.float32(0.29), np.float64(0.29)])
+def test_rates_are_the_decimals_as_written(rate: Any) -> None:
+    rng = np.random.default_rng(0)
+    names = ["auc@0.29", "fpr@tpr0.29", "tpr@0.28", "tpr@0.29"]
+    table = ResultTable.from_arrays({name: rng.uniform(size=(3, 3)) for name in names})
+    assert recommend(table, operating_fpr=rate, rng=0).application == "tpr@0.29"
+
+
+def test_a_mapping_with_a_measure_where_lower_is_better() -> None:
+    rows = new_rows(**{"fpr@tpr0.8": [0.2, 0.1] * 4})
+    del rows["anomaly_class"]
+    rows["dataset"] = list("aabbccdd")
+    found = recommend(rows, application="fpr@tpr0.8", measures=["auc"], rng=0)
+    assert found.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms

@@ -1,0 +1,217 @@
+"""``fastad evaluate`` on columnar files, with groups and summaries."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+from typer.testing import CliRunner
+
+import fastad
+from fastad.cli.app import app
+
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+
+N = 400
+RNG = np.random.default_rng(8)
+Y = RNG.permutation(np.repeat([0, 1], [320, 80]))
+TABLE: dict[str, Any] = {
+    "y": Y,
+    "near": RNG.normal(size=N) + Y,
+    "large": 2**60 + RNG.integers(0, 50, N) + 20 * Y,
+    "dataset": RNG.choice(["wine", "iris"], N),
+    "fold": RNG.integers(0, 12, N),
+    "verdict": np.where(Y, "attack", "fine"),
+}
+
+
+def invoke(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)], env=PLAIN)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def run(*arguments: object) -> str:
+    code, stdout, stderr = invoke(*arguments)
+    assert code == 0, stderr
+    return stdout
+
+
+@pytest.fixture(params=[".parquet", ".arrow", ".feather", ".csv"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The table as a file of each kind."""
+    path = tmp_path / f"table{request.param}"
+    table = pa.table({name: pa.array(values) for name, values in TABLE.items()})
+    if request.param == ".parquet":
+        parquet.write_table(table, path)
+    elif request.param == ".csv":
+        pd.DataFrame(TABLE).to_csv(path, index=False)
+    else:
+        feather.write_feather(table, str(path))
+    return path
+
+
+SCORES = ("--score", "near", "--score", "large")
+
+
+def test_values_are_those_of_the_columns(path: Path) -> None:
+    expected = fastad.evaluate(Y, {"near": TABLE["near"], "large": TABLE["large"]})
+    found = json.loads(run(path, *SCORES, "--json"))["detectors"]
+    assert [{k: v for k, v in d.items() if k != "file"} for d in found] == json.loads(
+        expected.to_json()
+    )["detectors"]
+
+
+def test_columns_of_numbers_are_scores_by_default(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    parquet.write_table(pa.table(TABLE), path)
+    found = json.loads(run(path, "--group", "fold", "--json", "--measure", "auc"))
+    assert {run["detector"] for run in found["detectors"]} == {"near", "large"}
+
+
+def test_labels_may_be_text(path: Path) -> None:
+    out = run(
+        path, "--label", "verdict", "--pos-label", "attack", *SCORES, "--measure", "auc", "--json"
+    )
+    (near, _) = json.loads(out)["detectors"]
+    assert near["values"]["auc"] == fastad.roc_auc(Y, TABLE["near"])
+
+
+def test_each_group_has_its_own_values(path: Path) -> None:
+    out = run(path, *SCORES, "--group", "dataset", "--group", "fold", "--measure", "auc", "--json")
+    runs = json.loads(out)["detectors"]
+    assert [list(run["group"].values()) for run in runs[::2]] == sorted(
+        [
+            list(key)
+            for key in {*zip(TABLE["dataset"].tolist(), TABLE["fold"].tolist(), strict=True)}
+        ]
+    )
+    for found in runs:
+        rows = (found["group"]["dataset"] == TABLE["dataset"]) & (
+            found["group"]["fold"] == TABLE["fold"]
+        )
+        if 0 < Y[rows].sum() < rows.sum():
+            score = TABLE[found["detector"]][rows]
+            assert found["values"]["auc"] == fastad.roc_auc(Y[rows], score)
+        else:
+            assert found["values"]["auc"] is None
+            assert "undefined" in found["undefined"]["auc"]
+
+
+def test_a_summary_averages_over_the_last_group(path: Path) -> None:
+    arguments = (*SCORES, "--group", "dataset", "--group", "fold", "--measure", "auc")
+    groups = {"dataset": TABLE["dataset"], "fold": TABLE["fold"]}
+    scores = {"near": TABLE["near"], "large": TABLE["large"]}
+    summary = fastad.evaluate(Y, scores, groups=groups, measures=["auc"]).summary("fold")
+    assert str(summary) in run(path, *arguments, "--summary")
+    rows = json.loads(run(path, *arguments, "--summary", "--json"))["summary"]
+    assert [row["auc_mean"] for row in rows] == summary.mean["auc"].tolist()
+    assert [row["dataset"] for row in rows] == ["iris", "iris", "wine", "wine"]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".feather", ".csv"])
+def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> None:
+    output = tmp_path / f"saved{ending}"
+    run(path, *SCORES, "--group", "fold", "--output", output)
+    if ending == ".csv":
+        # As text: pandas' own parsers of floats differ in the last digit from version to version.
+        frame = pd.read_csv(output, dtype=str).astype({"auc": object})
+    elif ending == ".parquet":
+        frame = pd.read_parquet(output)
+    else:
+        frame = feather.read_feather(str(output))
+    expected = fastad.evaluate(
+        Y, {"near": TABLE["near"], "large": TABLE["large"]}, groups={"fold": TABLE["fold"]}
+    ).to_columns()
+    assert list(frame.columns) == ["file", *expected]
+    assert [float(value) for value in frame["auc"]] == expected["auc"]
+    assert frame["file"].unique().tolist() == [str(path)]
+    assert list(tmp_path.glob(".fastad-*")) == []
+
+
+def test_a_summary_is_saved_in_place_of_the_runs(path: Path, tmp_path: Path) -> None:
+    output = tmp_path / "summary.csv"
+    run(path, *SCORES, "--group", "fold", "--summary", "--measure", "auc", "--output", output)
+    rows = list(csv.DictReader(io.StringIO(output.read_text(encoding="utf-8"))))
+    assert [row["detector"] for row in rows] == ["near", "large"]
+    assert float(rows[0]["auc_mean"]) == pytest.approx(
+        np.nanmean(
+            [
+                fastad.roc_auc(Y[rows], TABLE["near"][rows])
+                for fold in np.unique(TABLE["fold"])
+                for rows in [fold == TABLE["fold"]]
+            ]
+        ),
+        rel=1e-14,
+    )
+
+
+def test_several_files_are_evaluated_each_by_itself(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("y,near\n0,1\n1,2\n0,3\n", encoding="utf-8")
+    runs = json.loads(run(path, other, "--score", "near", "--measure", "auc", "--json"))
+    assert [(r["file"], r["values"]["auc"]) for r in runs["detectors"]] == [
+        (str(path), fastad.roc_auc(Y, TABLE["near"])),
+        (str(other), 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "where"),
+    [("y", "column 'y'"), ("near", "column 'near'"), ("dataset", "column 'dataset'")],
+)
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_a_missing_value_is_named_with_its_row(
+    tmp_path: Path, column: str, where: str, ending: str
+) -> None:
+    frame = pd.DataFrame(TABLE).astype({column: object})
+    frame.loc[7, column] = None
+    path = tmp_path / f"table{ending}"
+    if ending == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    code, stdout, stderr = invoke(path, "--score", "near", "--group", "dataset")
+    assert (code, stdout) == (1, "")
+    assert where in stderr
+    assert "row 7" in stderr or "line 9" in stderr
+
+
+def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path) -> None:
+    for ending in (".parquet", ".arrow", ".feather"):
+        path = tmp_path / f"table{ending}"
+        for content in (b"", b"y,s\n0,1\n", b"PAR1" * 20, bytes(range(256)) * 8):
+            path.write_bytes(content)
+            code, stdout, stderr = invoke(path, "--score", "s")
+            assert (code, stdout) == (1, "")
+            assert str(path) in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--group", "seed"], 1, "there is no column 'seed'"),
+        (["--summary"], 2, "--group"),
+        (["--measure", "auc_rp"], 2, "--score-range"),
+        (["--measure", "auc_rp", "--score-range", "1", "0"], 2, "--score-range"),
+        (["--measure", "auc_rp", "--score-range", "0", "1"], 1, "score_range"),
+        (["--measure", "rank_power"], 2, "rank_power@k10"),
+    ],
+)
+def test_misuse_is_told_from_wrong_data(
+    path: Path, arguments: list[str], code: int, message: str
+) -> None:
+    found, stdout, stderr = invoke(path, "--score", "near", *arguments)
+    assert (found, stdout) == (code, "")
+    assert message in stderr
+
+
+def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:
+    out = run(path, "--score", "near", "--measure", "auc_rp", "--score-range", "-9", "9", "--json")
+    (near,) = json.loads(out)["detectors"]
+    assert near["values"]["auc_rp"] == fastad.measures.rp_auc(Y, TABLE["near"], score_range=(-9, 9))

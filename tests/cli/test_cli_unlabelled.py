@@ -1,0 +1,669 @@
+"""``fastad evaluate-unsupervised``: what it reads, trains and prints, and how it ends."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+from typer.testing import CliRunner, Result
+
+import fastad
+from fastad.cli.app import app
+
+PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+FEW = ("--n-samples", "3000", "--n-resamples", "60")
+DRAWS = ("--n-features", "2", "--n-draws", "4")
+
+_RNG = np.random.default_rng(5)
+X = _RNG.normal(size=(240, 3)) * [1, 10, 100]
+NAMES = ["a", "b", "c"]
+
+
+class Bomb:
+    """What a file may do that is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["evaluate-unsupervised", *map(str, arguments)], env=PLAIN)
+
+
+def run(*arguments: object) -> str:
+    """Run the command and return its stdout."""
+    result = call(*arguments, *FEW)
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    return result.stdout
+
+
+def read(*arguments: object) -> Any:
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(run(*arguments, "--json"), parse_constant=refuse)
+
+
+def criteria(found: Any) -> Any:
+    return {one["detector"]: (one["em"], one["mv"]) for one in found["detectors"]}
+
+
+def expected(scores: Any, test: Any = X, **options: Any) -> Any:
+    how = {"n_samples": 3000, "n_resamples": 60, "rng": 0}
+    found = fastad.evaluate_unsupervised(scores, test, **{**how, **options})
+    return json.loads(found.to_json())
+
+
+def halves(seed: int = 0) -> tuple[Any, Any]:
+    rows = np.random.default_rng(seed).permutation(240)
+    return X[rows[:120]], X[rows[120:]]
+
+
+def fitted(detector: Any, train: Any) -> Any:
+    return fastad.compile_scorer(detector.fit(train))
+
+
+def write(path: Path, rows: Any = X, names: Any = None, **more: Any) -> Path:
+    pd.DataFrame(rows, columns=names or NAMES[: rows.shape[1]]).assign(**more).to_csv(
+        path, index=False
+    )
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write(tmp_path / "points.csv")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "forest.joblib"
+    joblib.dump(IsolationForest(random_state=1, n_estimators=20).fit(X[:200]), path)
+    return path
+
+
+# --- detectors
+
+
+@pytest.mark.parametrize(
+    ("name", "detector"),
+    [
+        ("iforest", IsolationForest(random_state=0)),
+        ("knn", NearestNeighbors()),
+        ("lof", LocalOutlierFactor(novelty=True)),
+        ("ocsvm", OneClassSVM()),
+    ],
+)
+def test_a_detector_is_trained_on_one_half_and_judged_on_the_other(
+    table: Path, name: str, detector: Any
+) -> None:
+    train, test = halves()
+    found = read(table, "--detector", name)
+    wanted = expected({name: fitted(detector, train)}, test)
+    assert criteria(found) == criteria(wanted)
+    assert (found["n_train"], found["n_test"]) == (120, 120)
+
+
+def test_several_detectors_share_halves_points_and_replicates(table: Path) -> None:
+    train, test = halves()
+    found = read(table, "--detector", "knn", "--detector", "mahalanobis", "--detector", "lof")
+    assert list(criteria(found)) == ["knn", "mahalanobis", "lof"]
+    scores = {"knn": NearestNeighbors(), "lof": LocalOutlierFactor(novelty=True)}
+    wanted = criteria(expected({k: fitted(one, train) for k, one in scores.items()}, test))
+    assert {name: criteria(found)[name] for name in wanted} == wanted
+
+
+def test_the_seed_is_that_of_halves_points_and_detectors(table: Path) -> None:
+    one = read(table, "--detector", "iforest", "--seed", 3)
+    assert one == read(table, "--detector", "iforest", "--seed", 3)
+    train, test = halves(3)
+    wanted = expected({"iforest": fitted(IsolationForest(random_state=3), train)}, test, rng=3)
+    assert criteria(one) == criteria(wanted)
+    assert criteria(one) != criteria(read(table, "--detector", "iforest", "--seed", 4))
+
+
+def test_a_detector_is_trained_on_another_file_and_all_rows_are_judged(
+    table: Path, tmp_path: Path
+) -> None:
+    train = _RNG.normal(size=(90, 3)) * [1, 10, 100]
+    found = read(table, "--detector", "knn", "--train", write(tmp_path / "t.csv", train))
+    wanted = expected({"knn": fitted(NearestNeighbors(), np.round(train, 17))})
+    assert found["n_train"] == 90
+    assert found["n_test"] == 240
+    assert criteria(found)["knn"][1]["value"] == pytest.approx(
+        criteria(wanted)["knn"][1]["value"], rel=1e-9
+    )
+
+
+def test_columns_of_both_files_are_matched_by_their_names(table: Path, tmp_path: Path) -> None:
+    straight = write(tmp_path / "t.csv", X[:90])
+    turned = write(tmp_path / "u.csv", X[:90, ::-1], NAMES[::-1])
+    wanted = criteria(read(table, "--detector", "knn", "--train", straight))
+    result = call(table, "--detector", "knn", "--train", turned, *FEW, "--json")
+    if result.exit_code == 0:
+        assert criteria(json.loads(result.stdout)) == wanted
+    else:  # refused, naming the file
+        assert result.exit_code == 1
+        assert str(turned) in result.stderr
+
+
+def test_a_file_to_train_on_is_read_in_the_order_that_a_saved_model_knows(
+    table: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "svm.joblib"
+    joblib.dump(OneClassSVM().fit(pd.DataFrame(X[:, ::-1], columns=NAMES[::-1])), path)
+    train = write(tmp_path / "t.csv", X[:90])
+    found = read(table, "--model", path, "--trust", "--detector", "knn", "--train", train)
+    turned = write(tmp_path / "turned.csv", X[:, ::-1], NAMES[::-1])
+    train = write(tmp_path / "u.csv", X[:90, ::-1], NAMES[::-1])
+    wanted = read(turned, "--detector", "knn", "--train", train)
+    assert criteria(found)["knn"] == criteria(wanted)["knn"]
+
+
+def test_saved_models_that_know_other_orders_of_columns_are_not_mixed_up(
+    table: Path, tmp_path: Path
+) -> None:
+    paths = tmp_path / "one.joblib", tmp_path / "two.joblib"
+    for path, order in zip(paths, (NAMES, NAMES[::-1]), strict=True):
+        joblib.dump(NearestNeighbors().fit(pd.DataFrame(X[:120], columns=NAMES)[order]), path)
+    result = call(table, "--model", paths[0], "--model", paths[1], "--trust", *FEW, "--json")
+    if result.exit_code == 0:
+        one, two = criteria(json.loads(result.stdout)).values()
+        assert one == two
+    else:
+        assert result.exit_code == 1
+        assert str(paths[1]) in result.stderr
+
+
+def test_a_saved_detector_is_judged_on_all_rows(table: Path, model: Path) -> None:
+    forest = IsolationForest(random_state=1, n_estimators=20)
+    found = read(table, "--model", model, "--trust")
+    assert criteria(found) == criteria(expected({str(model): fitted(forest, X[:200])}))
+    assert (found["n_train"], found["n_test"]) == (0, 240)
+
+
+def test_saved_and_trained_ones_share_the_half_that_is_judged(table: Path, model: Path) -> None:
+    found = read(table, "--model", model, "--trust", "--detector", "knn")
+    assert list(criteria(found)) == [str(model), "knn"]
+    assert found["n_test"] == 120
+
+
+def test_features_are_standardised_where_that_is_asked_for(table: Path) -> None:
+    train, test = halves()
+    pipeline = make_pipeline(StandardScaler(), NearestNeighbors())
+    found = read(table, "--detector", "knn", "--standardize")
+    assert criteria(found) == criteria(expected({"knn": fitted(pipeline, train)}, test))
+    plain = read(table, "--detector", "knn")
+    assert criteria(plain) != criteria(found)
+    drawn = read(table, "--detector", "knn", *DRAWS)
+    assert criteria(read(table, "--detector", "knn", *DRAWS, "--standardize")) != criteria(drawn)
+
+
+# --- columns
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.arange(240) % 2, np.arange(240), 1, 7.5, np.nan, "odd"],
+    ids=["0 and 1", "numbers", "ones", "others", "missing", "text"],
+)
+@pytest.mark.parametrize("name", ["y", "kind"])
+def test_labels_are_no_feature_and_not_used(tmp_path: Path, labels: Any, name: str) -> None:
+    path = write(tmp_path / "points.csv", **{name: labels})
+    asked = ("--label", name) if name != "y" else ()
+    found = read(path, "--detector", "knn", *asked)
+    plain = read(write(tmp_path / "plain.csv"), "--detector", "knn")
+    assert criteria(found) == criteria(plain)
+
+
+def test_features_may_be_named(table: Path, tmp_path: Path) -> None:
+    two = write(tmp_path / "two.csv", X[:, :2])
+    found = read(table, "--detector", "knn", "--feature", "a", "--feature", "b")
+    assert criteria(found) == criteria(read(two, "--detector", "knn"))
+
+
+def test_a_feature_may_be_called_y(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", X[:, :2], ["x", "y"])
+    named = read(path, "--detector", "knn", "--feature", "x", "--feature", "y")
+    plain = read(write(tmp_path / "two.csv", X[:, :2]), "--detector", "knn")
+    assert criteria(named) == criteria(plain)
+
+
+def test_arrays_of_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "points.npz"
+    np.savez(path, X=X, y=np.zeros(240))
+    plain = read(write(tmp_path / "plain.csv"), "--detector", "knn")
+    assert criteria(read(path, "--detector", "knn")) == criteria(plain)
+
+
+# --- subspaces
+
+
+def test_draws_are_those_of_the_function(table: Path) -> None:
+    train, test = halves()
+    found = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
+    few: Any = {"n_draws": 4, "n_features": 2, "n_uniform": 3000, "n_resamples": 60, "rng": 0}
+    detectors = {"knn": NearestNeighbors(), "iforest": IsolationForest()}
+    wanted = fastad.unsupervised.emmv_subsampled(detectors, train, test, **few)
+    assert criteria(found) == criteria(json.loads(wanted.to_json()))
+    assert (found["n_train"], found["n_test"]) == (120, 120)
+
+
+def test_draws_are_trained_on_another_file(table: Path, tmp_path: Path) -> None:
+    train = write(tmp_path / "t.csv", X[:90])
+    found = read(table, "--detector", "knn", "--train", train, *DRAWS)
+    assert (found["n_train"], found["n_test"]) == (90, 240)
+
+
+def test_constant_columns_are_not_drawn(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", constant=3.0)
+    assert len(read(path, "--detector", "knn", *DRAWS)["detectors"]) == 1
+    result = call(path, "--detector", "knn", "--n-features", 4)
+    assert result.exit_code == 2
+    assert "features that vary" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("n_features", [(), ("--n-features", "1", "--n-draws", "2")])
+def test_one_feature(tmp_path: Path, n_features: tuple[str, ...]) -> None:
+    path = write(tmp_path / "points.csv", X[:, :1])
+    (em, mv), *_ = criteria(read(path, "--detector", "knn", *n_features)).values()
+    # Of 120 points of a normal law: MV is 0.099 of some four deviations.
+    assert 0.3 < mv["value"] < 0.6
+    assert em["value"] > 0
+
+
+# --- output
+
+
+def test_the_table_ranks_detectors_and_says_what_is_told_apart(table: Path) -> None:
+    shown = run(table, "--detector", "knn", "--detector", "lof").splitlines()
+    found = read(table, "--detector", "knn", "--detector", "lof")
+    assert shown[0].split("  ")[0] == "detector"
+    assert "EM [95 %], high is good" in shown[0]
+    assert "MV [95 %], low is good" in shown[0]
+    for row, one in zip(shown[1:3], found["detectors"], strict=True):
+        assert row.startswith(one["detector"])
+        assert f"{one['em']['value']:.3g} [{one['em']['low']:.3g}, " in row
+        assert f"{one['mv']['value']:.3g} [{one['mv']['low']:.3g}, " in row
+    assert [line[:3] for line in shown[-2:]] == ["EM:", "MV:"]
+    assert "95 %" in shown[-1]
+
+
+def test_one_detector_has_nothing_to_be_told_apart_from(table: Path) -> None:
+    shown = run(table, "--detector", "knn")
+    assert "EM: fewer than two detectors to compare" in shown
+
+
+def test_json_has_versions_rankings_and_counts(table: Path) -> None:
+    found = read(table, "--detector", "knn", "--detector", "lof", "--confidence-level", 0.9)
+    assert (found["schema_version"], found["fastad_version"]) == (1, fastad.__version__)
+    assert found["file"] == str(table)
+    assert found["confidence_level"] == 0.9
+    for criterion in ("em", "mv"):
+        assert {one["detector"] for one in found["rankings"][criterion]} == {"knn", "lof"}
+        assert [one["rank"] for one in found["rankings"][criterion]] == [1, 2]
+        assert all(len(pair) == 2 for pair in found["separated"][criterion])
+
+
+def test_options_are_those_of_the_function(table: Path, model: Path) -> None:
+    found = read(
+        *(table, "--model", model, "--trust", "--mass", 0.5, 0.8, "--excess-mass", 0.6),
+        *("--method", "uniform", "--confidence-level", 0.8),
+    )
+    forest = fitted(IsolationForest(random_state=1, n_estimators=20), X[:200])
+    wanted = expected(
+        {str(model): forest},
+        **{"mass": (0.5, 0.8), "excess_mass": 0.6, "method": "uniform", "confidence_level": 0.8},
+    )
+    assert criteria(found) == criteria(wanted)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    """A cluster that no uniform point meets, in a box that some outliers make wide."""
+    rng = np.random.default_rng(0)
+    rows = 0.01 * rng.normal(size=(200, 8))
+    rows[:10] = rng.uniform(-1, 1, size=(10, 8))
+    path = tmp_path / "cluster.npz"
+    np.savez(path, X=rows)
+    return path
+
+
+def test_splitting_finds_volumes_that_no_uniform_draw_does(cluster: Path) -> None:
+    how = ("--detector", "knn", "--method", "splitting", "--n-samples", 60_000)
+    result = call(cluster, *how, "--n-resamples", 60, "--json")
+    assert result.exit_code == 0, result.stderr
+    (one,) = json.loads(result.stdout)["detectors"]
+    assert one["em"]["n_uniform"] is None
+    assert one["mv"]["log_low"] < one["mv"]["log_value"] < one["mv"]["log_high"]
+    (one,) = read(cluster, "--detector", "knn", "--method", "uniform")["detectors"]
+    assert one["em"]["value"] is None
+    assert "undefined" in one["em"]["reason"]
+
+
+def test_undefined_em_is_shown_with_its_reason_on_stderr(cluster: Path) -> None:
+    result = call(cluster, "--detector", "knn", "--method", "uniform", *FEW)
+    assert result.exit_code == 0, result.exception
+    assert "undefined" in result.stdout
+    assert "knn: EM is undefined: the area of excess mass" in result.stderr
+
+
+def test_many_features_are_remarked_on(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 9))
+    names = [f"f{k}" for k in range(9)]
+    nine = write(tmp_path / "nine.csv", rows, names)
+    eight = write(tmp_path / "eight.csv", rows[:, :8], names[:8])
+    assert "--n-features 5" in call(nine, "--detector", "knn", *FEW).stderr
+    assert call(eight, "--detector", "knn", *FEW).stderr == ""
+    assert call(nine, "--detector", "knn", *FEW, *DRAWS).stderr == ""
+
+
+def test_a_saved_model_is_not_told_to_use_subspaces(tmp_path: Path) -> None:
+    """Which it cannot."""
+    rows = np.random.default_rng(0).normal(size=(100, 9))
+    path = tmp_path / "knn.joblib"
+    joblib.dump(NearestNeighbors().fit(rows), path)
+    table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
+    result = call(table, "--model", path, "--trust", *FEW)
+    assert result.exit_code == 0
+    assert "--n-features" not in result.stderr
+
+
+@pytest.mark.parametrize("method", ["sobol", "splitting"])
+def test_subspaces_are_not_offered_where_the_method_does_not_fit(
+    tmp_path: Path, method: str
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 9))
+    table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
+    how = ("--method", method, "--n-samples", 60_000, "--n-resamples", 60)
+    result = call(table, "--detector", "knn", *how)
+    assert result.exit_code == 0
+    assert "--n-features" not in result.stderr
+
+
+def test_constant_features_do_not_count_as_many(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", **{f"constant{k}": 3.0 for k in range(7)})
+    assert call(path, "--detector", "knn", *FEW).stderr == ""
+
+
+def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
+    result = call(table, "--detector", "knn", "--n-samples", 1000, "--n-resamples", 1)
+    assert result.exit_code == 0, result.exception
+    assert "knn" in result.stdout
+
+
+# --- few rows
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
+@pytest.mark.parametrize("detector", ["iforest", "knn", "lof", "mahalanobis", "ocsvm"])
+@pytest.mark.parametrize("draws", [(), DRAWS])
+def test_few_rows_give_a_result_or_a_message(
+    tmp_path: Path, n_rows: int, detector: str, draws: tuple[str, ...]
+) -> None:
+    path = write(tmp_path / "points.csv", X[:n_rows])
+    result = call(path, "--detector", detector, *draws, *FEW)
+    assert isinstance(result.exception, SystemExit | None), result.exception
+    if result.exit_code:
+        assert result.exit_code in (1, 2)
+        assert result.stdout == ""
+        assert "Error: " in result.stderr
+    if n_rows == 1:
+        assert result.exit_code == 1
+        assert result.stderr == (
+            f"Error: {path}: a half to train on and one to judge on need two rows; found 1\n"
+        )
+
+
+def test_a_detector_that_cannot_be_trained_in_a_subspace_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", X[:6])
+    result = call(path, "--detector", "knn", *DRAWS, *FEW)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {path}: ")
+    assert "knn" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_warnings_of_libraries_are_messages(tmp_path: Path) -> None:
+    path = write(tmp_path / "points.csv", X[:20])
+    for draws in ((), DRAWS):
+        result = call(path, "--detector", "lof", *draws, *FEW)
+        assert result.exit_code == 0, result.exception
+        # In Python's own words it would have the file and line.
+        assert result.stderr.startswith("Warning: n_neighbors (20) is greater")
+        assert result.stderr.count("\n") == 1
+
+
+# --- trust, wrong usage and wrong data
+
+
+def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
+    path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
+    joblib.dump(Bomb(trace), path)
+    result = call(table, "--model", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--trust" in result.stderr
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "a detector is needed"),
+        (["--n-features", "2"], "a detector is needed"),
+        (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
+        (["--model", "m", "--trust", "--train", "t.csv"], "there is no --detector to fit"),
+        (["--model", "m", "--trust", "--standardize"], "there is no --detector to fit"),
+        (["--model", "m", "--trust", "--n-features", "2"], "--n-features: detectors are trained"),
+        (["--detector", "knn", "--method", "magic"], "--method"),
+        (["--detector", "knn", *DRAWS, "--method", "splitting"], "--method: in subspaces"),
+        (["--detector", "knn", "--mass", "0.9", "0.1"], "--mass"),
+        (["--detector", "knn", "--mass", "0.9", "2"], "--mass"),
+        (["--detector", "knn", "--excess-mass", "1"], "--excess-mass"),
+        (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
+        (["--detector", "knn", "--n-samples", "0"], "--n-samples"),
+        (["--detector", "knn", "--n-features", "0"], "--n-features"),
+        (["--detector", "knn", "--n-features", "4"], "--n-features"),
+        (["--detector", "knn", "--n-draws", "3"], "--n-draws: there is no --n-features"),
+        (["--detector", "knn", "--n-features", "2", "--n-draws", "0"], "--n-draws"),
+        (["--detector", "knn", "--n-resamples", "0"], "--n-resamples"),
+        (["--detector", "knn", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
+    result = call(table, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("a,b\n1,0\nx,0\n", [], "column 'a', line 3: 'x' is not a number"),
+        ("a,b\n1,0\ninf,0\n", [], "column 'a' must hold finite numbers; found 1 others"),
+        ("a,b\n1,0\n2,0\n", ["--feature", "c"], "there is no column 'c'"),
+        ("a,b\n1,0\n2,0\n", ["--label", "z"], "there is no column 'z'"),
+        ("y\n1\n0\n", [], "there is no column of features"),
+        ("a,b\n", [], "there are no rows"),
+    ],
+)
+def test_wrong_data(tmp_path: Path, text: str, arguments: list[str], message: str) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text(text)
+    result = call(path, "--detector", "iforest", *arguments)
+    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_files_that_are_missing_or_do_not_fit(table: Path, model: Path, tmp_path: Path) -> None:
+    missing, narrow = tmp_path / "no.csv", write(tmp_path / "narrow.csv", X[:, :1])
+    for arguments, message in (
+        ((missing, "--detector", "knn"), f"{missing}: there is no such file"),
+        ((table, "--detector", "knn", "--train", missing), f"{missing}: there is no such file"),
+        ((table, "--model", missing, "--trust"), f"{missing}: there is no such file"),
+        ((table, "--model", table, "--trust"), f"{table}: the detector cannot be read"),
+        ((table, "--detector", "knn", "--train", narrow), f"{narrow}: there are 1 features"),
+        ((narrow, "--model", model, "--trust"), f"{model} was fitted on 3"),
+    ):
+        result = call(*arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in result.stderr
+
+
+@pytest.mark.parametrize("draws", [(), DRAWS])
+def test_more_points_than_memory_are_a_message(table: Path, draws: tuple[str, ...]) -> None:
+    arguments = (*draws, "--n-samples", 10**15)
+    if not draws:
+        arguments += ("--method", "uniform")
+    result = call(table, "--detector", "knn", *arguments)
+    assert result.exit_code in (1, 2)
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert "Error: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("sklearn", ["--detector", "knn"], "--detector needs scikit-learn"),
+        ("sklearn", ["--detector", "knn", *DRAWS], "--detector needs scikit-learn"),
+        ("joblib", ["--model", __file__, "--trust"], "--model needs joblib"),
+    ],
+)
+def test_without_its_extra_the_command_says_what_to_install(
+    table: Path, module: str, arguments: list[str], message: str
+) -> None:
+    code = f"""
+import importlib.util, sys
+class Without:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Without())
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
+sys.argv = ["fastad", "evaluate-unsupervised", {str(table)!r}, *{arguments!r}]
+from fastad.cli import main; main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {message}: pip install 'fastad[sklearn]'\n"
+
+
+# --- docs
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+EXAMPLES = [
+    line.removeprefix("$ fastad evaluate-unsupervised ")
+    for line in PAGE.splitlines()
+    if line.startswith("$ fastad evaluate-unsupervised ")
+]
+
+
+def test_the_page_of_the_command_line_describes_it() -> None:
+    assert "fastad evaluate-unsupervised" in PAGE
+    assert "--n-features" in PAGE
+    assert len(EXAMPLES) == 4
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_of_the_page_run(
+    table: Path, model: Path, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(table.with_name("train.csv"), X[:90])
+    assert model.parent == table.parent
+    monkeypatch.chdir(table.parent)
+    result = call(*shlex.split(example))
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    assert result.stderr == ""
+
+
+# --- ends
+
+
+@contextmanager
+def on_terminal(*arguments: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Run the command with a terminal as its stderr; give the process, and where that is read."""
+    pty = pytest.importorskip("pty", reason="terminals of POSIX")
+    ours, theirs = pty.openpty()
+    words = ["evaluate-unsupervised", *map(str, arguments)]
+    command = [sys.executable, "-m", "fastad", *words]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
+        os.close(theirs)
+        yield process, ours
+    os.close(ours)
+
+
+def shown_on(terminal: int, until: bytes | None = None) -> bytes:
+    """Read what is shown, to its end or until something is."""
+    shown = b""
+    while until is None or until not in shown:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # Linux: the other side has closed
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown
+
+
+@pytest.mark.parametrize("draws", [(), DRAWS])
+def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
+    table: Path, draws: tuple[str, ...]
+) -> None:
+    with on_terminal(table, "--detector", "knn", *draws, *FEW) as (process, terminal):
+        shown = shown_on(terminal)
+        assert process.stdout is not None
+        out = process.stdout.read()
+    assert b"%" in shown
+    assert out.startswith(b"detector")
+    assert b"\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("long", "what"),
+    [
+        (("--method", "uniform", "--n-samples", 300_000_000), b"points"),
+        (("--n-features", 2, "--n-draws", 10**6), b"draws"),
+        (("--n-samples", 2000, "--n-resamples", 10**7), b"points"),
+    ],
+    ids=["points", "draws", "replicates"],
+)
+def test_ctrl_c_ends_a_long_run(table: Path, long: tuple[object, ...], what: bytes) -> None:
+    with on_terminal(table, "--detector", "iforest", *long) as (process, terminal):
+        assert what in shown_on(terminal, until=what)
+        time.sleep(2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        shown = shown_on(terminal)
+        assert process.wait(60) not in (0, 1, 2)
+        assert time.monotonic() - start < 20
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert b"Traceback" not in shown

@@ -1,0 +1,184 @@
+"""Threads, forked and fresh processes, compiled signatures, and running without compilation."""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fastad
+from fastad import InvalidInputError
+from fastad._core.threads import available_threads, thread_limit, thread_map
+from fastad._kernels.curves import area
+from fastad._kernels.ordering import sweep
+from tests.support.processes import CERTAINTY, EVERYTHING, MEASURES, SHOW, run
+
+Array = npt.NDArray[Any]
+
+_RNG = np.random.default_rng(11)
+Y = _RNG.random(3000) < 0.1
+SCORES: dict[str, Array] = {
+    "float64": _RNG.normal(size=3000) + Y,
+    "float32": (_RNG.normal(size=3000) + Y).astype(np.float32),
+    "ties": np.round(_RNG.normal(size=3000) + Y),
+    "int": _RNG.integers(0, 50, 3000) + 5 * Y,
+}
+
+
+@pytest.fixture(scope="module")
+def expected() -> str:
+    """All values, as found by the compiled kernels."""
+    return run(EVERYTHING + SHOW)
+
+
+def all_values(n_threads: int | None = 1) -> str:
+    return fastad.evaluate(Y, SCORES, measures=MEASURES, n_threads=n_threads).to_json()
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_resamples_are_the_same_with_any_number_of_threads(n_threads: int) -> None:
+    alone = run(CERTAINTY + SHOW, FASTAD_NUM_THREADS="1")
+    assert run(CERTAINTY + SHOW, FASTAD_NUM_THREADS=str(n_threads)) == alone
+
+
+def test_resamples_are_the_same_without_compilation() -> None:
+    # Without compilation, NumPy warns of the overflow that random bits are made by.
+    compiled = run(CERTAINTY + SHOW)
+    assert run(CERTAINTY + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1") == compiled
+
+
+# --- threads
+
+
+def test_eight_threads_at_once_find_the_bits_of_one() -> None:
+    ranked = {name: fastad.rank_scores(Y, scores) for name, scores in SCORES.items()}
+
+    def measure(_: int) -> tuple[str, list[str]]:
+        curves = [str(x.roc_curve().tpr.tobytes()) for x in ranked.values()]
+        curves += [x.average_precision().hex() for x in ranked.values()]
+        curves += [fastad.roc_auc(Y, scores).hex() for scores in SCORES.values()]
+        return all_values(), curves
+
+    alone = measure(0)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(measure, range(24))) == [alone] * 24
+
+
+def test_evaluate_inside_a_worker_of_evaluate_ends() -> None:
+    """Scores that are themselves computed by `evaluate`, more of them than threads."""
+
+    class Lazy:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+            inner = fastad.evaluate(Y, SCORES, measures=["auc"], n_threads=2)
+            return SCORES["float64"] * inner["float64"]["auc"]
+
+    detectors: dict[str, Any] = {f"d{i}": Lazy() for i in range(6)}
+    code = fastad.evaluate(Y, detectors, measures=["auc"], n_threads=2)
+    assert {x["auc"] for x in code.values()} == {fastad.roc_auc(Y, SCORES["float64"])}
+
+
+def test_results_of_threads_come_in_the_order_of_the_items() -> None:
+    items = list(range(200))
+    with thread_limit(4):
+        assert thread_map(lambda i: i * i, items) == [i * i for i in items]
+
+
+def test_an_error_in_a_thread_is_raised_and_later_calls_work() -> None:
+    bad = {f"d{i}": SCORES["ties"] for i in range(8)} | {"bad": SCORES["ties"] * np.nan}
+    with pytest.raises(InvalidInputError, match="bad"):
+        fastad.evaluate(Y, bad, n_threads=2)
+    assert all_values(2) == all_values(1)
+
+
+def test_the_variable_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTAD_NUM_THREADS", "7")
+    assert available_threads() == 7
+    assert all_values(None) == all_values(1)
+    monkeypatch.delenv("FASTAD_NUM_THREADS")
+    assert 1 <= available_threads() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", " ", "²"])
+def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("FASTAD_NUM_THREADS", text)
+    with pytest.raises(InvalidInputError, match="FASTAD_NUM_THREADS must be a whole number"):
+        fastad.evaluate(Y, SCORES)
+
+
+# --- processes
+
+
+def put_values(queue: Any, values: Callable[[int], str]) -> None:
+    queue.put(values(2))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    "method",
+    [x for x in ("fork", "spawn", "forkserver") if x in multiprocessing.get_all_start_methods()],
+)
+def test_a_child_process_finds_the_same_values_after_use_of_threads(method: str) -> None:
+    alone = all_values(2)
+    context: Any = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=put_values, args=(queue, all_values))
+    child.start()
+    try:
+        assert queue.get(timeout=60) == alone
+        child.join(60)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+    assert all_values(2) == alone
+
+
+# --- without compilation
+
+
+def test_without_compilation_values_are_the_same(expected: str) -> None:
+    found = json.loads(run(EVERYTHING + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1"))
+    assert [name for name, values in json.loads(expected).items() if found[name] != values] == []
+
+
+def test_without_compilation_nothing_warns() -> None:
+    run(EVERYTHING, "-W", "error", NUMBA_DISABLE_JIT="1")
+
+
+# --- compiled signatures
+
+
+def kernels() -> dict[str, Any]:
+    return {
+        f"{module.__name__}.{name}": kernel
+        for module in (sweep, area)
+        for name, kernel in vars(module).items()
+        if hasattr(kernel, "signatures")
+    }
+
+
+def test_kernels_have_one_signature_for_each_width_or_kind_of_counts() -> None:
+    """STYLE.md section 2: 32 and 64 bits for keys; whole and real counts for what reads counts."""
+    code = EVERYTHING + (
+        "labels = [y.astype(t) for t in 'i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 >i4 >f8'.split()]\n"
+        "rows = [np.repeat(y, 2)[::2], np.ascontiguousarray(y)[::-1][::-1], y.tolist()]\n"
+        "rows[1].flags.writeable = False\n"
+        "for label in labels + rows:\n"
+        "    for s in scores.values():\n"
+        "        swapped = s.astype(s.dtype.newbyteorder())\n"
+        "        for one in (s, np.repeat(s, 2)[::2], s[::-1][::-1], swapped):\n"
+        "            fastad.evaluate(label, one, measures=MEASURES)\n"
+        "            fastad.roc_auc(label, one)\n"
+        "from fastad._kernels.curves import area\n"
+        "from fastad._kernels.ordering import sweep\n"
+        "print(json.dumps({name: len(kernel.signatures) for module in (sweep, area)\n"
+        "    for name, kernel in vars(module).items() if hasattr(kernel, 'signatures')}))\n"
+    )
+    found = json.loads(run(code))
+    assert set(found) == {name.rpartition(".")[2] for name in kernels()}
+    assert {name: n for name, n in found.items() if n > 2} == {}
+    assert found["count_packed"] == found["twice_area_packed"] == 2

@@ -1,0 +1,326 @@
+"""Tables as text, Markdown and LaTeX, and the means that the papers' tables print."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastad
+from fastad import ResultTable
+from fastad._core.text_tables import TextTable, grid
+from fastad.benchmarking import selection_loss
+from fastad.benchmarking.columns import find_measures
+from fastad.benchmarking.matrix import averaged
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.tabular import best_three, number
+
+SKVARA = json.loads(
+    (Path(__file__).parents[1] / "golden" / "skvara_tables.json").read_text("utf-8")
+)
+TABLES = [name for name in SKVARA if name[:2] == "20"]
+
+# --- the papers' tables
+
+
+def exact(cell: str, diagonal: int) -> Fraction:
+    return Fraction(diagonal) if cell == "-" else Fraction(cell.rstrip("%"))
+
+
+def printed_matrix(name: str) -> list[list[Fraction]]:
+    # The dash stands for tau 1 or loss 0.
+    diagonal = 1 if name == "2019-5" else 0
+    return [
+        [exact(cell, diagonal) for cell in row["cells"]] for row in SKVARA[name]["rows"].values()
+    ]
+
+
+def means_of(name: str) -> dict[str, list[float]]:
+    labels = [label.lower() for label in SKVARA[name]["columns"]]
+    named = {label: True for label in labels if "tukey" in label or "welch" in label}
+    measures = find_measures(labels, [], labels, named)
+    by_dataset = np.array(printed_matrix(name), float)[None]
+    one = check_resampling(np.zeros(1, int), 0.95, 10, 0)
+    found = averaged(by_dataset, measures, measures, ["all"], one)
+    return {mean: rows.value.tolist() for mean, rows in found["means"].items()}
+
+
+def exact_mean(
+    name: str, row: int, mean: str, *, with_diagonal: bool = True
+) -> tuple[Fraction, Fraction]:
+    """The mean of printed cells, and how far from it that of cells before rounding can be."""
+    chosen = [
+        j
+        for j, column in enumerate(SKVARA[name]["columns"])
+        if (mean == "mean" or column.endswith(mean[4:])) and (with_diagonal or j != row)
+    ]
+    cells = printed_matrix(name)[row]
+    middle = sum((cells[j] for j in chosen), Fraction(0)) / len(chosen)
+    return middle, unit_of(name) / 2 * sum(j != row for j in chosen) / len(chosen)
+
+
+def unit_of(name: str) -> Fraction:
+    return Fraction(1, 100) if name == "2019-5" else Fraction(1, 10)
+
+
+def printed_means(name: str) -> Iterator[tuple[int, str, str]]:
+    for i, row in enumerate(SKVARA[name]["rows"].values()):
+        for mean, cell in row["means"].items():
+            yield i, mean, cell
+
+
+def test_the_papers_tables_are_whole() -> None:
+    assert [int(name[5:]) for name in TABLES] == [5, 6, 7, 8, 2, 3, 4, 5, 6]
+    for name in TABLES:
+        rows = SKVARA[name]["rows"]
+        assert list(rows) == SKVARA[name]["columns"]
+        assert len(rows) == 12
+        for i, row in enumerate(rows.values()):
+            assert [j for j, cell in enumerate(row["cells"]) if cell == "-"] == [i]
+            assert list(row["means"]) == ["mean", "mean@0.01", "mean@0.05"][: 3 ** (name > "2020")]
+    # The paper's Tables 5 and 6 of 2020 differ in two names alone.
+    cells = [[row["cells"] for row in SKVARA[f"2020-{n}"]["rows"].values()] for n in (5, 6)]
+    assert cells[0] == cells[1]
+    tau = printed_matrix("2019-5")
+    assert tau == [list(column) for column in zip(*tau, strict=True)]
+
+
+# All can be reached; for 204 of 228 the mean of the rounded cells rounds to the printed digit.
+@pytest.mark.parametrize("name", TABLES)
+def test_printed_means_are_those_of_the_printed_cells(name: str) -> None:
+    found = means_of(name)
+    for i, mean, cell in printed_means(name):
+        middle, slack = exact_mean(name, i, mean)
+        assert found[mean][i] == pytest.approx(float(middle), rel=1e-13)
+        assert abs(middle - exact(cell, 0)) <= slack + unit_of(name) / 2
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_means_would_be_others_without_the_diagonal(name: str) -> None:
+    # What the check above can tell.
+    unreachable = 0
+    for i, mean, cell in printed_means(name):
+        middle, slack = exact_mean(name, i, mean, with_diagonal=False)
+        unreachable += abs(middle - exact(cell, 0)) > slack + unit_of(name) / 2
+    assert unreachable >= 8
+
+
+def test_rates_group_the_columns() -> None:
+    found = means_of("2020-2")
+    assert list(found) == ["mean", "mean@0.01", "mean@0.05"]
+    cells = [[float(cell) for cell in row] for row in printed_matrix("2020-2")]
+    assert found["mean@0.01"][1] == pytest.approx(sum(cells[1][j] for j in (2, 4, 6, 8)) / 4)
+    assert found["mean@0.05"][1] == pytest.approx(sum(cells[1][j] for j in (3, 5, 7, 9)) / 4)
+
+
+# --- text
+
+
+TABLE = TextTable(
+    ["by", "auc", "tpr@0.05"],
+    [["auc", "-", "10.0%"], ["tpr_w", "5.6%", "-"]],
+    [[0, 2], [1, 0]],
+)
+
+
+def test_plain() -> None:
+    assert TABLE.plain() == "by       auc  tpr@0.05\nauc       -     10.0%²\ntpr_w  5.6%¹        -"
+    bare = TextTable(TABLE.header, TABLE.rows)
+    assert bare.plain() == "by      auc  tpr@0.05\nauc       -     10.0%\ntpr_w  5.6%         -"
+
+
+def test_markdown() -> None:
+    assert TABLE.markdown() == (
+        "| by | auc | tpr@0.05 |\n|:--|--:|--:|\n"
+        "| auc | - | 10.0%² |\n| tpr_w | **5.6%** | - |\n"
+    )  # fmt: skip
+
+
+def test_latex() -> None:
+    assert TABLE.latex() == (
+        "\\begin{tabular}{lrr}\n\\toprule\nby & auc & tpr@0.05 \\\\\n\\midrule\n"
+        "auc & - & \\cellcolor[gray]{0.82}10.0\\% \\\\\n"
+        "tpr\\_w & \\cellcolor[gray]{0.70}5.6\\% & - \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n"
+    )
+
+
+def test_the_best_three_are_told_apart() -> None:
+    table = TextTable(["", "x"], [[str(i), "1"] for i in range(4)], [[3], [1], [0], [2]])
+    assert [line[-2:].strip() for line in table.plain().splitlines()[1:]] == ["1³", "1¹", "1", "1²"]
+    assert [line.split(" | ")[1] for line in table.markdown().splitlines()[2:]] == [
+        "1³ |", "**1** |", "1 |", "1² |"
+    ]  # fmt: skip
+    shades = re.findall(r"gray\]\{([0-9.]+)\}", table.latex())
+    assert [float(shade) for shade in shades] == [0.92, 0.7, 0.82]
+
+
+@given(st.lists(st.lists(st.text("ab 1²", max_size=5), min_size=2, max_size=2), min_size=1))
+def test_columns_of_text_are_aligned(rows: list[list[str]]) -> None:
+    lines = grid(["name", "x"], rows).split("\n")
+    assert len(lines) == len(rows) + 1
+    assert not any(line != line.rstrip() for line in lines)
+    for line, row in zip(lines[1:], rows, strict=True):
+        first = max(len("name"), *(len(cells[0]) for cells in rows))
+        assert line.ljust(first)[:first] == row[0].ljust(first)
+        assert line[first:].strip() == row[1].strip()
+
+
+def cells_of_markdown(line: str) -> list[str]:
+    """Read a line as Markdown does: a backslash takes the meaning from a mark behind it."""
+    tokens = re.findall(r"\\[!-/:-@\[-`{-~]|.", line, re.DOTALL)
+    cells = [""]
+    for token in tokens:
+        assert token != "*"
+        if token == "|":
+            cells.append("")
+        else:
+            cells[-1] += token[1:] if len(token) == 2 else token
+    return [cell.strip(" ") for cell in cells[1:-1]]
+
+
+def cells_of_latex(line: str) -> list[str]:
+    """Read a row of LaTeX."""
+    assert line.endswith(r" \\")
+    words = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^"}
+    words |= {"textless": "<", "textgreater": ">", "textbar": "|"}
+    cells = [""]
+    line = line.removeprefix("{}")
+    for token in re.findall(r"\\[a-z]+\{\}|\\.|\$\\pm\$|\$\\infty\$|.", line[:-3], re.DOTALL):
+        if token == "&":
+            cells.append("")
+        elif token.endswith("{}"):
+            cells[-1] += words[token[1:-2]]
+        elif token.startswith("$"):
+            cells[-1] += "±" if "pm" in token else "∞"
+        elif token.startswith("\\"):
+            cells[-1] += token[1]
+        else:
+            assert token not in "%$#_{}~^"
+            cells[-1] += token
+    return [cell.strip(" ") for cell in cells]
+
+
+NAMES = st.text("aZ9@.|*_&%$#{}~^±∞\\-[<é", min_size=1, max_size=8)
+
+
+@given(st.lists(NAMES, min_size=2, max_size=3))
+def test_latex_reads_as_what_was_written(cells: list[str]) -> None:
+    lines = TextTable(cells, [cells]).latex().splitlines()
+    assert len(lines) == 7
+    assert lines[0] == f"\\begin{{tabular}}{{l{'r' * (len(cells) - 1)}}}"
+    assert cells_of_latex(lines[2]) == cells_of_latex(lines[4]) == cells
+
+
+@given(st.lists(NAMES.filter(lambda name: "\\" not in name), min_size=2, max_size=3))
+def test_markdown_reads_as_what_was_written(cells: list[str]) -> None:
+    lines = TextTable(cells, [cells]).markdown().splitlines()
+    assert len(lines) == 3
+    assert cells_of_markdown(lines[0]) == cells_of_markdown(lines[2]) == cells
+
+
+@pytest.mark.parametrize("name", ["a\\|b", "a\\_b", "a\\\\b"])
+def test_a_backslash_in_markdown(name: str) -> None:
+    lines = TextTable([name, "x"], [[name, "1"]]).markdown().splitlines()
+    assert cells_of_markdown(lines[2]) == [name, "1"]
+
+
+@pytest.mark.parametrize("name", ["[a]", "*"])
+def test_no_row_of_latex_begins_like_an_option(name: str) -> None:
+    # Behind \\ LaTeX takes it for one, over the end of the line.
+    rows = TextTable(["x", "y"], [["a", "1"], [name, "1"]]).latex().splitlines()
+    assert not rows[5].startswith(("[", "*"))
+
+
+@pytest.mark.parametrize("form", ["plain", "latex"])
+@pytest.mark.parametrize("name", ["a\nb", "a\n\nb", "a\r\nb"])
+def test_a_name_of_two_lines_takes_one(form: str, name: str) -> None:
+    one, two = (getattr(TextTable([n, "x"], [[n, "1"]]), form)() for n in ("ab", name))
+    assert len(two.splitlines()) == len(one.splitlines())
+
+
+def test_a_name_of_two_lines_takes_one_in_markdown() -> None:
+    assert len(TextTable(["a\nb", "x"], [["c\nd", "1"]]).markdown().splitlines()) == 3
+
+
+# --- what is marked, and how numbers read
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.0, 3.0, math.nan, math.inf]), min_size=2,
+                 max_size=2),
+        min_size=1, max_size=8,
+    )
+)  # fmt: skip
+def test_the_best_three_of_a_column(rows: list[list[float]]) -> None:
+    places = best_three(np.array(rows))
+    for column in range(2):
+        values = [row[column] for row in rows]
+        ahead = [sum(other > x for other in values) for x in values]
+        expected = [n + 1 if n < 3 and x == x else 0 for n, x in zip(ahead, values, strict=True)]
+        assert places[:, column].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (math.nan, ".2f", "-"), (0.125, ".1%", "12.5%"), (-0.0001, ".2f", "0.00"),
+        (-0.0, ".1%", "0.0%"), (-0.01, ".2f", "-0.01"), (-0.1, ".4f", "-0.1000"),
+        (math.inf, ".2f", "inf"), (-math.inf, ".2f", "-inf"), (1.0, ".2f", "1.00"),
+        (-0.0004, ".1%", "0.0%"), (-0.0006, ".1%", "-0.1%"),
+    ],
+)  # fmt: skip
+def test_how_numbers_read(value: float, form: str, text: str) -> None:
+    assert number(value, form) == text
+
+
+def loss_table() -> Any:
+    arrays = {
+        "auc": [[0.9, 0.8, 0.7], [0.5, 0.5, 0.4]],
+        "tpr@0.05": [[0.25, 0.5, 1.0], [0.0, 0.0, 0.0]],
+        "tpr@0.01": [[0.125, 0.25, 0.25], [0.5, 0.25, 0.25]],
+    }
+    return selection_loss(ResultTable.from_arrays(arrays), rng=0)
+
+
+def test_a_loss_prints_as_the_papers_tables() -> None:
+    lines = str(loss_table()).splitlines()
+    assert [line.split()[:1] for line in lines[1:4]] == [["auc"], ["tpr@0.05"], ["tpr@0.01"]]
+    assert lines[0].split()[2:] == ["auc", "tpr@0.05", "tpr@0.01", "mean"]
+    # On the second data set auc chooses two, of which one has the half.
+    assert lines[1].split()[1:4] == ["-", "75.0%²", "37.5%²"]
+    assert lines[4:] == ["nan: no loss by tpr@0.05 in 1 of 2 data sets, which are left out"]
+
+
+def test_a_remark_where_one_choice_alone_lacks_the_measure() -> None:
+    arrays = {"auc": [[0.9, 0.8], [0.9, 0.8]], "ap": [[math.nan, 0.5], [0.5, 0.25]]}
+    result = selection_loss(ResultTable.from_arrays(arrays), rng=0)
+    assert result.n_undefined.tolist() == [[0, 1], [0, 0]]
+    # A printed number is of fewer data sets than the others: somewhere the text says so.
+    assert "1 of 2" in str(result)
+
+
+def test_a_loss_in_markdown_latex_and_a_frame() -> None:
+    result = loss_table()
+    table = result.text_table()
+    for text, remark in ((result.to_markdown(), "- nan: "), (result.to_latex(), "% nan: ")):
+        assert remark in text
+    for text in (table.markdown(), table.latex()):
+        assert "nan" not in text
+        assert all(label in text for label in result.rows)
+    assert result.to_latex().count("\\\\\n") == 4
+    frame = result.to_frame("pandas")
+    assert frame.columns.tolist()[:5] == ["selected_by", "judged_by", "loss", "low", "high"]
+    assert frame["selected_by"].tolist()[:4] == ["auc"] * 3 + ["tpr@0.05"]
+    assert frame["judged_by"].tolist()[:4] == ["auc", "tpr@0.05", "tpr@0.01", "auc"]
+    assert np.array_equal(frame["loss"], result.value.reshape(-1), equal_nan=True)
+    assert frame["n_undefined"].tolist() == [0, 1, 0] * 3
+    assert type(result) is fastad.benchmarking.LossMatrix

@@ -1,0 +1,399 @@
+"""Detectors of nearest neighbours, compiled: scores against the originals and brute force."""
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
+from sklearn.neighbors import BallTree, KDTree, LocalOutlierFactor, NearestNeighbors
+
+from fastad._kernels.detectors.neighbours import limit
+from fastad.detectors.knn_detector import Kind, KNNDetector, compile_knn_detector
+from fastad.detectors.neighbours import (
+    compile_knn,
+    compile_local_outlier_factor,
+    compile_lof,
+    compile_nearest_neighbors,
+)
+from fastad.detectors.scorer import CompiledScorer
+from fastad.errors import InvalidInputError
+from tests.support.compiled_points import (
+    DIMENSIONS,
+    REAL,
+    assert_robust,
+    assert_scores,
+    queries,
+    real,
+    training,
+)
+
+KNN = pytest.importorskip("pyod.models.knn").KNN
+LOF = pytest.importorskip("pyod.models.lof").LOF
+
+Points = npt.NDArray[np.float64]
+METRICS: list[dict[str, Any]] = [
+    {},
+    {"p": 1},
+    {"p": np.inf},
+    {"metric": "euclidean"},
+    {"metric": "cityblock"},
+    {"metric": "chebyshev"},
+]
+BLOCK = 1024
+KINDS: list[Kind] = ["kappa", "gamma", "delta"]
+
+
+def _distances(X: Points, samples: Points, p: float = 2.0) -> Points:
+    gaps = X[:, None] - samples
+    distances: Points = np.linalg.norm(gaps, ord=p, axis=2)
+    return distances
+
+
+def _counts(scorer: CompiledScorer, X: Points, thresholds: Any) -> npt.NDArray[np.int64]:
+    rising = np.array(thresholds, np.float64)
+    counts = np.zeros(rising.size, np.int64)
+    for start in range(0, len(X), BLOCK):
+        points = np.array(X[start : start + BLOCK].T, order="C")
+        scorer.count_below(points, rising, counts, np.empty(points.shape[1]))
+    return counts
+
+
+def _grid(d: int, side: int = 5) -> Points:
+    return np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("options", METRICS, ids=str)
+def test_distances_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
+    samples, X = training(d), queries(d)
+    for k in (1, 5, len(samples)):
+        # Not by brute force, which loses digits: see the test of that.
+        fitted = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", **options).fit(samples)
+        scorer = compile_nearest_neighbors(fitted)
+        scores = scorer.score_samples(X)
+        assert_scores(scores, fitted.kneighbors(X)[0][:, -1])
+        p = 1.0 if "cityblock" in options.values() else options.get("p", 2.0)
+        p = math.inf if "chebyshev" in options.values() else float(p)
+        assert_scores(scores, np.sort(_distances(X, samples, p), axis=1)[:, k - 1])
+    assert (scorer.n_features, scorer.name) == (d, "NearestNeighbors")
+
+
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
+@pytest.mark.parametrize("leaf_size", [1, 3, 30, 1000])
+def test_the_search_of_scikit_learn_does_not_matter(algorithm: str, leaf_size: int) -> None:
+    samples, X = training(4), queries(4)
+    options = {"algorithm": algorithm, "leaf_size": leaf_size}
+    fitted = NearestNeighbors(n_neighbors=7, **options).fit(samples)
+    # Brute force takes differences of products, of the size of the squared coordinates.
+    assert_scores(
+        compile_nearest_neighbors(fitted).score_samples(X), fitted.kneighbors(X)[0][:, -1], 1e-3
+    )
+    factor = LocalOutlierFactor(n_neighbors=7, novelty=True, **options).fit(samples)
+    found = compile_local_outlier_factor(factor).score_samples(X)
+    assert_scores(found, -factor.score_samples(X))
+
+
+def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
+    samples = training(20) + 100.0
+    X = samples + 1e-8
+    fitted = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(samples)
+    exact = np.sort(_distances(X, samples), axis=1)[:, 0]
+    assert_scores(compile_nearest_neighbors(fitted).score_samples(X), exact)
+    assert np.abs(fitted.kneighbors(X)[0][:, 0] / exact - 1).max() > 1e-3
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("method", ["largest", "mean", "median"])
+def test_distances_are_those_of_pyod(method: str, d: int) -> None:
+    samples, X = training(d), queries(d)
+    for k in (1, 2, 5, 8):
+        fitted = KNN(n_neighbors=k, method=method).fit(samples)
+        assert_scores(compile_knn(fitted).score_samples(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("options", METRICS, ids=str)
+def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
+    samples, X = training(d), queries(d)
+    for k in (1, 20, len(samples) - 1, len(samples)):
+        fitted = LocalOutlierFactor(
+            n_neighbors=min(k, len(samples) - 1), novelty=True, **options
+        ).fit(samples)
+        scorer = compile_local_outlier_factor(fitted)
+        assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
+    assert (scorer.n_features, scorer.name) == (d, "LocalOutlierFactor")
+
+
+@pytest.mark.parametrize("k", [1, 20])
+def test_factors_are_those_of_pyod(k: int) -> None:
+    fitted = LOF(n_neighbors=k).fit(training(5))
+    X = queries(5)
+    assert_scores(compile_lof(fitted).score_samples(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data(name: str) -> None:
+    samples, X = real(name)
+    search = NearestNeighbors(n_neighbors=5, algorithm="kd_tree").fit(samples)
+    scores = compile_nearest_neighbors(search).score_samples(X)
+    assert_scores(scores, search.kneighbors(X)[0][:, -1])
+    factor = LocalOutlierFactor(novelty=True, algorithm="kd_tree").fit(samples)
+    assert_scores(compile_local_outlier_factor(factor).score_samples(X), -factor.score_samples(X))
+    for method in ("mean", "median"):
+        fitted = KNN(method=method, algorithm="ball_tree").fit(samples)
+        assert_scores(compile_knn(fitted).score_samples(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("leaf_size", [1, 5, 30])
+@pytest.mark.parametrize("k", [1, 3, 20])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_of_equal_distances_the_same_neighbours_are_taken(d: int, k: int, leaf_size: int) -> None:
+    rng = np.random.default_rng(d)
+    samples = np.concatenate([_grid(d, 12 // d), rng.integers(0, 12 // d, (150, d))])
+    X = np.concatenate([samples, _grid(d, 12 // d) + 0.5])
+    fitted = LocalOutlierFactor(
+        n_neighbors=k, novelty=True, leaf_size=leaf_size, algorithm="kd_tree"
+    ).fit(samples)
+    scorer = compile_local_outlier_factor(fitted)
+    np.testing.assert_allclose(scorer.score_samples(X), -fitted.score_samples(X), rtol=1e-9)
+
+
+def test_factors_of_single_precision() -> None:
+    samples, X = training(5).astype(np.float32), queries(5)
+    fitted = LocalOutlierFactor(novelty=True).fit(samples)
+    assert_scores(compile_local_outlier_factor(fitted).score_samples(X), -fitted.score_samples(X))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_are_as_the_paper_defines_them(kind: Kind, d: int) -> None:
+    samples, X = training(d), queries(d)[:999]
+    for k in (1, 6, len(samples)):
+        found: tuple[Any, Any] = cKDTree(samples).query(X, k=range(1, k + 1))
+        distances, rows = found
+        expected = {
+            "kappa": distances[:, -1],
+            "gamma": distances.mean(axis=1),
+            "delta": np.linalg.norm((samples[rows] - X[:, None]).mean(axis=1), axis=1),
+        }
+        scores = KNNDetector(k, kind=kind).fit(samples).score_samples(X)
+        # The vectors may cancel.
+        assert_scores(scores, expected[kind], 1e-3)
+
+
+def test_duplicates_are_neighbours() -> None:
+    samples = np.repeat(training(3), 4, axis=0)
+    for kind in KINDS:
+        detector = KNNDetector(4, kind=kind).fit(samples)
+        assert not detector.score_samples(samples).any()
+    assert KNNDetector(5).fit(samples).score_samples(samples).all()
+    factor = LocalOutlierFactor(n_neighbors=3, novelty=True).fit(samples)
+    found = compile_local_outlier_factor(factor).score_samples(samples)
+    assert_scores(found, -factor.score_samples(samples))
+    np.testing.assert_allclose(found, 1.0)
+
+
+def test_one_sample_and_points_beyond_all_numbers() -> None:
+    detector = KNNDetector(1).fit([[1.0, 2.0]])
+    X = [[4.0, 6.0], [1e200, 0.0], [-1e308, 1e308]]
+    np.testing.assert_array_equal(detector.score_samples(X), [5.0, math.inf, math.inf])
+    counts = _counts(compile_knn_detector(detector), np.array(X), [0.0, 5.0, 6.0, math.inf])
+    assert counts.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("summary", ["largest", "mean", "median", "vector", "factor"])
+def test_threads_types_and_blocks_change_no_bit(summary: str) -> None:
+    samples, X = training(5), queries(5)
+    if summary == "factor":
+        scorer = compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples))
+    elif summary == "vector":
+        scorer = compile_knn_detector(KNNDetector(5, kind="delta").fit(samples))
+    else:
+        scorer = compile_knn(KNN(method=summary).fit(samples))
+    assert_robust(scorer, X)
+    same = pickle.loads(pickle.dumps(scorer))
+    np.testing.assert_array_equal(same.score_samples(X), scorer.score_samples(X))
+
+
+@pytest.mark.parametrize("options", METRICS[:3], ids=str)
+@pytest.mark.parametrize("k", [1, 5, 200])
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_counts_are_those_of_the_scores(d: int, k: int, options: dict[str, Any]) -> None:
+    X = queries(d)
+    fitted = NearestNeighbors(n_neighbors=k, **options).fit(training(d))
+    scorer = compile_nearest_neighbors(fitted)
+    scores = scorer.score_samples(X)
+    attained = np.sort(scores)[:: len(scores) // 150]
+    around = np.concatenate(
+        [attained, np.nextafter(attained, 0.0), np.nextafter(attained, math.inf)]
+    )
+    thresholds = np.unique([-1.0, 0.0, 5e-324, 1e-200, 1e200, math.inf, *around])
+    below = [np.count_nonzero(scores < threshold) for threshold in thresholds]
+    assert _counts(scorer, X, thresholds).tolist() == below
+    # One by one, and twice the same.
+    for i in range(0, thresholds.size, 37):
+        assert _counts(scorer, X, thresholds[[i, i]]).tolist() == [below[i]] * 2
+        assert _counts(scorer, X, thresholds[[i]]).tolist() == [below[i]]
+    assert _counts(scorer, X, []).size == 0
+
+
+def test_counts_of_scores_without_a_kernel_of_their_own() -> None:
+    samples, X = training(3), queries(3)
+    scorers = [
+        compile_knn_detector(KNNDetector(4, kind="gamma").fit(samples)),
+        compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples)),
+    ]
+    for scorer in scorers:
+        scores = scorer.score_samples(X)
+        thresholds = np.sort(scores)[::200]
+        below = [np.count_nonzero(scores < threshold) for threshold in thresholds]
+        assert _counts(scorer, X, thresholds).tolist() == below
+
+
+_COORDINATES = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.floats(-1e3, 1e3),
+    st.floats(-1e-150, 1e-150),
+)
+
+
+@given(st.data())
+def test_counts_agree_with_scores_whatever_the_points(data: st.DataObject) -> None:
+    d = data.draw(st.integers(1, 4))
+    point = st.lists(_COORDINATES, min_size=d, max_size=d)
+    samples = np.array(data.draw(st.lists(point, min_size=1, max_size=80)))
+    X = np.array(data.draw(st.lists(point, min_size=1, max_size=12)))
+    k = data.draw(st.integers(1, len(samples)))
+    p = data.draw(st.sampled_from([1, 2, math.inf]))
+    fitted = NearestNeighbors(n_neighbors=k, p=p).fit(samples)
+    scorer = compile_nearest_neighbors(fitted)
+    scores = scorer.score_samples(X)
+    np.testing.assert_allclose(
+        scores, np.sort(_distances(X, samples, p), axis=1)[:, k - 1], rtol=1e-9, atol=1e-150
+    )
+    steps = st.sampled_from([-math.inf, 0.0, math.inf])
+    near = st.builds(
+        lambda u, way: float(np.nextafter(u, u + way)), st.sampled_from(scores.tolist()), steps
+    )
+    thresholds = sorted(
+        data.draw(st.lists(st.one_of(near, st.floats(0, 1e3)), min_size=1, max_size=6))
+    )
+    below = [np.count_nonzero(scores < threshold) for threshold in thresholds]
+    assert _counts(scorer, X, thresholds).tolist() == below
+
+
+@given(st.floats(min_value=0.0, exclude_min=True))
+def test_limit_is_the_smallest_square_of_a_distance(threshold: float) -> None:
+    square = limit(threshold, 2.0)
+    assert math.sqrt(square) >= threshold
+    assert math.sqrt(np.nextafter(square, 0.0)) < threshold
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"metric": "minkowski", "p": 3}, "minkowski, p=3"),
+        ({"metric_params": {"w": [1.0, 2.0]}}, "minkowski, p=2"),
+        ({"metric": "canberra"}, "canberra"),
+        ({"metric": "cosine"}, "cosine"),
+        ({"metric": _distances}, "_distances"),
+    ],
+)
+def test_other_distances_are_refused(options: dict[str, Any], found: str) -> None:
+    if callable(options.get("metric")):
+        options = {"metric": lambda a, b: float(np.abs(a - b).sum())}
+        found = "<lambda>"
+    samples = training(2)
+    for fitted, compiler in [
+        (NearestNeighbors(**options), compile_nearest_neighbors),
+        (LocalOutlierFactor(novelty=True, **options), compile_local_outlier_factor),
+        (KNN(**options), compile_knn),
+        (LOF(**options), compile_lof),
+    ]:
+        with pytest.raises(InvalidInputError, match=f"metric of .*found {found}"):
+            compiler(fitted.fit(samples))
+
+
+def test_what_cannot_be_compiled_is_refused_by_name() -> None:
+    samples = training(2)
+    for fitted, compiler, problem in [
+        (NearestNeighbors(), compile_nearest_neighbors, "unfitted NearestNeighbors"),
+        (LocalOutlierFactor(), compile_local_outlier_factor, "unfitted LocalOutlierFactor"),
+        (KNN(), compile_knn, "unfitted KNN"),
+        (LOF(), compile_lof, "unfitted LOF"),
+        (KNNDetector(1), compile_knn_detector, "unfitted KNNDetector"),
+        (KNN(), compile_lof, "found pyod.models.knn.KNN"),
+        (KNN(), compile_knn_detector, "found pyod.models.knn.KNN"),
+        (LocalOutlierFactor().fit(samples), compile_local_outlier_factor, "novelty of Local"),
+        (LOF(novelty=False).fit(samples), compile_lof, "novelty of LOF must be True"),
+        (NearestNeighbors(n_neighbors=201).fit(samples), compile_nearest_neighbors, "found 201"),
+        (NearestNeighbors().fit(csr_array(samples)), compile_nearest_neighbors, "csr"),
+        (NearestNeighbors().fit(KDTree(samples, metric="l1")), compile_nearest_neighbors, "search"),
+        (NearestNeighbors().fit(BallTree(samples)), compile_nearest_neighbors, "on a search"),
+    ]:
+        with pytest.raises(InvalidInputError, match=problem):
+            compiler(fitted)
+    fitted = KNN().fit(samples)
+    fitted.method = "smallest"
+    with pytest.raises(InvalidInputError, match="found 'smallest'"):
+        compile_knn(fitted)
+
+
+def test_pyod_2_scores_by_a_tree_of_its_own() -> None:
+    # As it does in place of a search by brute force.
+    for p in (1, 2):
+        fitted = KNN(n_neighbors=150, p=p).fit(training(2))
+        fitted.tree_ = BallTree(training(2))
+        if p == 1:
+            with pytest.raises(InvalidInputError, match="another distance than it was fitted with"):
+                compile_knn(fitted)
+        else:
+            expected = fitted.tree_.query(queries(2), k=150)[0][:, -1]
+            assert_scores(compile_knn(fitted).score_samples(queries(2)), expected)
+
+
+def test_arguments_of_the_detector() -> None:
+    with pytest.raises(InvalidInputError, match="k must be"):
+        KNNDetector(0)
+    with pytest.raises(InvalidInputError, match="kind must be one of 'kappa', 'gamma', 'delta'"):
+        KNNDetector(1, kind="alpha")  # type: ignore[arg-type]
+    detector = KNNDetector(3, kind="gamma")
+    assert repr(detector) == "KNNDetector(3, kind='gamma')"
+    with pytest.raises(InvalidInputError, match="unfitted"):
+        detector.score_samples([[0.0]])
+    refused: list[tuple[Any, str]] = [
+        ([1.0, 2.0, 3.0], "shape"),
+        (np.empty((3, 0)), "shape"),
+        ([[1.0], [2.0], [math.nan]], "finite"),
+        ([[1.0], [2.0]], "at least k=3 rows; found 2"),
+    ]
+    for X, problem in refused:
+        with pytest.raises(InvalidInputError, match=problem):
+            detector.fit(X)
+
+
+def test_many_neighbours_are_held_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, X = training(3), queries(3)
+    scorers = [compile_knn_detector(KNNDetector(7, kind=kind).fit(samples)) for kind in KINDS]
+    scorers.append(compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples)))
+    whole = [scorer.score_samples(X) for scorer in scorers]
+    for held in (1, 100, 1001):
+        monkeypatch.setattr("fastad.detectors.neighbours._HELD", held)
+        for scorer, expected in zip(scorers, whole, strict=True):
+            np.testing.assert_array_equal(scorer.score_samples(X), expected)
+
+
+def test_later_fits_do_not_change_what_was_compiled() -> None:
+    samples, X = training(2), queries(2)
+    detector = KNNDetector(2).fit(samples)
+    scorer, expected = compile_knn_detector(detector), detector.score_samples(X)
+    detector.fit(samples + 1.0)
+    samples[:] = 0.0
+    np.testing.assert_array_equal(scorer.score_samples(X), expected)
+    assert (detector.score_samples(X) != expected).any()

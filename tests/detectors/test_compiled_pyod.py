@@ -1,0 +1,106 @@
+"""PyOD's principal components and histograms, compiled: scores against the originals."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastad.detectors.density import compile_hbos
+from fastad.detectors.linear import compile_pca
+from fastad.errors import InvalidInputError
+from tests.support.compiled_points import (
+    DIMENSIONS,
+    REAL,
+    assert_robust,
+    assert_scores,
+    queries,
+    real,
+    training,
+)
+
+HBOS = pytest.importorskip("pyod.models.hbos").HBOS
+PCA = pytest.importorskip("pyod.models.pca").PCA
+PCA_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"standardization": False},
+    {"weighted": False},
+    {"n_components": 2, "n_selected_components": 1},
+    {"whiten": True, "n_selected_components": 3},
+]
+HBOS_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"n_bins": "auto"},
+    {"n_bins": 3, "tol": 0.9},
+    {"n_bins": 100, "alpha": 0.5, "tol": 0.01},
+]
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("options", PCA_OPTIONS, ids=str)
+def test_pca(options: dict[str, Any], d: int) -> None:
+    if d < 3 and len(options) == 2:
+        options = {}
+    fitted = PCA(**options).fit(training(d))
+    scorer, X = compile_pca(fitted), queries(d)
+    assert_scores(scorer.score_samples(X), fitted.decision_function(X))
+    assert (scorer.n_features, scorer.name) == (d, "PCA")
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
+def test_hbos(options: dict[str, Any], d: int) -> None:
+    fitted = HBOS(**options).fit(training(d))
+    scorer, X = compile_hbos(fitted), queries(d)
+    # Scores are sums of logarithms of either sign.
+    assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=1e-3 * d)
+    assert (scorer.n_features, scorer.name) == (d, "HBOS")
+
+
+@pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
+def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
+    fitted = HBOS(**options).fit(training(1))
+    edges = fitted.bin_edges_
+    own = np.ravel(edges[0] if isinstance(edges, list) else edges)
+    margin = np.diff(own)[[0, -1]] * fitted.tol
+    exact = np.concatenate([own, [own[0] - margin[0], own[-1] + margin[1]]])
+    X = np.concatenate([exact, np.nextafter(exact, -np.inf), np.nextafter(exact, np.inf)])[:, None]
+    assert_scores(compile_hbos(fitted).score_samples(X), fitted.decision_function(X))
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=30), st.integers(3, 9))
+def test_hbos_of_whole_numbers(values: list[int], n_bins: int) -> None:
+    fitted = HBOS(n_bins=n_bins, tol=0.25).fit(np.array(values, np.float64)[:, None])
+    X = np.arange(-5.0, 5.0, 0.125)[:, None]
+    found = compile_hbos(fitted).score_samples(X)
+    np.testing.assert_allclose(found, fitted.decision_function(X), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data(name: str) -> None:
+    train, X = real(name)
+    # Where columns depend on each other some components have no weight.
+    components = PCA(weighted=name != "cardio").fit(train)
+    assert_scores(compile_pca(components).score_samples(X), components.decision_function(X))
+    for n_bins in (10, "auto"):
+        histograms = HBOS(n_bins=n_bins).fit(train)
+        found = compile_hbos(histograms).score_samples(X)
+        assert_scores(found, histograms.decision_function(X), floor=0.1)
+
+
+def test_types_threads_and_blocks() -> None:
+    train, X = training(5), queries(5)
+    assert_robust(compile_pca(PCA().fit(train)), X)
+    assert_robust(compile_hbos(HBOS().fit(train)), X)
+
+
+@pytest.mark.parametrize(
+    ("compile_it", "estimator"), [(compile_pca, PCA()), (compile_hbos, HBOS())]
+)
+def test_what_cannot_be_compiled(compile_it: Any, estimator: Any) -> None:
+    name = type(estimator).__name__
+    with pytest.raises(InvalidInputError, match=f"an unfitted {name}"):
+        compile_it(estimator)
+    with pytest.raises(InvalidInputError, match=f"the {name} of pyod.*; found builtins.int"):
+        compile_it(3)

@@ -1,0 +1,142 @@
+"""One-class support vector machines, compiled: scores against the originals."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.svm import SVC, OneClassSVM
+
+from fastad.detectors.support import compile_ocsvm, compile_one_class_svm
+from fastad.errors import InvalidInputError
+from tests.support.compiled_points import (
+    DIMENSIONS,
+    REAL,
+    assert_robust,
+    assert_scores,
+    queries,
+    real,
+    training,
+)
+
+OCSVM = pytest.importorskip("pyod.models.ocsvm").OCSVM
+KERNELS: list[dict[str, Any]] = [
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "gamma": "auto"},
+    {"kernel": "rbf", "gamma": 3.0},
+    {"kernel": "linear"},
+    {"kernel": "poly"},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": "auto"},
+    {"kernel": "poly", "degree": 0},
+    {"kernel": "poly", "degree": 1, "coef0": -0.5},
+    {"kernel": "poly", "degree": 6, "gamma": 0.1, "coef0": 0.25},
+    {"kernel": "sigmoid"},
+    {"kernel": "sigmoid", "gamma": 0.05, "coef0": -1.0},
+]
+
+
+def _floor(fitted: OneClassSVM, X: Any) -> Any:
+    """Return a thousandth of the largest terms that a score may have lost to cancellation.
+
+    Terms of either sign occur in all sums, and so does the offset.
+    """
+    weights = np.abs(fitted.dual_coef_)[0]
+    products = np.abs(X) @ np.abs(fitted.support_vectors_).T
+    if fitted.kernel == "poly":
+        products = (fitted._gamma * products + abs(fitted.coef0)) ** fitted.degree
+    elif fitted.kernel != "linear":
+        products = np.ones_like(products)
+    return 1e-3 * (products @ weights + np.abs(fitted.offset_))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_scores_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
+    fitted = OneClassSVM(nu=0.2, **options).fit(training(d))
+    scorer, X = compile_one_class_svm(fitted), queries(d)
+    floor = _floor(fitted, X)
+    assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor)
+    assert (scorer.n_features, scorer.name) == (d, "OneClassSVM")
+
+
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_scores_are_those_of_pyod(options: dict[str, Any]) -> None:
+    fitted = OCSVM(nu=0.2, **options).fit(training(5))
+    X = queries(5)
+    floor = _floor(fitted.detector_, X)
+    assert_scores(compile_ocsvm(fitted).score_samples(X), fitted.decision_function(X), floor)
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+def test_real_data(kernel: str, name: str) -> None:
+    train, X = real(name)
+    fitted = OneClassSVM(kernel=kernel, nu=0.1).fit(train)
+    floor = _floor(fitted, X)
+    assert_scores(compile_one_class_svm(fitted).score_samples(X), -fitted.score_samples(X), floor)
+
+
+@pytest.mark.parametrize("options", [*KERNELS[:1], *KERNELS[3:5], KERNELS[9]], ids=str)
+def test_types_threads_and_blocks(options: dict[str, Any]) -> None:
+    fitted = OneClassSVM(nu=0.2, **options).fit(training(5))
+    assert_robust(compile_one_class_svm(fitted), queries(5))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+def test_one_support_vector(kernel: str) -> None:
+    fitted = OneClassSVM(kernel=kernel, gamma=0.3).fit([[1.0, -2.0]])
+    assert len(fitted.support_) == 1
+    X = queries(2)
+    assert_scores(
+        compile_one_class_svm(fitted).score_samples(X),
+        -fitted.score_samples(X),
+        _floor(fitted, X),
+    )
+
+
+def test_far_points_tie_as_in_the_original() -> None:
+    fitted = OneClassSVM(nu=0.2).fit(training(3))
+    X = np.full((3, 3), 1e3) * np.array([[1.0], [1e3], [1e150]])
+    np.testing.assert_array_equal(
+        compile_one_class_svm(fitted).score_samples(X), -fitted.score_samples(X)
+    )
+
+
+def test_fitted_to_sparse_samples() -> None:
+    fitted = OneClassSVM(nu=0.2).fit(csr_array(training(3)))
+    X = queries(3)
+    assert_scores(
+        compile_one_class_svm(fitted).score_samples(X),
+        -fitted.score_samples(X),
+        float(fitted.offset_[0]) * 1e-3,
+    )
+
+
+def test_later_fits_change_nothing() -> None:
+    fitted = OneClassSVM(nu=0.2).fit(training(3))
+    scorer, X = compile_one_class_svm(fitted), queries(3)
+    scores = scorer.score_samples(X)
+    fitted.support_vectors_[:] = 0.0
+    fitted.fit(training(3)[:50])
+    np.testing.assert_array_equal(scorer.score_samples(X), scores)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda x, y: x @ y.T])
+def test_other_kernels_are_refused(kernel: Any) -> None:
+    X = training(3, 20)
+    fitted = OneClassSVM(kernel=kernel).fit(X @ X.T if kernel == "precomputed" else X)
+    with pytest.raises(InvalidInputError, match=r"kernel must be 'rbf', .*; found "):
+        compile_one_class_svm(fitted)
+
+
+@pytest.mark.parametrize(
+    ("compile_it", "estimator"), [(compile_one_class_svm, OneClassSVM()), (compile_ocsvm, OCSVM())]
+)
+def test_what_cannot_be_compiled(compile_it: Any, estimator: Any) -> None:
+    with pytest.raises(InvalidInputError, match=f"an unfitted {type(estimator).__name__}"):
+        compile_it(estimator)
+    with pytest.raises(InvalidInputError, match=r"no subclass; found sklearn\.svm\._classes\.SVC"):
+        compile_it(SVC())
+    subclass = type("Mine", (type(estimator),), {})
+    with pytest.raises(InvalidInputError, match=r"no subclass; found .*Mine"):
+        compile_it(subclass())

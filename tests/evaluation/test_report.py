@@ -1,0 +1,347 @@
+"""What is undefined, operating points, and the forms that a table of results turns into."""
+
+import importlib.util
+import json
+import math
+import sys
+from collections import Counter
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import MissingExtraError
+
+Array = npt.NDArray[Any]
+
+_RNG = np.random.default_rng(99)
+N, M = 40, 160
+Y = _RNG.permutation(np.repeat([1, 0], [N, M]))
+_RAW = _RNG.normal(size=N + M) + Y
+SCORES: dict[str, Array] = {
+    "float64": _RAW,
+    "float32": _RAW.astype(np.float32),
+    "float16": _RAW.astype(np.float16),
+    "rounded": np.round(_RAW, 1),
+    "int64": np.round(100 * _RAW).astype(np.int64) + 2**60,
+    "uint64": np.round(100 * _RAW).astype(np.int64).astype(np.uint64) ^ np.uint64(2**63),
+    "int8": np.round(9 * _RAW).astype(np.int8),
+    "infinite": np.where(_RAW < -1, -np.inf, _RAW),
+    "constant": np.zeros(N + M),
+}
+BAD = {
+    "nan": np.where(np.arange(N + M) % 3 == 1, np.nan, _RAW),
+    "short": _RAW[:-1],
+    "text": _RAW.astype(str),
+    "complex": _RAW + 0j,
+    "table": np.zeros((2, N + M)),
+}
+
+
+def strict(text: str) -> Any:
+    """Read JSON that holds neither NaN nor infinities."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+# --- undefined values
+
+
+def test_without_normals_what_needs_them_is_nan_with_its_reason() -> None:
+    measures = ["auc", "auc_w", "ap", "auc@0.1", "tpr@0.1", "precision@0.1", "f1@0.1"]
+    measures += ["precision@fpr0.1", "fpr@tpr0.9", "auc@tpr0.9", "precision@n", "recall@n"]
+    result = fastad.evaluate(np.ones(5), np.arange(5.0), measures=measures)["score"]
+    # All points are anomalies: whatever is flagged is one.
+    defined = {label: value for label, value in result.items() if not math.isnan(value)}
+    assert defined == {"ap": 1.0, "precision@n": 1.0, "recall@n": 1.0}
+    assert set(result.undefined) == set(measures) - set(defined)
+    assert all("normal" in reason for reason in result.undefined.values())
+    assert result.operating_points[0].threshold is None
+    assert "normal" in str(result.operating_points[0].undefined)
+    assert (result.n_anomalies, result.n_normals) == (5, 0)
+
+
+def test_without_anomalies_thresholds_remain() -> None:
+    scores = np.arange(10.0)
+    result = fastad.evaluate(np.zeros(10), scores, fpr=0.2)["score"]
+    assert all(math.isnan(value) for value in result.values())
+    assert set(result.undefined) == set(result)
+    (point,) = result.operating_points
+    assert point.threshold is not None
+    assert int(np.sum(scores >= point.threshold)) == 2
+    assert (point.tp, point.fp) == (0, 2)
+
+
+def test_a_share_that_takes_no_anomaly_is_nan_with_its_reason() -> None:
+    """floor(10 * 0.05 / 0.95) is 0 anomalies; floor(10 * 0.5 / 0.5) is more than 3."""
+    labels = np.repeat([0, 1], [10, 3])
+    result = fastad.evaluate(labels, np.arange(13), measures=["precision@0.05", "precision@0.5"])
+    values = result["score"]
+    assert all(math.isnan(value) for value in values.values())
+    assert "takes 0 of 3 anomalies" in values.undefined["precision@0.05"]
+    assert "takes 10 of 3 anomalies" in values.undefined["precision@0.5"]
+
+
+def test_real_weights_leave_precision_at_p_undefined_and_the_rest_defined() -> None:
+    weights = np.linspace(0.5, 1.5, N + M)
+    result = fastad.evaluate(Y, _RAW, sample_weight=weights)["score"]
+    assert set(result.undefined) == {"precision@0.01", "precision@0.05"}
+    assert {label for label, value in result.items() if math.isnan(value)} == set(result.undefined)
+    with pytest.raises(InvalidInputError, match="whole"):
+        fastad.precision_at_p(Y, _RAW, p=0.05, sample_weight=weights)
+
+
+def test_more_flagged_points_than_points_and_a_range_of_no_width_are_undefined() -> None:
+    result = fastad.evaluate(Y, _RAW, measures=["precision@k201", "auc@0", "auc@tpr1"])["score"]
+    assert all(math.isnan(value) for value in result.values())
+    assert set(result.undefined) == {"precision@k201", "auc@0", "auc@tpr1"}
+
+
+def test_the_reason_is_what_the_single_function_raises() -> None:
+    result = fastad.evaluate(np.ones(3), [1, 2, 3], measures=["auc"])["score"]
+    with pytest.raises(UndefinedMeasureError) as error:
+        fastad.roc_auc(np.ones(3), [1, 2, 3])
+    assert result.undefined == {"auc": str(error.value)}
+
+
+# --- operating points
+
+
+@pytest.mark.parametrize("fpr", [0.0, 0.001, 0.05, 0.29, 0.5, 1.0])
+@pytest.mark.parametrize("kind", list(SCORES))
+def test_counts_are_those_of_what_the_threshold_flags(kind: str, fpr: float) -> None:
+    scores = SCORES[kind]
+    (point,) = fastad.evaluate(Y, scores, measures=["tpr_at_fpr"], fpr=fpr)[
+        "score"
+    ].operating_points
+    assert point.fpr == fpr
+    assert point.threshold == fastad.threshold_at_fpr(Y, scores, fpr=fpr)
+    assert point.threshold is not None
+    flagged = scores >= point.threshold
+    assert point.tp == np.sum(flagged & (Y == 1))
+    assert point.fp == np.sum(flagged & (Y == 0))
+    assert point.n_flagged == np.sum(flagged)
+    assert np.sum(flagged & (Y == 0)) <= Fraction(str(fpr)) * M
+
+
+def test_counts_under_weights_are_the_weights_of_what_is_flagged() -> None:
+    weights = np.random.default_rng(1).integers(0, 9, N + M) / 4
+    (point,) = fastad.evaluate(Y, _RAW, sample_weight=weights, fpr=0.1)["score"].operating_points
+    assert point.threshold is not None
+    flagged = point.threshold <= _RAW
+    assert point.tp == np.sum(weights[flagged & (Y == 1)])
+    assert point.fp == np.sum(weights[flagged & (Y == 0)])
+
+
+def test_every_operating_point_stands_once_in_the_order_of_use() -> None:
+    result = fastad.evaluate(Y, SCORES, measures=["tpr@0.3", "auc", "f1@0.1", "auc@0.3"])
+    for detector in result.values():
+        assert [point.fpr for point in detector.operating_points] == [0.3, 0.1]
+    assert fastad.evaluate(Y, _RAW, measures=["auc"])["score"].operating_points == []
+
+
+def test_a_rate_below_that_of_infinite_normals_has_no_threshold() -> None:
+    """One of two normals scores +inf: no threshold flags fewer than half of them."""
+    result = fastad.evaluate([0, 0, 1], [np.inf, 1, 0], measures=["f1_at_fpr"], fpr=[0.1, 0.5])
+    below, reached = result["score"].operating_points
+    assert (below.threshold, below.tp, below.fp, below.n_flagged) == (None, None, None, None)
+    assert "+inf" in str(below.undefined)
+    assert (reached.threshold, reached.fp, reached.undefined) == (np.inf, 1, None)
+    assert math.isnan(result["score"]["f1@0.1"])
+
+
+# --- bad detectors
+
+
+@pytest.mark.parametrize("kind", list(BAD))
+def test_a_bad_detector_raises_by_its_name(kind: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        fastad.evaluate(Y, {"good": _RAW, kind: BAD[kind]})
+    assert str(error.value).startswith(f"y_score[{kind!r}] must")
+
+
+def test_bad_detectors_are_recorded_and_the_others_measured() -> None:
+    alone = fastad.evaluate(Y, SCORES)
+    found = fastad.evaluate(Y, {**BAD, **SCORES}, on_error="record")
+    assert list(found) == [*BAD, *SCORES]
+    for name in SCORES:
+        assert found[name].to_dict() == alone[name].to_dict()
+    for name in BAD:
+        result = found[name]
+        assert str(result.error).startswith(f"y_score[{name!r}] must")
+        assert all(math.isnan(value) for value in result.values())
+        assert set(result.undefined.values()) == {result.error}
+        assert [point.undefined for point in result.operating_points] == [result.error] * 2
+        assert (result.n_anomalies, result.n_normals) == (N, M)
+        assert math.isnan(result.tied_share)
+    strict(found.to_json())
+    assert str(found).count("must not contain NaN; found 67, the first at index 1") == 1
+
+
+def test_recording_covers_scores_not_labels() -> None:
+    with pytest.raises(InvalidInputError, match="y_true"):
+        fastad.evaluate(Y + 1, SCORES, on_error="record")
+    with pytest.raises(InvalidInputError, match="on_error must be one of 'raise', 'record'"):
+        fastad.evaluate(Y, SCORES, on_error=cast(Any, "ignore"))
+
+
+# --- forms
+
+
+def test_json_is_strict_and_holds_versions_counts_and_ties() -> None:
+    result = fastad.evaluate(Y, {"a [b]": np.round(_RAW), "ünï": _RAW}, fpr=0.05)
+    found = strict(result.to_json(indent=2))
+    assert found == strict(result.to_json()) == result.to_dict()
+    assert isinstance(found["schema_version"], int)
+    assert found["fastad_version"] == fastad.__version__
+    assert [detector["detector"] for detector in found["detectors"]] == ["a [b]", "ünï"]
+    first = found["detectors"][0]
+    tied = sum(count for count in Counter(np.round(_RAW)).values() if count > 1)
+    assert (first["n_anomalies"], first["n_normals"]) == (N, M)
+    assert first["tied_share"] == tied / (N + M)
+    assert found["detectors"][1]["tied_share"] == 0
+    assert first["values"] == dict(result["a [b]"])
+    assert first["error"] is None
+    (point,) = first["operating_points"]
+    assert point["n_flagged"] == point["tp"] + point["fp"]
+
+
+def test_json_writes_nan_as_null_beside_its_reason() -> None:
+    result = fastad.evaluate([0, 0, 1], [np.inf, 1, 0], fpr=[0, 0.5])
+    (detector,) = strict(result.to_json())["detectors"]
+    nulls = {label for label, value in detector["values"].items() if value is None}
+    assert nulls == set(detector["undefined"])
+    assert {"auc@0", "f1@0", "precision@0"} <= nulls
+    below, reached = detector["operating_points"]
+    assert below["threshold"] is None
+    assert below["undefined"]
+    assert reached["threshold"] == "inf"
+
+
+def test_json_writes_infinite_thresholds_as_text_and_integers_whole() -> None:
+    labels = [0, 0, 1]
+    scores = {"low": [-np.inf, -np.inf, 0], "int": np.array([2**62 + 3, 0, 2**62 + 1])}
+    found = strict(fastad.evaluate(labels, scores, fpr=[0, 0.5, 1]).to_json())["detectors"]
+    low, whole = ([point["threshold"] for point in d["operating_points"]] for d in found)
+    assert low == [0, 0, "-inf"]
+    assert whole == ["inf", 2**62 + 1, 0]
+
+
+def test_columns_have_a_row_for_each_detector() -> None:
+    detectors = {name: scores for name, scores in SCORES.items() if "int64" not in name}
+    result = fastad.evaluate(Y, detectors, fpr=[0.05, 0.1])
+    columns = result.to_columns()
+    assert list(columns) == [
+        "detector",
+        "n_anomalies",
+        "n_normals",
+        "tied_share",
+        *result.labels,
+    ] + [f"{what}@{fpr}" for fpr in (0.05, 0.1) for what in ("threshold", "flagged")]
+    assert columns["detector"] == list(detectors)
+    assert {len(column) for column in columns.values()} == {len(detectors)}
+    assert columns["auc"] == [result[name]["auc"] for name in detectors]
+    for i, (name, scores) in enumerate(detectors.items()):
+        assert columns["flagged@0.1"][i] == np.sum(scores >= columns["threshold@0.1"][i]), name
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_of_each_library_hold_the_columns(library: Any) -> None:
+    result = fastad.evaluate(
+        Y, {"a": _RAW, "b": SCORES["int8"], "c": BAD["nan"]}, on_error="record"
+    )
+    columns = result.to_columns()
+    frame = result.to_frame(library)
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+    assert isinstance(frame, kinds[library])
+    names = frame.column_names if library == "pyarrow" else list(frame.columns)
+    assert names == list(columns)
+    for name, expected in columns.items():
+        found = frame[name].to_pylist() if library == "pyarrow" else list(frame[name])
+        if name == "detector":
+            assert found == expected
+        else:
+            floats = [math.nan if x is None else float(x) for x in expected]
+            np.testing.assert_array_equal(np.array(found, np.float64), floats)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_holds_thresholds_of_large_unsigned_scores(library: Any) -> None:
+    scores = np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], np.uint64)
+    frame = fastad.evaluate([0, 0, 1], scores, fpr=0.5).to_frame(library)
+    column = frame["threshold@0.5"]
+    found = column.to_pylist() if library == "pyarrow" else list(column)
+    assert [int(value) for value in found] == [2**64 - 2]
+
+
+def test_without_a_library_asked_for_the_first_installed_one_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = fastad.evaluate(Y, _RAW)
+    assert isinstance(result.to_frame(), pd.DataFrame)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "pandas" else found(name)
+    )
+    assert isinstance(result.to_frame(), pl.DataFrame)
+    with pytest.raises(MissingExtraError, match="pandas"):
+        result.to_frame("pandas")
+
+
+def test_a_frame_without_any_library_or_narwhals_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = fastad.evaluate(Y, _RAW)
+    with pytest.raises(InvalidInputError, match="library must be one of"):
+        result.to_frame(cast(Any, "excel"))
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "narwhals.stable.v2", None)
+        with pytest.raises(MissingExtraError, match=r"fastad\[df\]"):
+            result.to_frame()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="pandas or polars or pyarrow"):
+        result.to_frame()
+
+
+def test_a_table_of_few_detectors_prints_measures_down() -> None:
+    """By hand: 3 of 4 pairs and all 4; AP (1 + 2/3) / 2 and 1; thresholds by linear steps."""
+    labels, scores = [0, 0, 1, 1], {"a": [0.1, 0.4, 0.35, 0.8], "b": [1, 2, 3, 4]}
+    result = fastad.evaluate(labels, scores, measures=["auc", "ap", "tpr@0.5"])
+    assert str(result).splitlines() == [
+        "              a       b",
+        "auc      0.7500  1.0000",
+        "ap       0.8333  1.0000",
+        "tpr@0.5  1.0000  1.0000",
+        "",
+        "   fpr  threshold  flagged  anomalies  normals",
+        "a  0.5       0.35        3          2        1",
+        "b  0.5          2        3          2        1",
+    ]
+
+
+def test_a_table_of_many_detectors_prints_a_row_for_each() -> None:
+    names = [f"detector {i}" for i in range(500)]
+    result = fastad.evaluate([0, 1], {name: [1, 2] for name in names}, measures=["auc", "ap"])
+    lines = str(result).splitlines()
+    assert len(lines) == 501
+    assert lines[0].split() == ["auc", "ap"]
+    assert lines[-1].split() == ["detector", "499", "1.0000", "1.0000"]
+    assert repr(result) == "<Evaluation of 500 detectors: auc, ap>"
+
+
+def test_undefined_values_print_with_their_reasons() -> None:
+    lines = str(fastad.evaluate([1, 1], [1, 2], measures=["auc", "auc@0.1"])).splitlines()
+    assert lines[1].split() == ["auc", "nan"]
+    assert any(
+        line.startswith("nan: roc_auc is undefined") and "score auc" in line for line in lines
+    )

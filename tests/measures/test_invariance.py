@@ -1,0 +1,391 @@
+"""What must not change a measure, for every row of the registry."""
+
+import inspect
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fastad
+from fastad.measures.registry import MEASURES
+from tests.support.agreement import numbers, outcome
+
+Vector = npt.NDArray[Any]
+
+POINTS: dict[str, tuple[Any, ...]] = {
+    "rate": (Fraction(1, 7), 0.29, 0.75),
+    "count": (1, 5),
+    "percentile": (25, 90.5),
+    "positive": (0.8, 1.25),
+}
+# Where those of the domain have no value on the data below, or mean something else.
+POINTS_OF: dict[str, tuple[Any, ...]] = {
+    "precision_at_p": (Fraction(1, 7), 0.2),
+    "recall_at_precision": (Fraction(2, 5), 0.6),
+    "rank_power": (5, 20),
+    "confusion_at": (0.5, -1),
+    "class_percentiles": ((0, 33, 100),),
+}
+RANGE = (-64, 64)
+DATA_ARGUMENTS = {"y_true", "y_score", "sample_weight", "pos_label"}
+
+
+def questions() -> list[Any]:
+    """Every row of the registry at some operating points."""
+    found = []
+    for row in MEASURES.values():
+        points = POINTS_OF.get(row.name, POINTS[row.domain]) if row.operating else (None,)
+        for point in points:
+            parameters: dict[str, Any] = {} if point is None else {str(row.operating): point}
+            if row.ranged:
+                parameters["score_range"] = RANGE
+            found.append(pytest.param(row.name, parameters, id=f"{row.name}-{point}"))
+    return found
+
+
+QUESTIONS = questions()
+EVERY = pytest.mark.parametrize(("name", "parameters"), QUESTIONS)
+
+
+def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecorator:
+    """Some of the questions: of the order alone, or of real weights that have no unit."""
+    kept = []
+    for question in QUESTIONS:
+        row = MEASURES[str(question.values[0])]
+        of_order = row.needs != "values" and row.kind not in ("threshold", "counts")
+        if rank and not of_order:
+            continue
+        if real_weights and (row.weights == "whole" or row.domain == "count"):
+            continue
+        if real_weights and row.name == "rp_curve":
+            continue  # whole percentiles fall onto sums of weights, where a quantile jumps
+        kept.append(question)
+    return pytest.mark.parametrize(("name", "parameters"), kept)
+
+
+def is_value(question: Any) -> bool:
+    return MEASURES[str(question.values[0])].kind == "value"
+
+
+def dataset(seed: int, size: int = 60) -> tuple[Vector, Vector]:
+    """Scores with ties within and across the classes, both signs and both zeros."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(size) < 0.3).astype(int)
+    y[:2] = [0, 1]
+    s = np.round(2 * rng.normal(size=size) + 2 * y, 0 if seed % 2 else 3)
+    s[rng.random(size) < 0.1] = -0.0
+    return y, s
+
+
+SEEDS = (0, 1)
+
+
+def ask(name: str, y: Any, s: Any, *, w: Any = None, **parameters: Any) -> Any:
+    """The public function; what needs no labels is asked for the scores alone."""
+    if name == "threshold_at_rate":
+        if w is not None:
+            return fastad.rank_scores(y, s, sample_weight=w).threshold_at_rate(**parameters)
+        return fastad.measures.threshold_at_rate(s, **parameters)
+    return getattr(fastad.measures, name)(y, s, sample_weight=w, **parameters)
+
+
+@EVERY
+def test_measure_has_a_value_on_the_test_data(name: str, parameters: dict[str, Any]) -> None:
+    # Else the tests below would compare nothing.
+    found = [outcome(ask, name, *dataset(seed), **parameters) for seed in SEEDS]
+    assert found != ["undefined", "undefined"]
+    assert found[0] != found[1]
+
+
+@EVERY
+def test_permutation_keeps_every_bit(name: str, parameters: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        y, s = dataset(seed)
+        w = np.random.default_rng(seed).integers(0, 4, len(y))
+        for weights in (None, w, w.astype(float)):
+            expected = outcome(ask, name, y, s, w=weights, **parameters)
+            for turn in range(3):
+                p = np.random.default_rng(turn).permutation(len(y))
+                moved = None if weights is None else weights[p]
+                assert outcome(ask, name, y[p], s[p], w=moved, **parameters) == expected
+
+
+@EVERY
+def test_whole_weights_are_repeated_rows(name: str, parameters: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        y, s = dataset(seed)
+        w = np.random.default_rng(seed).integers(0, 5, len(y))
+        expected = outcome(ask, name, np.repeat(y, w), np.repeat(s, w), **parameters)
+        assert outcome(ask, name, y, s, w=w, **parameters) == expected
+        assert outcome(ask, name, y, s, w=w.astype(np.float32), **parameters) == expected
+
+
+@EVERY
+def test_a_row_of_weight_0_is_absent(name: str, parameters: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        y, s = dataset(seed)
+        w = np.ones(len(y), int)
+        w[::3] = 0
+        dirty = s.copy()
+        dirty[::3] = np.nan
+        expected = outcome(ask, name, y[w > 0], s[w > 0], **parameters)
+        assert outcome(ask, name, y, dirty, w=w, **parameters) == expected
+
+
+@only(real_weights=True)
+def test_real_weights_have_no_unit(name: str, parameters: dict[str, Any]) -> None:
+    # 0.1 k instead of k: only the rounding of sums differs.
+    y, s = dataset(0)
+    w = np.random.default_rng(1).integers(1, 5, len(y))
+    found = numbers(ask(name, y, s, w=0.1 * w, **parameters))
+    expected = numbers(ask(name, y, s, w=w, **parameters))
+    if name == "confusion_at":
+        expected = [0.1 * count for count in expected]
+    assert found == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+@only(real_weights=True)
+def test_real_weights_in_any_order_to_1e_14(name: str, parameters: dict[str, Any]) -> None:
+    y, s = dataset(1)
+    rng = np.random.default_rng(3)
+    w = rng.uniform(0.1, 2, len(y))
+    expected = numbers(ask(name, y, s, w=w, **parameters))
+    for _ in range(3):
+        p = rng.permutation(len(y))
+        found = numbers(ask(name, y[p], s[p], w=w[p], **parameters))
+        assert found == pytest.approx(expected, rel=1e-14, abs=1e-14 * max(map(abs, expected)))
+
+
+def increasing(s: Vector) -> Iterator[Vector]:
+    yield np.exp(s)
+    yield 1e300 * s / 64
+    yield s * 1e-310  # subnormals
+    yield np.unique(s, return_inverse=True)[1] + (2**62 - 100)
+    yield np.where(s == s.max(), np.inf, np.where(s == s.min(), -np.inf, s))
+
+
+@only(rank=True)
+def test_increasing_transforms_of_the_scores_change_nothing(
+    name: str, parameters: dict[str, Any]
+) -> None:
+    y, s = dataset(1)
+    y[np.argmax(s)] = 1  # +inf, below, must not be a normal's
+    expected = ask(name, y, s, **parameters)
+    for transformed in increasing(s):
+        assert len(np.unique(transformed)) == len(np.unique(s))
+        found = ask(name, y, transformed, **parameters)
+        for field in ("fpr", "tpr", "fnr", "precision", "recall", "score"):
+            if hasattr(expected, field):
+                assert getattr(found, field).tolist() == getattr(expected, field).tolist()
+        if MEASURES[name].kind == "value":
+            assert float(found) == float(expected)
+
+
+@EVERY
+def test_types_that_keep_order_and_ties_change_nothing(
+    name: str, parameters: dict[str, Any]
+) -> None:
+    y, s = dataset(1)
+    s = s - s.min()  # whole numbers from 0
+    expected = numbers(ask(name, y, s, **parameters))
+    if MEASURES[name].kind == "threshold":
+        parameters = {**parameters, "interpolation": "conservative"}
+        expected = numbers(ask(name, y, s, **parameters))
+    types = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8", ">f4", ">i4", ">u8")
+    for dtype in types:
+        assert numbers(ask(name, y, s.astype(dtype), **parameters)) == expected, dtype
+    for labels in (y.astype(bool), y.astype(np.uint8), y.astype(">f4"), y.tolist()):
+        assert numbers(ask(name, labels, s, **parameters)) == expected
+
+
+@EVERY
+def test_method_is_the_function_bit_for_bit(name: str, parameters: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        y, s = dataset(seed)
+        for w in (None, np.random.default_rng(seed).integers(0, 3, len(y))):
+            ranked = fastad.rank_scores(y, s, sample_weight=w)
+            expected = outcome(ask, name, y, s, w=w, **parameters)
+            assert outcome(getattr(ranked, name), **parameters) == expected
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_method_has_the_signature_of_the_function(name: str) -> None:
+    function = inspect.signature(getattr(fastad.measures, name))
+    method = inspect.signature(getattr(fastad.evaluation.RankedScores, name))
+    options = [p for p in function.parameters.values() if p.name not in DATA_ARGUMENTS]
+    assert [p for p in method.parameters.values() if p.name != "self"] == options
+    assert method.return_annotation == function.return_annotation
+    assert all(p.kind is p.KEYWORD_ONLY for p in options)
+    data = [p.name for p in function.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    assert data == (["y_score"] if name == "threshold_at_rate" else ["y_true", "y_score"])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_row_is_a_public_name(name: str) -> None:
+    assert name in fastad.measures.__all__
+    assert MEASURES[name].name == name
+
+
+@EVERY
+def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -> None:
+    _, s = dataset(0)
+    classes = MEASURES[name].classes
+    for label, needed in ((0, ("both", "anomalies")), (1, ("both", "normals"))):
+        found = outcome(ask, name, np.full(len(s), label), s, **parameters)
+        default_k = MEASURES[name].domain == "count" and not parameters
+        if name != "threshold_at_rate" and not default_k:
+            assert (found == "undefined") == (classes in needed)
+
+
+@EVERY
+def test_row_names_the_weights_it_takes(name: str, parameters: dict[str, Any]) -> None:
+    y, s = dataset(0)
+    w = np.linspace(0.5, 1.7, len(y))
+    if MEASURES[name].weights == "whole":
+        with pytest.raises(fastad.InvalidInputError, match="whole"):
+            ask(name, y, s, w=w, **parameters)
+    else:
+        found = ask(name, y, s, w=w, **parameters)
+        assert MEASURES[name].kind != "value" or math.isfinite(found)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [q for q in QUESTIONS if is_value(q)])
+def test_row_names_the_direction_of_merit(name: str, parameters: dict[str, Any]) -> None:
+    y, s = dataset(0)
+    s = s / 4
+    best = outcome(ask, name, y, s + 10 * y, **parameters)  # anomalies above all normals
+    worst = outcome(ask, name, y, s - 10 * y, **parameters)  # and below them
+    assert best != "undefined"
+    if worst == "undefined":
+        assert name in ("recall_at_precision", "rank_power", "precision_at_fpr")
+        return
+    values = [float.fromhex(x[0] if isinstance(x, tuple) else x) for x in (best, worst)]
+    assert (values[0] > values[1]) == MEASURES[name].higher_is_better
+
+
+SEQUENCES: dict[str, tuple[str, list[Any]]] = {
+    "tpr_at_fpr": ("fpr", [0.1, 0.29, 1]),
+    "fpr_at_tpr": ("tpr", [0.1, 0.5, 0]),
+    "auc_at_fpr": ("fpr", [0.1, 0.29, 1]),
+    "auc_at_tpr": ("min_tpr", [0.1, 0.29, 0.9]),
+    "threshold_at_fpr": ("fpr", [0, 0.1, 0.29, 1]),
+    "threshold_at_rate": ("rate", [0, 0.1, 0.29, 1]),
+    "f1_at_fpr": ("fpr", [0, 0.1, 0.29, 1]),
+    "precision_at_fpr": ("fpr", [0.1, 0.29, 1]),
+    "precision_at_k": ("k", [1, 7, 3]),
+    "recall_at_k": ("k", [1, 7, 3]),
+    "precision_at_p": ("p", [0.1, 0.2]),
+    "localized_auc": ("fpr", [0, 0.1, 0.29]),
+    "beta_weighted_auc": ("fpr", [0, 0.1, 0.29]),
+    "gaussian_weighted_auc": ("fpr", [0.1, 0.29, 0.9]),
+    "histogram_weighted_auc": ("fpr", [0.1, 0.29, 1]),
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_sequence_of_operating_points_is_each_of_them(name: str) -> None:
+    parameter, points = SEQUENCES[name]
+    y, s = dataset(1)
+    for scores in (s, s.astype(int), s.astype(np.float32)):
+        expected = [ask(name, y, scores, **{parameter: point}) for point in points]
+        for form in (points, tuple(points), np.array(points), np.array(points)[::-1][::-1]):
+            found = ask(name, y, scores, **{parameter: form})
+            assert isinstance(found, np.ndarray)
+            assert found.tolist() == expected
+        short = np.array(points, np.float32) if parameter != "k" else np.array(points, np.int32)
+        assert ask(name, y, scores, **{parameter: short}).tolist() == expected
+
+
+def test_negated_scores_mirror_the_area() -> None:
+    for seed in range(6):
+        y, s = dataset(seed)
+        area = fastad.roc_auc(y, s)
+        n, m = int(y.sum()), int((1 - y).sum())
+        halves = round(area * 2 * n * m)
+        assert area == halves / (2 * n * m)
+        assert fastad.roc_auc(y, -s) == (2 * n * m - halves) / (2 * n * m)
+        assert fastad.roc_auc(1 - y, -s) == area
+        assert fastad.roc_auc(1 - y, s) == fastad.roc_auc(y, -s)
+
+
+def test_negated_scores_with_swapped_labels_mirror_the_curve() -> None:
+    y, s = dataset(1)
+    curve, mirrored = fastad.roc_curve(y, s), fastad.roc_curve(1 - y, -s)
+    assert mirrored.fpr.tolist() == pytest.approx((1 - curve.tpr)[::-1], abs=1e-15)
+    assert mirrored.tpr.tolist() == pytest.approx((1 - curve.fpr)[::-1], abs=1e-15)
+    for rate in (0.2, 0.55, 0.9):
+        direct = fastad.measures.auc_at_tpr(y, s, min_tpr=1 - rate, normalize="none")
+        turned = fastad.auc_at_fpr(1 - y, -s, fpr=rate, normalize="none")
+        assert turned == pytest.approx(direct, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_partial_areas_add_up(seed: int) -> None:
+    y, s = dataset(seed)
+    ends: list[Any] = [0, 0.05, Fraction(1, 3), 0.5, 0.77, 1]
+    spans = list(pairwise(ends))
+    under = [fastad.auc_at_fpr(y, s, fpr=b, min_fpr=a, normalize="none") for a, b in spans]
+    beside = [
+        fastad.measures.auc_at_tpr(y, s, min_tpr=a, max_tpr=b, normalize="none") for a, b in spans
+    ]
+    assert sum(under) == pytest.approx(fastad.roc_auc(y, s), rel=1e-14)
+    assert sum(beside) == pytest.approx(fastad.roc_auc(y, s), rel=1e-14)
+    assert fastad.auc_at_fpr(y, s, fpr=1) == fastad.roc_auc(y, s)
+    assert fastad.measures.auc_at_tpr(y, s) == fastad.roc_auc(y, s)
+
+
+@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+@pytest.mark.parametrize("seed", range(4))
+def test_curves_are_monotone_with_fixed_ends(seed: int, weights: str) -> None:
+    y, s = dataset(seed, 300)
+    rng = np.random.default_rng(seed)
+    w = {"none": None, "whole": rng.integers(0, 3, 300), "real": rng.random(300)}[weights]
+    curve = fastad.roc_curve(y, s, sample_weight=w)
+    assert (curve.fpr[0], curve.tpr[0], curve.thresholds[0]) == (0, 0, np.inf)
+    assert (curve.fpr[-1], curve.tpr[-1]) == (1, 1)
+    assert np.all(np.diff(curve.fpr) >= 0)
+    assert np.all(np.diff(curve.tpr) >= 0)
+    assert np.all(np.diff(curve.thresholds) < 0)
+    recall = fastad.precision_recall_curve(y, s, sample_weight=w)
+    assert (recall.recall[0], recall.recall[-1], recall.thresholds[0]) == (0, 1, np.inf)
+    assert recall.precision[0] == recall.precision[1]
+    assert np.all(np.diff(recall.recall) >= 0)
+    assert np.all((recall.precision >= 0) & (recall.precision <= 1))
+
+
+def test_arrays_of_results_are_read_only() -> None:
+    y, s = dataset(0)
+    for result in (fastad.roc_curve(y, s), fastad.precision_recall_curve(y, s)):
+        with pytest.raises(ValueError, match="read-only"):
+            result.thresholds[0] = 0
+        with pytest.raises(AttributeError):
+            result.thresholds = result.thresholds  # type: ignore[misc]
+
+
+def test_tied_share_counts_the_rows_that_share_their_score() -> None:
+    ranked = fastad.rank_scores([0, 1, 0, 1, 1], [1, 1, 2, -0.0, 0.0])
+    assert ranked.tied_share == 0.8
+    assert (ranked.n_anomalies, ranked.n_normals) == (3, 2)
+    assert ranked.counts.fps.tolist() == [0, 1, 2, 2]
+    assert ranked.counts.tps.tolist() == [0, 0, 1, 3]
+
+
+@EVERY
+def test_threads_at_once_find_the_same_bits(name: str, parameters: dict[str, Any]) -> None:
+    y, s = dataset(0)
+    ranked = fastad.rank_scores(y, s)
+    expected = outcome(ask, name, y, s, **parameters)
+
+    def work(turn: int) -> Any:
+        if turn % 2:
+            return outcome(getattr(ranked, name), **parameters)
+        return outcome(ask, name, y, s, **parameters)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(8))) == [expected] * 8

@@ -1,0 +1,225 @@
+"""Thresholds and what they flag against their definitions."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+import fastad
+from tests.support import oracles
+from tests.support.agreement import assert_equal
+from tests.support.strategies import Sample, rates_of, samples
+
+INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+
+
+def assert_threshold(found: Any, exact: Any, lower: Any, scores: Any) -> None:
+    """The exact threshold in the type of the scores, strictly above the next score."""
+    dtype = scores.dtype.newbyteorder("=")
+    if isinstance(exact, float) and math.isinf(exact):
+        assert found == exact
+    elif dtype.kind in "iub":
+        assert type(found) is int
+        assert found == math.ceil(exact)
+    elif dtype == np.float64:
+        assert type(found) is float
+        bound = math.nextafter(lower, math.inf) if math.isfinite(lower) else lower
+        assert found >= bound
+        nearest = max(float(exact), bound)
+        assert abs(Fraction(found) - Fraction(nearest)) <= Fraction(math.ulp(nearest))
+    else:
+        assert type(found) is float
+        assert found == rounded_up(Fraction(exact), dtype.type)
+
+
+def rounded_up(exact: Fraction, dtype: Any) -> float:
+    """The smallest number of a float type that is not below an exact one."""
+    near = dtype(float(exact))  # within one step of the exact number
+    candidates = [near]
+    with np.errstate(over="ignore"):
+        for end in (-np.inf, np.inf):
+            step = np.nextafter(near, dtype(end))
+            candidates += [step, np.nextafter(step, dtype(end))]
+    finite = [float(x) for x in candidates if np.isfinite(x)]
+    return min(x for x in finite if Fraction(x) >= exact)
+
+
+@WEIGHTS
+@given(data=st.data(), interpolation=INTERPOLATIONS)
+def test_threshold_at_fpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    fpr = data.draw(rates_of(sample.n_normals))
+    alpha = oracles.written(fpr)
+    exact = oracles.attempt(lambda: oracles.threshold_at_fpr(rows, alpha, interpolation))
+    if exact is None:
+        with pytest.raises(fastad.UndefinedMeasureError):
+            fastad.threshold_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w)
+        return
+    found = fastad.threshold_at_fpr(
+        sample.y, sample.s, fpr=fpr, interpolation=interpolation, sample_weight=sample.w
+    )
+    _, following = oracles.ends_at_fpr(rows, alpha)
+    assert_threshold(found, exact, following[2] if following else -math.inf, sample.s)
+
+
+@given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
+def test_threshold_at_rate(sample: Sample, data: st.DataObject, interpolation: Any) -> None:
+    rate = data.draw(rates_of(len(sample.s)))
+    alpha = oracles.written(rate)
+    rows = oracles.all_normal(sample.s)
+    exact = oracles.attempt(lambda: oracles.threshold_at_fpr(rows, alpha, interpolation))
+    if exact is None:
+        with pytest.raises(fastad.UndefinedMeasureError):
+            fastad.measures.threshold_at_rate(sample.s, rate=rate)
+        return
+    found = fastad.measures.threshold_at_rate(sample.s, rate=rate, interpolation=interpolation)
+    _, following = oracles.ends_at_fpr(rows, alpha)
+    assert_threshold(found, exact, following[2] if following else -math.inf, sample.s)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "conservative"])
+@pytest.mark.parametrize("fpr", [0.5, 0.75, 1])
+def test_thresholds_of_boolean_scores_are_whole(interpolation: Any, fpr: float) -> None:
+    scores = np.array([True, False])
+    found = fastad.threshold_at_fpr([0, 0], scores, fpr=fpr, interpolation=interpolation)
+    assert type(found) is int
+    assert found == (0 if fpr == 1 else 1)
+    assert fastad.confusion_at([0, 0], scores, threshold=found).fp == 2 * fpr // 1
+
+
+@given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
+def test_flagged_rate_never_exceeds_what_was_asked_for(
+    sample: Sample, data: st.DataObject, interpolation: Any
+) -> None:
+    rows = oracles.rows(sample.y, sample.s)
+    fpr = data.draw(rates_of(sample.n_normals))
+    alpha = oracles.written(fpr)
+    expected = oracles.attempt(lambda: oracles.flagged(rows, alpha))
+    assume(expected is not None)
+    threshold = fastad.threshold_at_fpr(sample.y, sample.s, fpr=fpr, interpolation=interpolation)
+    # NumPy's own comparison with the array as it came: the flagged set is that of L.
+    alarm = np.asarray(sample.s >= threshold)
+    assert (np.sum(alarm & (sample.y == 0)), np.sum(alarm & (sample.y == 1))) == expected
+    assert np.sum(alarm & (sample.y == 0)) <= alpha * sample.n_normals
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_f1_at_fpr(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    fpr = data.draw(rates_of(sample.n_normals))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    assert_equal(
+        lambda: fastad.f1_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
+        lambda: oracles.f1_at_fpr(rows, oracles.written(fpr)),
+    )
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_precision_at_fpr(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    fpr = data.draw(rates_of(sample.n_normals))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    assert_equal(
+        lambda: fastad.precision_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
+        lambda: oracles.precision_at_fpr(rows, oracles.written(fpr)),
+    )
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_confusion_at_a_threshold(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    offered: list[Any] = [0, 1, -1, 0.5, -0.0, math.inf, -math.inf, 2**53 + 1, 2**63, -(2**63)]
+    offered += [2**64, 1e300, -1e300, 5e-324, 2.0**53, 2.0**53 + 4, 2.0**63, 2.0**64]
+    if sample.s.dtype.kind == "f" and sample.s.dtype.itemsize < 8:
+        # NumPy warns where a number does not fit into the type of the scores.
+        offered = [t for t in offered if abs(t) < 1e4 or abs(t) == math.inf]
+    # Thresholds are numbers: of boolean scores 0 and 1.
+    scores = sample.s.astype(np.int8) if sample.s.dtype == bool else sample.s
+    threshold = data.draw(st.sampled_from([*offered, *scores.tolist()]))
+    found = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
+    expected = oracles.confusion(sample.y, sample.s, threshold, sample.w)
+    assert (found.tp, found.fp, found.tn, found.fn) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.7, 1 / 3])
+def test_confusion_of_short_floats_compares_in_their_type(dtype: Any, threshold: float) -> None:
+    # 0.1 as a float32 is above 0.1 as a float64; NumPy brings a Python number to float32.
+    y, s = np.array([0, 1, 0, 1]), np.array([0.1, 0.3, 0.7, 1 / 3], dtype)
+    found = fastad.confusion_at(y, s, threshold=threshold)
+    expected = oracles.confusion(y, s, threshold)
+    assert (found.tp, found.fp, found.tn, found.fn) == expected
+
+
+@given(sample=samples(weights="real"), data=st.data())
+def test_confusion_under_real_weights(sample: Sample, data: st.DataObject) -> None:
+    threshold = data.draw(st.sampled_from([score + 0 for score in sample.s.tolist()]))
+    found = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
+    expected = oracles.confusion(sample.y, sample.s, threshold, sample.w)
+    assert (found.tp, found.fp) == pytest.approx(expected[:2], rel=1e-14, abs=0)
+    # The rest is a difference: its error is that of the totals.
+    total = math.fsum(expected)
+    assert (found.tn, found.fn) == pytest.approx(expected[2:], rel=1e-14, abs=1e-14 * total)
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_confusion_of_the_k_highest_shares_out_ties(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    n, m = oracles.totals(rows)
+    k = data.draw(st.integers(1, int(n + m) + 1))
+    expected = oracles.attempt(lambda: oracles.top(rows, k))
+    if expected is None:
+        with pytest.raises(fastad.UndefinedMeasureError):
+            fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
+        return
+    found = fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
+    fp, tp = expected
+    assert (found.tp, found.fp, found.tn, found.fn) == (
+        float(tp),
+        float(fp),
+        float(m - fp),
+        float(n - tp),
+    )
+
+
+@given(counts=st.tuples(*[st.integers(0, 4)] * 4))
+@example(counts=(0, 0, 1, 1))
+def test_rates_of_a_confusion_are_ratios_of_counts(counts: tuple[int, int, int, int]) -> None:
+    tp, fp, tn, fn = counts
+    assume(sum(counts))
+    y = [1] * tp + [0] * fp + [0] * tn + [1] * fn
+    s = [1] * (tp + fp) + [0] * (tn + fn)
+    found = fastad.confusion_at(y, s, threshold=1)
+
+    def ratio(part: int, whole: int) -> Any:
+        return pytest.approx(part / whole if whole else math.nan, rel=1e-15, nan_ok=True)
+
+    assert found.n_flagged == tp + fp
+    assert found.tpr == ratio(tp, tp + fn)
+    assert found.recall == ratio(tp, tp + fn)
+    assert found.fpr == ratio(fp, fp + tn)
+    assert found.tnr == ratio(tn, fp + tn)
+    assert found.fnr == ratio(fn, tp + fn)
+    assert found.precision == ratio(tp, tp + fp)
+    assert found.npv == ratio(tn, tn + fn)
+    assert found.fdr == ratio(fp, tp + fp)
+    assert found.fomr == ratio(fn, tn + fn)
+    assert found.accuracy == ratio(tp + tn, sum(counts))
+    assert found.f1 == ratio(2 * tp, 2 * tp + fp + fn)
+    balanced = (Fraction(tp, tp + fn) + Fraction(tn, fp + tn)) / 2 if tp + fn and fp + tn else None
+    expected = math.nan if balanced is None else float(balanced)
+    assert found.balanced_accuracy == pytest.approx(expected, rel=1e-15, nan_ok=True)
+    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    matthews = (tp * tn - fp * fn) / math.sqrt(margins) if margins else math.nan
+    assert found.mcc == pytest.approx(matthews, rel=1e-15, nan_ok=True)

@@ -1,0 +1,228 @@
+"""Curves, areas and rates against their definitions: exact where counts are whole."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastad
+from tests.support import oracles, strategies
+from tests.support.agreement import assert_close, assert_equal
+from tests.support.strategies import Sample, rates_of, samples
+
+INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
+NORMALIZATIONS = st.sampled_from(["width", "none", "mcclish"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+
+
+def data_of(sample: Sample) -> oracles.Rows:
+    return oracles.rows(sample.y, sample.s, sample.w)
+
+
+@given(sample=samples())
+def test_auc_is_the_share_of_ordered_pairs(sample: Sample) -> None:
+    assert_equal(
+        lambda: fastad.roc_auc(sample.y, sample.s), lambda: oracles.roc_auc(data_of(sample))
+    )
+
+
+@given(sample=samples(weights="whole"))
+def test_auc_under_whole_weights_is_exact(sample: Sample) -> None:
+    assert_equal(
+        lambda: fastad.roc_auc(sample.y, sample.s, sample_weight=sample.w),
+        lambda: oracles.roc_auc(data_of(sample)),
+    )
+
+
+@given(sample=samples(weights="real"))
+def test_areas_under_real_weights_to_1e_14(sample: Sample) -> None:
+    # The weight of a step is a difference of sums, exact to a unit in the last place of the
+    # total: an area that is a small share of 1 has this absolute, not relative, error.
+    data, given_data = data_of(sample), (sample.y, sample.s)
+    assert_close(
+        lambda: fastad.roc_auc(*given_data, sample_weight=sample.w),
+        lambda: oracles.roc_auc(data),
+        1e-14,
+        1e-14,
+    )
+    assert_close(
+        lambda: fastad.weighted_auc(*given_data, sample_weight=sample.w),
+        lambda: oracles.weighted_auc(data),
+        1e-14,
+        1e-14,
+    )
+    assert_close(
+        lambda: fastad.average_precision(*given_data, sample_weight=sample.w),
+        lambda: oracles.average_precision(data),
+        1e-14,
+        1e-14,
+    )
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_roc_curve_holds_every_point(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = data_of(sample)
+    expected = oracles.attempt(lambda: oracles.rates(rows))
+    if expected is None:
+        with pytest.raises(fastad.UndefinedMeasureError):
+            fastad.roc_curve(sample.y, sample.s, sample_weight=sample.w)
+        return
+    curve = fastad.roc_curve(sample.y, sample.s, sample_weight=sample.w)
+    assert curve.fpr.tolist() == [float(x) for x, _ in expected]
+    assert curve.tpr.tolist() == [float(y) for _, y in expected]
+    assert_thresholds(curve.thresholds, [t for _, _, t in oracles.points(rows)])
+
+
+def assert_thresholds(found: Any, expected: list[Any]) -> None:
+    """Thresholds are the scores themselves, exact for integers of any size."""
+    assert found[0] == np.inf
+    assert found.tolist() == expected
+
+
+@given(sample=samples(both=True))
+def test_dropping_collinear_points_keeps_corners_and_area(sample: Sample) -> None:
+    full = oracles.rates(data_of(sample))
+    corners = [full[0]]
+    for before, here, after in zip(full, full[1:], full[2:], strict=False):
+        turn = (here[0] - before[0]) * (after[1] - here[1]) - (here[1] - before[1]) * (
+            after[0] - here[0]
+        )
+        if turn:
+            corners.append(here)
+    corners.append(full[-1])
+    curve = fastad.roc_curve(sample.y, sample.s, drop_collinear=True)
+    found = list(zip(curve.fpr.tolist(), curve.tpr.tolist(), strict=True))
+    assert found == [(float(x), float(y)) for x, y in corners]
+
+
+@WEIGHTS
+@given(data=st.data(), interpolation=INTERPOLATIONS)
+def test_tpr_at_fpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    fpr = data.draw(rates_of(sample.n_normals))
+    assert_equal(
+        lambda: fastad.tpr_at_fpr(
+            sample.y, sample.s, fpr=fpr, interpolation=interpolation, sample_weight=sample.w
+        ),
+        lambda: oracles.tpr_at_fpr(data_of(sample), oracles.written(fpr), interpolation),
+    )
+
+
+@WEIGHTS
+@given(data=st.data(), interpolation=INTERPOLATIONS)
+def test_fpr_at_tpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    tpr = data.draw(rates_of(len(sample.y) - sample.n_normals))
+    assert_equal(
+        lambda: fastad.fpr_at_tpr(
+            sample.y, sample.s, tpr=tpr, interpolation=interpolation, sample_weight=sample.w
+        ),
+        lambda: oracles.fpr_at_tpr(data_of(sample), oracles.written(tpr), interpolation),
+    )
+
+
+@WEIGHTS
+@given(data=st.data(), normalize=NORMALIZATIONS)
+def test_auc_at_fpr(weights: str, data: st.DataObject, normalize: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    ends = [data.draw(rates_of(sample.n_normals)) for _ in range(2)]
+    low, high = sorted(ends, key=oracles.written)
+    assert_equal(
+        lambda: fastad.auc_at_fpr(
+            sample.y, sample.s, fpr=high, min_fpr=low, normalize=normalize, sample_weight=sample.w
+        ),
+        lambda: oracles.auc_at_fpr(
+            data_of(sample), oracles.written(high), oracles.written(low), normalize
+        ),
+    )
+
+
+@WEIGHTS
+@given(data=st.data(), normalize=NORMALIZATIONS)
+def test_auc_at_tpr(weights: str, data: st.DataObject, normalize: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    ends = [data.draw(rates_of(len(sample.y) - sample.n_normals)) for _ in range(2)]
+    low, high = sorted(ends, key=oracles.written)
+    assert_equal(
+        lambda: fastad.measures.auc_at_tpr(
+            sample.y,
+            sample.s,
+            min_tpr=low,
+            max_tpr=high,
+            normalize=normalize,
+            sample_weight=sample.w,
+        ),
+        lambda: oracles.auc_at_tpr(
+            data_of(sample), oracles.written(low), oracles.written(high), normalize
+        ),
+    )
+
+
+@settings(max_examples=60)
+@given(data=st.data(), normalize=st.sampled_from(["width", "none"]))
+def test_partial_areas_and_rates_under_real_weights(data: st.DataObject, normalize: Any) -> None:
+    sample = data.draw(samples(weights="real"))
+    rows, arguments = data_of(sample), (sample.y, sample.s)
+    # At a point of the curve a sum of floats may fall to either side: the curve is continuous
+    # there unless it is vertical, and this rate is no share of sums of the drawn weights.
+    alpha = Fraction(data.draw(st.integers(1, 996)), 997)
+    assert_close(
+        lambda: fastad.auc_at_fpr(
+            *arguments, fpr=alpha, normalize=normalize, sample_weight=sample.w
+        ),
+        lambda: oracles.auc_at_fpr(rows, alpha, Fraction(0), normalize),
+        1e-13,
+        1e-13,
+    )
+    assert_close(
+        lambda: fastad.measures.auc_at_tpr(
+            *arguments, min_tpr=alpha, normalize=normalize, sample_weight=sample.w
+        ),
+        lambda: oracles.auc_at_tpr(rows, alpha, Fraction(1), normalize),
+        1e-13,
+        1e-13,
+    )
+    assert_close(
+        lambda: fastad.tpr_at_fpr(*arguments, fpr=alpha, sample_weight=sample.w),
+        lambda: oracles.tpr_at_fpr(rows, alpha, "linear"),
+        1e-13,
+        1e-13,
+    )
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_weighted_auc_by_the_right_end(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    assert_close(
+        lambda: fastad.weighted_auc(sample.y, sample.s, sample_weight=sample.w),
+        lambda: oracles.weighted_auc(data_of(sample)),
+        1e-15,
+    )
+
+
+@given(sample=samples(max_size=25))
+def test_weighted_auc_in_closed_form(sample: Sample) -> None:
+    rows = data_of(sample)
+    assert_close(
+        lambda: fastad.weighted_auc(sample.y, sample.s, quadrature="exact"),
+        lambda: oracles.weighted_auc_exact(rows),
+        1e-14,
+    )
+
+
+@given(size=st.integers(1, 12), data=st.data())
+def test_layout_in_memory_changes_nothing(size: int, data: st.DataObject) -> None:
+    scores = data.draw(strategies.score_vectors(size))
+    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
+    labels = np.concatenate([labels, 1 - labels])
+    scores = np.concatenate([scores, scores])
+    expected = fastad.roc_auc(labels, scores)
+    for layout in strategies.LAYOUTS:
+        moved = strategies.in_layout(scores, layout)
+        assert fastad.roc_auc(strategies.in_layout(labels, layout), moved) == expected

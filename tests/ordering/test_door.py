@@ -1,0 +1,375 @@
+"""Bad input: the right error, which names the argument, what was found, where and how many."""
+
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+
+Y = [0, 0, 1, 1, 0]
+S = [0.1, 0.4, 0.35, 0.8, 0.2]
+
+# Every function with labels, at some operating point.
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "roc_curve": {},
+    "roc_auc": {},
+    "weighted_auc": {},
+    "tpr_at_fpr": {"fpr": 0.4},
+    "fpr_at_tpr": {"tpr": 0.4},
+    "auc_at_fpr": {"fpr": 0.4},
+    "auc_at_tpr": {"min_tpr": 0.4},
+    "threshold_at_fpr": {"fpr": 0.4},
+    "f1_at_fpr": {"fpr": 0.4},
+    "precision_at_fpr": {"fpr": 0.4},
+    "confusion_at": {"threshold": 0.3},
+    "precision_recall_curve": {},
+    "average_precision": {},
+    "precision_at_k": {},
+    "recall_at_k": {},
+    "precision_at_p": {"p": 0.3},
+    "rank_scores": {},
+}
+EVERY = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+def call(name: str, y: Any = Y, s: Any = S, **options: Any) -> Any:
+    home = fastad if name == "rank_scores" else fastad.measures
+    return getattr(home, name)(y, s, **{**FUNCTIONS[name], **options})
+
+
+BAD_SCORES: dict[str, tuple[Any, list[str]]] = {
+    "two NaN": ([0.1, np.nan, 0.3, np.nan, 0.2], ["NaN", "found 2", "index 1"]),
+    "float32 NaN": (np.array([1, 2, 3, 4, np.nan], np.float32), ["NaN", "found 1", "index 4"]),
+    "float16 NaN": (np.array([np.nan, 2, 3, 4, 5], np.float16), ["NaN", "found 1", "index 0"]),
+    "negative NaN": (np.array([1, 2, -np.nan, 4, 5]), ["NaN", "found 1", "index 2"]),
+    "missing in pandas": (pd.Series([1, None, 2, 3, 4], dtype="Int64"), ["NaN", "found 1"]),
+    "missing in polars": (pl.Series([1, 2, None, None, 3]), ["NaN", "found 2", "index 2"]),
+    "empty": ([], ["empty"]),
+    "too few": ([0.1, 0.2], ["2", "5"]),
+    "too many": ([0.1] * 6, ["6", "5"]),
+    "complex": (np.array(S) + 0j, ["complex"]),
+    "text": (["1", "2", "3", "4", "5"], ["text"]),
+    "dates": (np.arange(5).astype("M8[s]"), ["date"]),
+    "objects": (np.array(S, object), ["object"]),
+    "None": ([None] * 5, ["object"]),
+    "beyond 64 bits": ([2**70, 1, 2, 3, 4], ["object"]),
+    "long double": (np.array(S, np.longdouble), ["64 bits"]),
+    "a column": (np.array(S)[:, None], ["one-dimensional", "(5, 1)"]),
+    "a scalar": (0.5, ["one-dimensional"]),
+    "ragged": ([[1], [1, 2]], ["one-dimensional"]),
+    "a generator": ((x for x in S), ["one-dimensional"]),
+    "masked": (np.ma.masked_array(np.array(S), np.array(S) > 0.7), ["masked"]),
+}
+BAD_LABELS: dict[str, tuple[Any, list[str]]] = {
+    "outlier labels": ([1, 1, -1, -1, 1], ["-1", "found 2", "index 2", "pos_label"]),
+    "1 and 2": ([1, 1, 2, 2, 1], ["found 2", "index 2: 2", "pos_label"]),
+    "shares": ([0, 0, 1, 0.5, 1], ["found 1", "index 3: 0.5"]),
+    "NaN": ([0, np.nan, 1, 1, 0], ["found 1", "index 1"]),
+    "text": (["a", "a", "b", "b", "a"], ["text", "pos_label"]),
+    "complex": (np.array(Y) + 0j, ["complex"]),
+    "objects": (np.array(Y, object), ["object"]),
+    "empty": ([], ["empty"]),
+    "a matrix": ([Y, Y], ["one-dimensional", "(2, 5)"]),
+    "masked": (np.ma.masked_array(np.array(Y), np.array(S) > 0.7), ["masked"]),
+}
+BAD_WEIGHTS: dict[str, tuple[Any, list[str]]] = {
+    "negative": ([1, 1, -1, 1, -2], ["found 2", "index 2", "-1"]),
+    "NaN": ([1, 1, 1, np.nan, 1], ["found 1", "index 3"]),
+    "infinite": ([1, np.inf, 1, 1, 1], ["found 1", "index 1"]),
+    "too few": ([1, 1, 1], ["3", "5"]),
+    "all zero": ([0] * 5, ["positive"]),
+    "text": (["1"] * 5, ["text"]),
+    "complex": ([1j] * 5, ["complex"]),
+    "a matrix": (np.ones((5, 1)), ["one-dimensional", "(5, 1)"]),
+    "masked": (np.ma.masked_array(np.ones(5), np.array(S) > 0.7), ["masked"]),
+}
+
+
+def assert_refused(call: Callable[..., Any], name: str, words: list[str], **options: Any) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call(**options)
+    for word in [name, *words]:
+        assert word in str(caught.value)
+
+
+@EVERY
+@pytest.mark.parametrize("case", BAD_SCORES)
+def test_bad_scores(name: str, case: str) -> None:
+    scores, words = BAD_SCORES[case]
+    assert_refused(lambda: call(name, s=scores), "y_score", words)
+
+
+@EVERY
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_labels(name: str, case: str) -> None:
+    labels, words = BAD_LABELS[case]
+    assert_refused(lambda: call(name, y=labels), "y_true", words)
+
+
+@EVERY
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+def test_bad_weights(name: str, case: str) -> None:
+    weights, words = BAD_WEIGHTS[case]
+    assert_refused(lambda: call(name, sample_weight=weights), "sample_weight", words)
+
+
+@pytest.mark.parametrize("case", [case for case in BAD_SCORES if not case.startswith("too")])
+def test_bad_scores_of_a_question_without_labels(case: str) -> None:
+    scores, words = BAD_SCORES[case]
+    if case == "a generator":
+        scores = iter(S)
+    assert_refused(lambda: fastad.measures.threshold_at_rate(scores, rate=0.1), "y_score", words)
+
+
+@EVERY
+def test_indices_in_messages_are_rows_of_the_user(name: str) -> None:
+    weights = [0, 1, 0, 1, 1]
+    scores = [1, 2, 3, 4, np.nan]
+    assert_refused(lambda: call(name, s=scores, sample_weight=weights), "y_score", ["index 4"])
+    labels = [0, 1, 0, 1, 7]
+    assert_refused(lambda: call(name, y=labels, sample_weight=weights), "y_true", ["index 4: 7"])
+
+
+@EVERY
+def test_data_are_the_only_positional_arguments(name: str) -> None:
+    with pytest.raises(TypeError, match="positional"):
+        getattr(fastad if name == "rank_scores" else fastad.measures, name)(Y, S, None)
+
+
+RATES = {
+    "tpr_at_fpr": "fpr",
+    "fpr_at_tpr": "tpr",
+    "auc_at_fpr": "fpr",
+    "auc_at_tpr": "min_tpr",
+    "threshold_at_fpr": "fpr",
+    "f1_at_fpr": "fpr",
+    "precision_at_fpr": "fpr",
+    "precision_at_p": "p",
+}
+EVERY_RATE = pytest.mark.parametrize(("name", "parameter"), RATES.items())
+
+
+@EVERY_RATE
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (-0.1, "-0.1"),
+        (1.5, "1.5"),
+        (5, "5"),
+        (-(2**70), "[0, 1]"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+        ([], "(0,)"),
+        ([[0.1]], "(1, 1)"),
+        ([0.1, 2], "[1]"),
+        ([0.1, 0.2, math.nan], "[2]"),
+        (np.array([0.1, -1]), "[1]"),
+        (Fraction(4, 3), "[0, 1]"),
+    ],
+)
+def test_rates_outside_their_range(name: str, parameter: str, value: Any, word: str) -> None:
+    assert_refused(lambda: call(name, **{parameter: value}), parameter, [word])
+    ranked = fastad.rank_scores(Y, S)
+    assert_refused(lambda: getattr(ranked, name)(**{parameter: value}), parameter, [word])
+
+
+@EVERY_RATE
+@pytest.mark.parametrize("value", ["0.1", b"1", True, np.bool_(True), None, 0.1j, {0.1}, ["a"]])
+def test_rates_of_a_wrong_kind(name: str, parameter: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=parameter):
+        call(name, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(2, InvalidInputError), ("x", TypeError), (None, TypeError)]
+)
+def test_other_ends_of_ranges_are_checked(value: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="min_fpr"):
+        call("auc_at_fpr", min_fpr=value)
+    with pytest.raises(error, match="max_tpr"):
+        call("auc_at_tpr", max_tpr=value)
+    with pytest.raises(error, match="rate"):
+        fastad.measures.threshold_at_rate(S, rate=value)
+
+
+@pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k", "confusion_at"])
+def test_numbers_of_points_are_checked(name: str) -> None:
+    options = {"threshold": None} if name == "confusion_at" else {}
+    for value in (0, -1, np.int64(-3)):
+        assert_refused(partial(call, name), "k", [str(value)], k=value, **options)
+    for value in (1.0, 1.5, "1", True, np.float32(2), 1j):
+        with pytest.raises(TypeError, match="k must"):
+            call(name, k=value, **options)
+    for value in (6, 2**70):
+        with pytest.raises(UndefinedMeasureError, match=f"{value} of 5"):
+            call(name, k=value, **options)
+    if name != "confusion_at":
+        assert_refused(lambda: call(name, k=[]), "k", ["(0,)"])
+        assert_refused(lambda: call(name, k=[1, 0]), "k[1]", ["0"])
+        with pytest.raises(TypeError, match="k"):
+            call(name, k=[1.0])
+        with pytest.raises(UndefinedMeasureError):
+            call(name, k=[1, 6])
+
+
+def test_confusion_takes_one_cut() -> None:
+    assert_refused(lambda: fastad.confusion_at(Y, S), "threshold", ["neither"])
+    assert_refused(lambda: fastad.confusion_at(Y, S, threshold=1, k=1), "threshold", ["both"])
+    assert_refused(lambda: fastad.confusion_at(Y, S, threshold=math.nan), "threshold", ["NaN"])
+    for value in ("1", [1], 1j):
+        with pytest.raises(TypeError, match="threshold"):
+            fastad.confusion_at(Y, S, threshold=value)  # type: ignore[arg-type]
+
+
+def test_integer_scores_meet_a_float_threshold_exactly() -> None:
+    # As float64, 2**53 + 3 would become 2**53 + 4.
+    scores = np.array([2**53 + 3, 2**53 + 4])
+    found = fastad.confusion_at([0, 1], scores, threshold=2.0**53 + 4)
+    assert (found.tp, found.fp) == (1, 0)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [2**63, 2**64, 10**400], ids=["2^63", "2^64", "10^400"])
+def test_a_threshold_above_all_scores_flags_nothing(dtype: Any, threshold: int) -> None:
+    scores = np.array([0, 1, 0, 1, 1], dtype)
+    found = fastad.confusion_at(Y, scores, threshold=threshold)
+    assert (found.tp, found.fp, found.tn, found.fn) == (0, 0, 3, 2)
+
+
+@pytest.mark.parametrize("value", ["widht", "", None, 1, True, ["width"]])
+def test_unknown_words(value: Any) -> None:
+    for name, option in (
+        ("tpr_at_fpr", "interpolation"),
+        ("fpr_at_tpr", "interpolation"),
+        ("threshold_at_fpr", "interpolation"),
+        ("auc_at_fpr", "normalize"),
+        ("auc_at_tpr", "normalize"),
+        ("weighted_auc", "quadrature"),
+    ):
+        assert_refused(partial(call, name), option, [repr(value)], **{option: value})
+        method = getattr(fastad.rank_scores(Y, S), name)
+        options = {**FUNCTIONS[name], option: value}
+        assert_refused(method, option, [repr(value)], **options)
+
+
+@pytest.mark.parametrize("value", ["no", None, 2, [True]])
+def test_switches_are_true_or_false(value: Any) -> None:
+    with pytest.raises(TypeError, match="drop_collinear"):
+        call("roc_curve", drop_collinear=value)
+    with pytest.raises(TypeError, match="drop_collinear"):
+        fastad.rank_scores(Y, S).roc_curve(drop_collinear=value)
+
+
+def test_random_draws_are_checked() -> None:
+    for value in (0, -1):
+        refused = partial(call, "precision_at_p")
+        assert_refused(refused, "n_repeats", [str(value)], n_repeats=value)
+    with pytest.raises(TypeError, match="n_repeats"):
+        call("precision_at_p", n_repeats=2.0)
+    for seed in ("a", 1.0, True):
+        with pytest.raises(TypeError, match="rng"):
+            call("precision_at_p", n_repeats=2, rng=seed)
+    assert_refused(lambda: call("precision_at_p", n_repeats=2, rng=-1), "rng", ["-1"])
+
+
+def test_whole_weights_where_only_they_are_defined() -> None:
+    half = [1, 1, 0.5, 1, 1]
+    with pytest.raises(InvalidInputError, match="whole"):
+        call("precision_at_p", sample_weight=half)
+    with pytest.raises(InvalidInputError, match="sample_weight"):
+        call("weighted_auc", quadrature="exact", sample_weight=half)
+
+
+def test_ends_of_a_range_in_the_wrong_order() -> None:
+    assert_refused(lambda: call("auc_at_fpr", fpr=0.1, min_fpr=0.2), "min_fpr", ["0.1", "0.2"])
+    assert_refused(lambda: call("auc_at_tpr", min_tpr=0.5, max_tpr=0.2), "max_tpr", ["0.5"])
+
+
+NEEDS_ANOMALIES = set(FUNCTIONS) - {"threshold_at_fpr", "confusion_at", "rank_scores"}
+NEEDS_NORMALS = NEEDS_ANOMALIES - {
+    "precision_recall_curve",
+    "average_precision",
+    "precision_at_k",
+    "recall_at_k",
+} | {"threshold_at_fpr"}
+
+
+@EVERY
+def test_one_class_is_undefined_where_both_are_needed(name: str) -> None:
+    for labels, needy in (([0] * 5, NEEDS_ANOMALIES), ([1] * 5, NEEDS_NORMALS)):
+        if name in needy:
+            with pytest.raises(UndefinedMeasureError, match=name):
+                call(name, y=labels)
+        else:
+            call(name, y=labels)
+
+
+def test_one_class_has_a_value_where_one_is_enough() -> None:
+    assert fastad.threshold_at_fpr([0] * 5, S, fpr=0.4) == 0.4
+    assert fastad.average_precision([1, 1], [1, 2]) == 1
+    assert fastad.precision_at_k([1, 1], [1, 2], k=1) == 1
+    assert fastad.recall_at_k([1, 1], [1, 2], k=1) == 0.5
+    assert fastad.precision_at_k([0, 0], [1, 2], k=1) == 0
+
+
+def test_undefined_values() -> None:
+    cases: list[Callable[[], Any]] = [
+        lambda: fastad.auc_at_fpr(Y, S, fpr=0),
+        lambda: fastad.auc_at_fpr(Y, S, fpr=0.3, min_fpr=0.3),
+        lambda: fastad.auc_at_fpr(Y, S, fpr=[0.5, 0]),
+        lambda: fastad.measures.auc_at_tpr(Y, S, min_tpr=1),
+        lambda: fastad.measures.auc_at_tpr(Y, S, min_tpr=0.2, max_tpr=0.2),
+        lambda: fastad.auc_at_fpr([0, 1], [2, 1], fpr=0.5, normalize="mcclish"),
+        lambda: fastad.measures.auc_at_tpr([0, 1], [2, 1], min_tpr=0.5, normalize="mcclish"),
+        lambda: fastad.precision_at_fpr([0, 1], [2, 1], fpr=0.5),
+        lambda: fastad.precision_at_p(Y, S, p=0),
+        lambda: fastad.precision_at_p(Y, S, p=0.2),  # floor(3 / 4) = 0 anomalies
+        lambda: fastad.precision_at_p(Y, S, p=0.5),  # 3 of 2 anomalies
+        lambda: fastad.precision_at_p(Y, S, p=1),
+        lambda: fastad.threshold_at_fpr([0, 0, 1], [np.inf, 0, 1], fpr=0.4),
+        lambda: fastad.f1_at_fpr([0, 0, 1], [np.inf, 0, 1], fpr=0.4),
+        lambda: fastad.precision_at_fpr([0, 0, 1], [np.inf, 0, 1], fpr=0.4),
+        lambda: fastad.measures.threshold_at_rate([np.inf, 0], rate=0.4),
+    ]
+    for case in cases:
+        with pytest.raises(UndefinedMeasureError, match=r"undefined|no threshold"):
+            case()
+
+
+def test_weighted_area_from_1_to_1_is_undefined() -> None:
+    # One normal: the range [1/m, 1] has no width.
+    with pytest.raises(UndefinedMeasureError):
+        fastad.weighted_auc([0, 1], [1, 2], quadrature="exact")
+
+
+def test_a_normal_at_infinity_leaves_higher_rates_reachable() -> None:
+    y, s = [0, 0, 1], [np.inf, 0, 1]
+    assert fastad.threshold_at_fpr(y, s, fpr=0.5) == 1
+    assert fastad.tpr_at_fpr(y, s, fpr=0.25) == 0
+
+
+def test_errors_are_value_errors() -> None:
+    assert issubclass(InvalidInputError, ValueError)
+    assert issubclass(UndefinedMeasureError, ValueError)
+    error = pickle.loads(pickle.dumps(UndefinedMeasureError("why")))
+    assert isinstance(error, UndefinedMeasureError)
+
+
+@EVERY
+def test_inputs_are_not_modified(name: str) -> None:
+    for scores in (np.array(S), np.array(S, np.float32), np.array([3, 1, 2, 5, 4])):
+        y, s, w = np.array(Y), scores.copy(), np.array([1, 0, 1, 1, 3])
+        for weights in (None, w):
+            call(name, y, s, sample_weight=weights)
+        assert y.tolist() == Y
+        assert s.tobytes() == scores.tobytes()
+        assert w.tolist() == [1, 0, 1, 1, 3]

@@ -1,0 +1,146 @@
+"""Confidence bands as drawn, compared by their corners with the bands as computed."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba, to_rgba_array
+from matplotlib.figure import Figure
+
+import fastad
+from fastad.plot import PrecisionRecallDisplay, RocDisplay
+from fastad.uncertainty.bands import PrecisionRecallBand, RocBand, precision_recall_band, roc_band
+
+LABELS = np.repeat([0, 1], [40, 25])
+RNG = np.random.default_rng(2)
+SCORES = {"smooth": RNG.normal(size=65) + LABELS, "tied": np.round(RNG.normal(size=65) + LABELS)}
+
+
+def new_axes() -> Axes:
+    return Figure().subplots()
+
+
+def corners(fill: Any) -> set[tuple[float, float]]:
+    (path,) = fill.get_paths()
+    return {(float(x), float(y)) for x, y in path.vertices}
+
+
+def bounds(
+    x: npt.NDArray[np.float64], band: RocBand | PrecisionRecallBand, lowest: float = 0
+) -> set[tuple[float, float]]:
+    found = [*zip(x, band.low, strict=True), *zip(x, band.high, strict=True)]
+    return {(float(x), float(y)) for x, y in found if x >= lowest}
+
+
+def legend(ax: Axes) -> list[str]:
+    drawn = ax.get_legend()
+    assert drawn is not None
+    return [text.get_text() for text in drawn.get_texts()]
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
+    display = RocDisplay.from_predictions(
+        LABELS, SCORES, band=kind, confidence_level=0.9, ax=new_axes()
+    )
+    assert list(display.bands_) == list(SCORES)
+    for name, fill in display.bands_.items():
+        band = roc_band(
+            LABELS, SCORES[name], simultaneous=kind == "simultaneous", confidence_level=0.9
+        )
+        assert corners(fill) == bounds(band.fpr, band)
+        colour = to_rgba(display.lines_[name].get_color(), 0.15)
+        np.testing.assert_allclose(to_rgba_array(fill.get_facecolor()), [colour])
+        assert display.bands[name].confidence_level == 0.9
+    # One line of the legend says what all of them are.
+    assert legend(display.ax_)[-1] == f"90% {kind} band"
+    assert len(legend(display.ax_)) == 4
+
+
+def test_a_logarithmic_axis_shows_the_band_from_its_start() -> None:
+    display = RocDisplay.from_predictions(
+        LABELS, SCORES["smooth"], band="pointwise", xscale="log", ax=new_axes()
+    )
+    band, lowest = roc_band(LABELS, SCORES["smooth"]), 0.5 / 40
+    assert display.ax_.get_xlim()[0] == lowest
+    assert corners(display.bands_["score"]) == bounds(band.fpr, band, lowest)
+    assert min(x for x, _ in corners(display.bands_["score"])) == lowest
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+def test_precision_recall_bands(prevalence: float | None) -> None:
+    display = PrecisionRecallDisplay.from_predictions(
+        LABELS, SCORES, band="simultaneous", prevalence=prevalence, ax=new_axes()
+    )
+    for name, fill in display.bands_.items():
+        band = precision_recall_band(LABELS, SCORES[name], simultaneous=True, prevalence=prevalence)
+        assert corners(fill) == bounds(band.recall, band)
+    assert legend(display.ax_)[-1] == "95% simultaneous band"
+
+
+def test_without_a_band_there_is_none() -> None:
+    for display in (
+        RocDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
+        PrecisionRecallDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
+    ):
+        assert (display.bands, display.bands_) == ({}, {})
+        assert not [text for text in legend(display.ax_) if "band" in text]
+
+
+def test_bands_from_results_in_any_order() -> None:
+    ax = new_axes()
+    curve = fastad.roc_curve(LABELS, SCORES["smooth"])
+    band = roc_band(LABELS, SCORES["smooth"], fpr=[0.5, 0, 1])
+    display = RocDisplay(curve, bands=band).plot(ax)
+    vertices = np.asarray(display.bands_["score"].get_paths()[0].vertices)
+    assert corners(display.bands_["score"]) == bounds(band.fpr, band)
+    # The outline goes once there and once back.
+    assert np.count_nonzero(np.diff(np.sign(np.diff(vertices[:, 0]))) != 0) <= 4
+    other = roc_band(LABELS, SCORES["tied"], confidence_level=0.5)
+    curves = {name: fastad.roc_curve(LABELS, SCORES[name]) for name in SCORES}
+    RocDisplay(curves, bands={"tied": other}).plot(ax)
+    assert [text for text in legend(ax) if "band" in text] == [
+        "95% pointwise band",
+        "50% pointwise band",
+    ]
+    recall = precision_recall_band(LABELS, SCORES["smooth"])
+    pr_curve = fastad.precision_recall_curve(LABELS, SCORES["smooth"])
+    drawn = PrecisionRecallDisplay({"a": pr_curve}, bands={"a": recall}).plot(new_axes())
+    assert list(drawn.bands_) == ["a"]
+
+
+def test_whole_weights_are_points_and_real_ones_are_refused() -> None:
+    for show in (RocDisplay, PrecisionRecallDisplay):
+        weights = np.full(65, 2)
+        display = show.from_predictions(
+            LABELS, SCORES["tied"], sample_weight=weights, band="pointwise", ax=new_axes()
+        )
+        twice = show.from_predictions(
+            LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise", ax=new_axes()
+        )
+        assert corners(display.bands_["score"]) == corners(twice.bands_["score"])
+        with pytest.raises(fastad.InvalidInputError, match="whole numbers"):
+            show.from_predictions(
+                LABELS, SCORES["tied"], sample_weight=weights / 4, band="pointwise", ax=new_axes()
+            )
+
+
+def test_bad_bands_are_named() -> None:
+    curve = fastad.roc_curve(LABELS, SCORES["smooth"])
+    band = roc_band(LABELS, SCORES["smooth"])
+    pr_curve = fastad.precision_recall_curve(LABELS, SCORES["smooth"])
+    bad: Any = precision_recall_band(LABELS, SCORES["smooth"])
+    with pytest.raises(fastad.InvalidInputError, match=r"bands must be of detectors; found \['b'"):
+        RocDisplay({"a": curve}, bands={"b": band})
+    with pytest.raises(TypeError, match="bands must be of RocBand"):
+        RocDisplay(curve, bands=bad)
+    with pytest.raises(TypeError, match="bands must be of PrecisionRecallBand"):
+        PrecisionRecallDisplay(pr_curve, bands={"score": band})  # type: ignore[dict-item]
+    for show in (RocDisplay, PrecisionRecallDisplay):
+        options: Any = {"band": "both"}
+        with pytest.raises(fastad.InvalidInputError, match="band must be one of 'pointwise'"):
+            show.from_predictions(LABELS, SCORES, **options)
+        with pytest.raises(fastad.InvalidInputError, match="confidence_level must lie strictly"):
+            show.from_predictions(LABELS, SCORES, band="pointwise", confidence_level=1)

@@ -1,0 +1,141 @@
+"""Distributions of scores as drawn, compared with their definitions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+import fastad
+from fastad.plot import RpSpan, ScoreDistributionDisplay
+from fastad.plot._distribution import _apart
+
+LABELS = np.repeat([0, 1], [60, 30])
+RNG = np.random.default_rng(2)
+SCORES = {"a": RNG.normal(size=90) + LABELS, "b": np.round(RNG.normal(size=90))}
+
+
+def new_axes() -> Axes:
+    return Figure().subplots()
+
+
+def data_of(steps: Any) -> Any:
+    # matplotlib types it as a plain tuple.
+    return steps.get_data()
+
+
+@pytest.fixture(autouse=True)
+def headless() -> Iterator[None]:
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+    pyplot.close("all")
+
+
+def test_both_histograms_are_densities_on_common_bins() -> None:
+    display = ScoreDistributionDisplay.from_predictions(LABELS, SCORES, bins=7)
+    for name, scores in SCORES.items():
+        shown = display.distributions[name]
+        normal, anomaly = map(data_of, display.steps_[name])
+        np.testing.assert_array_equal(normal.edges, np.histogram_bin_edges(scores, 7))
+        np.testing.assert_array_equal(normal.edges, anomaly.edges)
+        for density, drawn, label in ((shown.normals, normal, 0), (shown.anomalies, anomaly, 1)):
+            of_class = scores[np.flatnonzero(label == LABELS)]
+            expected, _ = np.histogram(of_class, normal.edges, density=True)
+            np.testing.assert_allclose(drawn.values, expected)
+            np.testing.assert_array_equal(drawn.values, density)
+        assert display.axes_[name].get_title(loc="left") == name
+    assert display.ax_ is display.axes_["a"]
+    legend = display.ax_.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["normal", "anomaly"]
+
+
+def test_percentiles_are_marked_where_they_are() -> None:
+    marked = [10, 25, 99.5]
+    display = ScoreDistributionDisplay.from_predictions(
+        LABELS, SCORES["a"], percentiles=marked, ax=new_axes()
+    )
+    expected = fastad.measures.class_percentiles(LABELS, SCORES["a"], p=marked)
+    feet = [float(np.asarray(line.get_xdata())[0]) for line in display.ax_.lines]
+    assert feet == [*expected.normals, *expected.anomalies]
+    tags = [text.get_text() for text in display.ax_.texts]
+    assert tags == ["p10", "p25", "p99.5"] * 2
+
+
+def test_distances_run_from_the_normals_to_the_anomalies() -> None:
+    display = ScoreDistributionDisplay.from_predictions(
+        LABELS, SCORES["a"], percentiles=(), rp=[50, 99], ax=new_axes()
+    )
+    spans = display.distributions["score"].spans
+    distances = fastad.measures.rp_distance(LABELS, SCORES["a"], p=[50, 99])
+    assert [span.distance for span in spans] == distances.tolist()
+    arrows = [text for text in display.ax_.texts if isinstance(text, Annotation)]
+    assert [(a.xyann[0], a.xy[0]) for a in arrows] == [(s.normal, s.anomaly) for s in spans]
+    texts = [t.get_text() for t in display.ax_.texts if not isinstance(t, Annotation)]
+    minus = "\N{MINUS SIGN}"
+    assert texts == [f"RP@50 = {distances[0]:.3g}", f"RP@99 = {minus}{-distances[1]:.3g}"]
+    assert RpSpan(50, 30.0, 70.0).distance == 40
+
+
+def test_a_distance_alone_may_be_a_number() -> None:
+    display = ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], rp=60, ax=new_axes())
+    assert [span.p for span in display.distributions["score"].spans] == [60]
+
+
+def test_weights_count_rows() -> None:
+    weights = np.arange(90) % 3
+    rows = np.repeat(np.arange(90), weights)
+    weighted, plain = (
+        ScoreDistributionDisplay.from_predictions(y, s, bins=5, sample_weight=w, ax=new_axes())
+        for y, s, w in (
+            (LABELS, SCORES["b"], weights),
+            (LABELS[rows], SCORES["b"][rows], None),
+        )
+    )
+    for one, other in zip(weighted.steps_["score"], plain.steps_["score"], strict=True):
+        np.testing.assert_allclose(data_of(one).values, data_of(other).values)
+
+
+def test_edges_may_be_given_and_are_checked() -> None:
+    edges = [-10, 0, 1, 10]
+    display = ScoreDistributionDisplay.from_predictions(
+        LABELS, SCORES["a"], bins=edges, ax=new_axes()
+    )
+    np.testing.assert_array_equal(display.distributions["score"].edges, edges)
+    again = ScoreDistributionDisplay(display.distributions["score"]).plot(new_axes())
+    assert list(again.axes_) == ["score"]
+    for bad in ([1], [1, 1], [[1, 2]]):
+        with pytest.raises(fastad.InvalidInputError, match="bins must be a number of bins, or"):
+            ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=bad, ax=new_axes())
+    with pytest.raises(fastad.InvalidInputError, match="bins must be at least 1"):
+        ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=0, ax=new_axes())
+    with pytest.raises(fastad.InvalidInputError, match="must have a finite range"):
+        ScoreDistributionDisplay.from_predictions([0, 1], [-1e308, 1e308], ax=new_axes())
+
+
+@pytest.mark.parametrize("scores", [[5, 5, 5], [0, 2**60, 2**61], [1e-300, 2e-300, 0], [1, 2, 9]])
+def test_strange_scales_of_scores(scores: list[float]) -> None:
+    ax = new_axes()
+    ScoreDistributionDisplay.from_predictions([0, 1, 1], scores, ax=ax)
+    ax.figure.canvas.draw()
+
+
+def test_tags_keep_their_distance() -> None:
+    places = _apart(np.array([0.0, 0.5, 0.51, 0.52, 0.99, 1.0]), 0.1)
+    assert np.diff(places).min() > 0.1 - 1e-12
+    assert max(places) <= 1
+    assert places[:2] == [0.0, 0.5]
+
+
+def test_twelve_detectors_have_axes_of_their_own() -> None:
+    scores = {f"d{i}": SCORES["a"] for i in range(12)}
+    display = ScoreDistributionDisplay.from_predictions(LABELS, scores)
+    assert len(display.figure_.axes) == 12
+    axes = np.array(Figure().subplots(3, 4))
+    given = ScoreDistributionDisplay.from_predictions(LABELS, scores, ax=axes)
+    assert list(given.axes_.values()) == list(axes.flat)

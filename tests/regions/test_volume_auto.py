@@ -1,0 +1,381 @@
+"""The choice of a method, what it says of it, data, and the cube that stands for a box."""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+
+import fastad
+from fastad import Box, InvalidInputError, volume
+from fastad._kernels.geometry.draws import place
+from fastad.regions import VolumeEstimate
+from fastad.regions.cube import Cube, into_cube
+from fastad.regions.scores import block_score
+from tests.support.rare import ball, ellipsoid, simplex
+from tests.support.volumes import OfBatch
+
+Array = Any
+
+
+class Seen:
+    """A score that counts the points it was asked for."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.n = 0
+
+    def __call__(self, X: Array) -> Array:
+        self.n += len(X)
+        return self.function(X)
+
+
+def numbers(estimate: VolumeEstimate, *but: str) -> dict[str, str]:
+    return {name: repr(value) for name, value in estimate.to_dict().items() if name not in but}
+
+
+def forest(n_trees: int, d: int, samples: int = 64) -> tuple[Any, Array]:
+    X = np.random.default_rng(0).normal(0, 0.3, (500, d))
+    model = IsolationForest(n_estimators=n_trees, max_samples=samples, random_state=0).fit(X)
+    return fastad.compile_scorer(model), X
+
+
+# --- what is chosen
+
+
+def test_leaves_of_a_small_forest() -> None:
+    scorer, X = forest(5, 2)
+    box = Box([-1, -1], [1, 1])
+    threshold = float(np.median(scorer.score_samples(X)))
+    found = volume(scorer, threshold, box, rng=0)
+    assert found.method == "exact"
+    assert "forest is small enough" in found.reason
+    uniform = volume(scorer, threshold, box, method="uniform", rng=0, confidence_level=0.9999)
+    assert uniform.low <= found.value <= uniform.high
+
+
+def test_draws_for_a_large_forest() -> None:
+    scorer, X = forest(100, 10, 256)
+    box = Box([-1] * 10, [1] * 10)
+    threshold = float(np.quantile(scorer.score_samples(X), 0.95))
+    found = volume(scorer, threshold, box, n_samples=50_000, rng=0)
+    assert found.method != "exact"
+    assert "first draws fell inside" in found.reason
+
+
+@pytest.mark.parametrize("kind", ["jitted", "compiled"])
+def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
+    region = ball(3)
+    score = region.jitted if kind == "jitted" else OfBatch(region.batch, 3)
+    for seed in (0, 1):
+        found = volume(score, [1.0, 0.5], region.box, n_samples=100_000, rng=seed)
+        plain = volume(score, [1.0, 0.5], region.box, n_samples=100_000, rng=seed, method="uniform")
+        for one, other in zip(found, plain, strict=True):
+            assert one.method == "uniform"
+            assert "of 12500 first draws fell inside" in one.reason
+            assert other.reason == ""
+            assert numbers(one, "reason") == numbers(other, "reason")
+
+
+def test_first_draws_are_counted_in_what_is_said() -> None:
+    """The same draws, one after the other, as those of uniform ones."""
+    region = ball(3)
+    first = volume(region.jitted, 0.5, region.box, n_samples=2**14, rng=7, method="uniform")
+    found = volume(region.jitted, 0.5, region.box, n_samples=200_000, rng=7)
+    assert found.reason.startswith(f"{first.n_inside} of 16384 first draws fell inside")
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
+    score = Seen(lambda X: X[:, 0] + X[:, 1])
+    found = volume(score, 0.5, Box([0] * d, [1] * d), n_samples=2**15, rng=0)
+    assert found.method == "sobol"
+    assert "of 1024 first draws fell inside" in found.reason
+    assert found.low <= 0.125 <= found.high
+    assert found.n_scored == score.n
+
+
+def test_no_sobol_points_for_many_or_discrete_features() -> None:
+    for box in (Box([0] * 13, [1] * 13), Box([0, 0], [1, 2], values=[None, [0, 1, 2]])):
+        score = Seen(lambda X: X[:, 0])
+        found = volume(score, 0.5, box, n_samples=2**14, rng=0)
+        assert found.method == "uniform"
+        assert found.n_scored == score.n
+        assert found.low <= 0.5 <= found.high
+
+
+@pytest.mark.parametrize("kind", ["jitted", "batch"])
+def test_data_say_where_to_look(kind: str) -> None:
+    region = ball(15)
+    score = Seen(region.batch) if kind == "batch" else region.jitted
+    found = volume(score, 1.0, region.box, data=region.data(500, 0), n_samples=50_000, rng=0)
+    assert found.method == "importance"
+    assert found.reason.endswith("data say where to look")
+    assert f"of {1024 if kind == 'batch' else 6250} first draws fell inside" in found.reason
+    assert abs(found.log_value - region.log_share) < 0.3
+    if isinstance(score, Seen):
+        assert found.n_scored == score.n
+
+
+def test_particles_without_data() -> None:
+    region = ball(10)
+    threshold = 0.2
+    truth = region.log_share + 5 * math.log(threshold)
+    score = Seen(region.batch)
+    found = volume(score, threshold, region.box, n_samples=100_000, rng=0, confidence_level=0.999)
+    assert found.method == "splitting"
+    assert found.reason == "0 of 1024 first draws fell inside, and no data say where to look"
+    assert found.log_low <= truth <= found.log_high
+    assert found.n_scored == score.n
+
+
+def test_particles_where_importance_sampling_is_refused() -> None:
+    region = ellipsoid(12)
+    score = Seen(region.batch)
+    with_no_use = np.full((50, 12), 0.99)
+    found = volume(
+        score,
+        0.1,
+        region.box,
+        data=with_no_use,
+        n_samples=100_000,
+        rng=0,
+        confidence_level=0.9999,
+    )
+    assert found.method == "splitting"
+    assert "importance sampling was refused" in found.reason
+    assert "found 0" in found.reason
+    assert found.log_low <= region.log_share + 6 * math.log(0.1) <= found.log_high
+
+
+def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
+    region = ellipsoid(12)
+    score = Seen(region.batch)
+    data = np.full((50, 12), 0.99)
+    found = volume(score, 0.1, region.box, data=data, n_samples=50_000, rng=0)
+    assert "importance sampling was refused" in found.reason
+    assert found.n_scored == score.n
+
+
+def test_data_are_not_looked_at_where_uniform_draws_do() -> None:
+    region = ball(2)
+    options: dict[str, Any] = {"n_samples": 50_000, "rng": 0}
+    found = volume(region.jitted, 1.0, region.box, data=region.data(100, 0), **options)
+    assert found.method == "uniform"
+    without = volume(region.jitted, 1.0, region.box, **options)
+    assert numbers(found) == numbers(without)
+
+
+def test_few_score_calls_are_uniform() -> None:
+    region = ball(20)
+    for kind, method in [("jitted", "uniform"), ("batch", "uniform")]:
+        score = Seen(region.batch) if kind == "batch" else region.jitted
+        found = volume(score, 1.0, region.box, n_samples=9_999, rng=0)
+        assert found.method == method
+        assert found.reason == "other methods take at least 20000 points"
+        assert found.n_scored == 9_999
+        assert found.is_bound
+
+
+@pytest.mark.parametrize("n_samples", [10_000, 30_000, 100_000])
+@pytest.mark.parametrize("d", [3, 10])
+def test_the_budget_includes_the_first_draws(d: int, n_samples: int) -> None:
+    for score in (simplex(d).jitted, simplex(d).batch):
+        found = volume(score, 1.0, simplex(d).box, n_samples=n_samples, rng=0)
+        assert found.n_scored <= 1.25 * n_samples
+
+
+def test_a_relative_error_is_uniform() -> None:
+    region = ball(3)
+    found = volume(region.batch, 1.0, region.box, rtol=0.1, rng=0, data=region.data(9, 0))
+    assert found.method == "uniform"
+    assert found.reason == "a relative error was asked for"
+
+
+def test_no_region_at_all_is_uniform() -> None:
+    region = ball(3)
+    found = volume(region.jitted, [-math.inf, 1.0], region.box, n_samples=20_000, rng=0)
+    assert [one.method for one in found] == ["uniform"] * 2
+    assert found[0].is_bound
+    assert found[0].reason
+
+
+def test_the_lowest_threshold_decides() -> None:
+    region = ball(8)
+    thresholds = [1.0, 5.0, 0.01]
+    found = volume(
+        region.jitted, thresholds, region.box, n_samples=100_000, rng=0, confidence_level=0.9999
+    )
+    assert {one.method for one in found} == {"splitting"}
+    assert len({one.reason for one in found}) == 1
+    assert len({one.n_scored for one in found}) == 1
+    truth = region.log_share + 4 * math.log(0.01)
+    assert found[2].log_low <= truth <= found[2].log_high
+    assert found[0].log_low <= region.log_share <= found[0].log_high
+
+
+def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:
+    found = volume(
+        lambda X: np.maximum(X[:, 0], 0.01), 0.01, Box([0, 0], [1, 1]), n_samples=50_000, rng=0
+    )
+    assert found.method == "splitting"
+    assert found.is_bound
+    first, second = found.reason.split("; ")
+    assert first.startswith("0 of 1024 first draws")
+    assert second.startswith("all particles have the same score above the threshold")
+
+
+def test_named_methods_give_no_reason() -> None:
+    region = ball(3)
+    data = region.data(200, 0)
+    for method in ("uniform", "sobol", "importance", "splitting"):
+        options: Any = {"method": method, "n_samples": 16_384, "rng": 0, "data": data}
+        found = volume(region.batch, 0.3, region.box, **options)
+        assert (found.method, found.reason) == (method, "")
+
+
+@pytest.mark.parametrize("with_data", [False, True])
+def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) -> None:
+    region = ball(10)
+    data = region.data(300, 0) if with_data else None
+    found = [
+        volume(
+            region.jitted, 0.2, region.box, n_samples=50_000, rng=3, data=data, n_threads=n_threads
+        )
+        for n_threads in (1, 2, 3)
+    ]
+    assert numbers(found[0]) == numbers(found[1]) == numbers(found[2])
+
+
+# --- data
+
+
+@pytest.mark.parametrize("method", ["auto", "importance", "uniform", "splitting"])
+def test_bad_data_are_refused(method: Any) -> None:
+    region = ball(3)
+    bad = [
+        np.zeros((5, 2)),
+        np.zeros(3),
+        np.full((5, 3), math.nan),
+        np.zeros((0, 3)),
+        np.array([["a", "b", "c"]]),
+    ]
+    for data in bad:
+        with pytest.raises((InvalidInputError, TypeError), match="data"):
+            volume(region.jitted, 1.0, region.box, data=data, method=method, n_samples=20_000)
+
+
+def test_importance_sampling_without_data_is_refused() -> None:
+    region = ball(3)
+    with pytest.raises(InvalidInputError, match="data must be given for method='importance'"):
+        volume(region.jitted, 1.0, region.box, method="importance")
+
+
+def test_importance_sampling_of_useless_data_is_refused() -> None:
+    region = ball(3)
+    with pytest.raises(InvalidInputError, match="found 0"):
+        volume(region.jitted, 0.1, region.box, method="importance", data=np.full((9, 3), 0.9))
+
+
+@pytest.mark.parametrize("method", ["splitting", "sobol", "importance", "exact"])
+def test_a_relative_error_takes_uniform_draws(method: Any) -> None:
+    region = ball(3)
+    with pytest.raises(InvalidInputError, match="rtol takes uniform draws"):
+        volume(region.jitted, 1.0, region.box, method=method, rtol=0.1, data=region.data(9, 0))
+
+
+def test_data_of_any_kind_of_number() -> None:
+    box = Box([0, 0, 0], [9, 9, 9])
+    X = np.random.default_rng(0).integers(0, 9, (400, 3))
+
+    @numba.njit
+    def largest(x: Any) -> float:
+        return float(max(x[0], max(x[1], x[2])))
+
+    found = [
+        volume(largest, 3.0, box, data=data, method="importance", n_samples=5000, rng=0)
+        for data in (X, X.astype(np.float32), X.tolist(), np.asfortranarray(X, np.float64))
+    ]
+    assert len({one.value for one in found}) == 1
+    assert found[0].low <= 1 / 27 <= found[0].high
+
+
+# --- the cube
+
+
+BOX = Box(
+    [-3, 1e-9, 0, 7, -1e308, 100],
+    [5, 2e-9, 4, 7, 1e308, 100.5],
+    values=[None, None, [0, 1, 4], [7], None, None],
+)
+
+
+def test_points_of_the_box_come_back_from_the_cube() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1000, 6))
+    X[:, 0] = 8 * X[:, 0] - 3
+    X[:, 1] = 1e-9 + 1e-9 * X[:, 1]
+    X[:, 2] = rng.choice([0, 1, 4], 1000)
+    X[:, 3] = 7
+    X[:, 4] = (2 * X[:, 4] - 1) * 1e308
+    X[:, 5] = 100 + 0.5 * X[:, 5]
+    X[0], X[1] = BOX.low, BOX.high
+    points = into_cube(BOX, X, rng)
+    assert points.shape == (6, 1000)
+    assert ((points >= 0) & (points < 1)).all()
+    back = points.copy()
+    place(BOX.ranges, back)
+    assert (back[[2, 3]] == X.T[[2, 3]]).all()
+    span = np.array([8.0, 1e-9, 1, 1, 1e308, 0.5])[:, None]
+    assert np.abs(back / span - X.T / span).max() < 1e-12
+    # Parts of the values are filled evenly.
+    for value, low in [(0, 0), (1, 1 / 3), (4, 2 / 3)]:
+        own = points[2][X[:, 2] == value]
+        assert own.min() >= low
+        assert own.max() <= low + 1 / 3
+        assert abs(own.mean() - low - 1 / 6) < 4 / 3 / math.sqrt(12 * len(own))
+
+
+def test_data_outside_of_the_box_are_left_out() -> None:
+    box = Box([0, 0], [1, 1])
+    X = np.array([[0.5, 0.5], [1.5, 0.5], [0.5, -0.1], [0.0, 1.0], [math.nextafter(1, 2), 0]])
+    points = into_cube(box, X, np.random.default_rng(0))
+    assert points.T[:, 0].tolist() == [0.5, 0]
+    assert points.shape == (2, 2)
+    assert points[1, 1] == pytest.approx(1)
+    assert points[1, 1] < 1
+
+
+@pytest.mark.parametrize("kind", ["jitted", "batch", "compiled"])
+def test_scores_of_the_cube_are_those_of_the_box(kind: str) -> None:
+    region = ellipsoid(5)
+    box = Box([-1, 0, 2, -1, -1], [1, 4, 2.5, 0, 1])
+    score: Any = {
+        "jitted": region.jitted,
+        "batch": region.batch,
+        "compiled": OfBatch(region.batch, 5),
+    }[kind]
+    cube = Cube(box, block_score(score, 5))
+    assert cube.n_features == 5
+    points = np.random.default_rng(0).random((5, 3001))
+    before = points.copy()
+    found = cube.scores(points)
+    assert (points == before).all()
+    X = (box.low + (box.high - box.low) * points.T).astype(np.float64)
+    assert found == pytest.approx(region.batch(X), rel=1e-12)
+    assert cube.n_scored == 3001
+    assert cube.scores(points[:, :0]).shape == (0,)
+    assert cube.scores(points[:, ::2]) == pytest.approx(found[::2], rel=1e-15)
+    assert cube.n_scored == 3001 + 1501
+
+
+def test_nan_of_the_cube_names_a_point_of_the_box() -> None:
+    box = Box([10, 10], [20, 20])
+    cube = Cube(box, block_score(lambda X: np.where(X[:, 0] > 15, math.nan, 0.0), 2))
+    points = np.full((2, 700), 0.25)
+    cube.scores(points)
+    points[:, 600] = 0.75
+    with pytest.raises(InvalidInputError, match=r"\[17\.5, 17\.5\]"):
+        cube.scores(points)

@@ -1,0 +1,428 @@
+"""Draws: the quality of the random numbers, and what does not change them."""
+
+import math
+import sys
+import threading
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fastad import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.estimation import volume
+from tests.support.processes import run
+from tests.support.volumes import KINDS, Array, ball, drawn, fields, first, norm, steps, two_balls
+
+SEEDS = range(24)
+SOURCES = ("fastad", "philox")
+
+
+def unit_points(source: str, n: int, d: int, seed: int) -> Array:
+    """Points of the unit cube; those of Philox show that a test is fair."""
+    if source == "philox":
+        return np.random.Generator(np.random.Philox(seed)).random((n, d))
+    return drawn(Box([0] * d, [1] * d), n, seed)
+
+
+def check_uniform(p_values: list[float]) -> None:
+    """p-values of what is random are uniform themselves."""
+    assert min(p_values) > 1e-3 / len(p_values)
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
+def chi_square(cells: Array, n_cells: int) -> float:
+    return float(stats.chisquare(np.bincount(cells, minlength=n_cells)).pvalue)
+
+
+# --- random numbers
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_numbers_are_uniform_in_each_coordinate(source: str) -> None:
+    p_values = []
+    for seed in SEEDS:
+        points = unit_points(source, 10_000, 3, seed)
+        assert points.min() >= 0
+        assert points.max() < 1
+        p_values += [chi_square((x * 100).astype(int), 100) for x in points.T]
+    check_uniform(p_values)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("bits", [8, 20, 32, 45])
+def test_low_bits_are_as_random_as_high_ones(source: str, bits: int) -> None:
+    p_values = []
+    for seed in SEEDS:
+        numbers = unit_points(source, 10_000, 1, seed)[:, 0]
+        p_values.append(chi_square((numbers * 2.0**bits % 1 * 2**8).astype(int), 2**8))
+    check_uniform(p_values)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_pairs_and_triples_fill_the_cube_evenly(source: str) -> None:
+    """Of coordinates of a point, of neighbours among the points, and of both."""
+    p_values = []
+    for seed in SEEDS:
+        cells = (unit_points(source, 20_000, 4, seed) * 8).astype(int)
+        p_values.append(chi_square(cells[:, 0] * 8 + cells[:, 3], 64))
+        p_values.append(chi_square(cells[::2, 2] * 8 + cells[1::2, 2], 64))
+        p_values.append(chi_square((cells[:, 0] * 8 + cells[:, 1]) * 8 + cells[:, 2], 512))
+    check_uniform(p_values)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("d", [1, 2, 8])
+def test_numbers_are_correlated_neither_serially_nor_across_coordinates(
+    source: str, d: int
+) -> None:
+    n, scores = 5000, []
+    for seed in SEEDS:
+        points = unit_points(source, n, d, seed) - 0.5
+        for lag in (0, 1, 2, 64):
+            products = points[: n - lag].T @ points[lag:] * 12 / math.sqrt(n - lag)
+            scores += products[np.triu_indices(d, k=1 if lag == 0 else 0)].tolist()
+    check_uniform([math.erfc(abs(z) / math.sqrt(2)) for z in scores])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_distances_between_neighbours_follow_their_law(source: str) -> None:
+    """The smallest of many is exponential, the largest as of so many exponential numbers."""
+    n, smallest, largest = 2000, [], []
+    for seed in range(150):
+        gaps = np.diff(np.sort(unit_points(source, n, 1, seed)[:, 0]), prepend=0, append=1)
+        smallest.append(gaps.min() * n * (n + 1))
+        largest.append(gaps.max() * (n + 1) - math.log(n + 1))
+    assert stats.kstest(smallest, "expon").pvalue > 1e-3
+    assert stats.kstest(largest, "gumbel_r").pvalue > 1e-3
+
+
+def test_no_number_comes_twice() -> None:
+    """Half a million of 2**53: the chance of any pair is 1e-5."""
+    points = drawn(Box([0] * 5, [1] * 5), 100_000, 9)
+    assert len(np.unique(points)) == points.size
+
+
+def test_streams_of_neighbouring_seeds_have_nothing_in_common() -> None:
+    n = 4000
+    streams = np.array([drawn(Box([0], [1]), n, seed)[:, 0] for seed in range(40)]) - 0.5
+    products = streams @ streams.T * 12 / math.sqrt(n)
+    check_uniform([math.erfc(abs(z) / math.sqrt(2)) for z in products[np.triu_indices(40, k=1)]])
+    assert len(np.unique(streams)) == streams.size
+
+
+def test_a_generator_moves_on_and_a_seed_does_not() -> None:
+    region = ball(2)
+    rng = np.random.default_rng(5)
+    options: dict[str, Any] = {"n_samples": 1000, "method": "uniform"}
+    found = [
+        volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
+        volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
+        volume(region.batch, 1.0, region.box, rng=5, **options).n_inside,
+        volume(region.batch, 1.0, region.box, rng=5, **options).n_inside,
+    ]
+    assert found[0] == found[2] == found[3] != found[1]
+    assert len({volume(norm, 1.0, region.box, **options).n_inside for _ in range(9)}) > 1
+
+
+def test_no_global_state_is_used() -> None:
+    region = ball(2)
+    before = repr(np.random.get_state(legacy=False))  # noqa: NPY002
+    for method in ("uniform", "sobol"):
+        found: set[int] = set()
+        for seed in (1, 2):
+            np.random.seed(seed)  # noqa: NPY002
+            options: dict[str, Any] = {"method": method, "n_samples": 512, "rng": 0}
+            found.add(volume(region.batch, 1.0, region.box, **options).n_inside)
+        assert len(found) == 1
+    np.random.seed(7)  # noqa: NPY002
+    state = repr(np.random.get_state(legacy=False))  # noqa: NPY002
+    volume(region.jitted, 1.0, region.box, n_samples=1000)
+    assert repr(np.random.get_state(legacy=False)) == state != before  # noqa: NPY002
+
+
+def test_the_first_points_of_a_longer_run_are_those_of_a_shorter_one() -> None:
+    box = Box([0, 1], [1, 3])
+    longer = drawn(box, 30_000, 2)
+    for n in (1, 1000, 4096, 8192, 8193, 29_999):
+        np.testing.assert_array_equal(drawn(box, n, 2), longer[:n])
+
+
+# --- threads, kinds of scores
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"method": "uniform", "n_samples": 300_001},
+    {"method": "uniform", "rtol": 0.004},
+    {"method": "uniform", "rtol": 0.004, "n_samples": 200_000},
+    {"method": "sobol", "n_samples": 2**14},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("region", [ball(3), steps(3)], ids=["ball", "steps"])
+def test_neither_threads_nor_the_kind_of_score_change_anything(
+    region: Any, options: dict[str, Any]
+) -> None:
+    thresholds = [region.threshold, region.threshold / 2]
+    found = {
+        tuple(field for estimate in estimates for field in fields(estimate))
+        for kind in KINDS
+        for n_threads in (1, 2, 3)
+        for estimates in [
+            volume(
+                region.score(kind), thresholds, region.box, rng=8, n_threads=n_threads, **options
+            )
+        ]
+    }
+    assert len(found) == 1
+
+
+def test_the_variable_limits_threads_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    region = two_balls(2)
+    found = set()
+    for n in "13":
+        monkeypatch.setenv("FASTAD_NUM_THREADS", n)
+        estimate = volume(region.jitted, 0.81, region.box, n_samples=300_000, rng=0)
+        found.add(tuple(fields(estimate)))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_python_function_is_called_from_the_callers_thread(options: dict[str, Any]) -> None:
+    callers = set()
+
+    def score(X: Array) -> Array:
+        callers.add(threading.get_ident())
+        return norm(X)
+
+    volume(score, 1.0, Box([-1, -1], [1, 1]), rng=0, n_threads=3, **options)
+    assert callers == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("method", ["uniform", "sobol"])
+def test_a_function_may_write_to_its_rows_and_keep_them(method: Any) -> None:
+    kept: list[Array] = []
+    copies: list[Array] = []
+
+    def score(X: Array) -> Array:
+        assert X.flags.c_contiguous
+        assert X.dtype == np.float64
+        kept.append(X)
+        found = norm(X)
+        X *= -3
+        copies.append(X.copy())
+        return found
+
+    box = Box([-1, -1], [1, 1])
+    options: dict[str, Any] = {"method": method, "n_samples": 2**15, "rng": 1}
+    assert fields(volume(score, 1.0, box, **options)) == fields(volume(norm, 1.0, box, **options))
+    volume(norm, 1.0, box, **options | {"rng": 2})
+    for array, copy in zip(kept, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_a_function_may_return_a_view_of_its_rows_and_one_array_again_and_again() -> None:
+    memory = np.empty(10**5)
+
+    def score(X: Array) -> Array:
+        memory[: len(X)] = X[:, 0]
+        return memory[: len(X)]
+
+    box = Box([0, 0], [1, 1])
+    options: dict[str, Any] = {"method": "uniform", "n_samples": 30_000, "rng": 1}
+    found = volume(score, [0.2, 0.7], box, **options)
+    assert [fields(x) for x in found] == [
+        fields(x) for x in volume(first, [0.2, 0.7], box, **options)
+    ]
+
+
+def test_a_score_may_ask_for_volumes_itself() -> None:
+    box = Box([0, 0], [1, 1])
+    options: dict[str, Any] = {"method": "uniform", "n_samples": 20_000, "rng": 1}
+
+    def score(X: Array) -> Array:
+        inner = volume(first, 0.5, Box([0] * 3, [1] * 3), n_samples=5000, rng=0, method="uniform")
+        return first(X) + 0 * inner.value
+
+    assert fields(volume(score, 0.3, box, **options)) == fields(volume(first, 0.3, box, **options))
+
+
+# --- more draws
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 100, 8191, 8192, 8193, 20_000]), min_size=2, max_size=4),
+    st.sampled_from(KINDS),
+    st.sampled_from([0.05, 0.5, 1.0, 2.0]),
+    st.integers(0, 2**32),
+)
+def test_extending_is_a_longer_run(
+    sizes: list[int], kind: str, threshold: float, seed: int
+) -> None:
+    region = ball(2)
+    score = region.score(kind)
+    options: dict[str, Any] = {"method": "uniform", "rng": seed}
+    found = volume(score, threshold, region.box, n_samples=sizes[0], **options)
+    start = fields(found)
+    longer = found
+    for n in sizes[1:]:
+        longer = longer.extend(n)
+    alone = volume(score, threshold, region.box, n_samples=sum(sizes), **options)
+    assert fields(longer) == fields(alone)
+    # The shorter one stays what it was, and may be extended again.
+    assert fields(found) == start
+    assert fields(found.extend(sum(sizes[1:]))) == fields(alone)
+
+
+def test_extending_over_parts_of_threads() -> None:
+    region = ball(3)
+    alone = volume(region.jitted, [1.0, 0.3], region.box, n_samples=400_000, rng=3)
+    parts = volume(region.jitted, [1.0, 0.3], region.box, n_samples=70_000, rng=3, n_threads=1)
+    assert [fields(x.extend(330_000)) for x in parts] == [fields(x) for x in alone]
+
+
+def test_what_cannot_be_extended_says_so() -> None:
+    box = Box([0, 0], [1, 1])
+    sobol = volume(first, 0.5, box, method="sobol", n_samples=64, rng=0)
+    until = volume(first, 0.5, box, rtol=0.5, rng=0)
+    uniform = volume(first, 0.5, box, method="uniform", n_samples=64, rng=0)
+    for estimate in (sobol, until, uniform.complement):
+        with pytest.raises(InvalidInputError, match="can be extended"):
+            estimate.extend(10)
+    for n in (0, -1):
+        with pytest.raises(InvalidInputError, match="n_samples must be at least 1"):
+            uniform.extend(n)
+    with pytest.raises(TypeError, match="n_samples must be a whole number"):
+        uniform.extend(1.5)  # type: ignore[arg-type]
+
+
+# --- progress
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["uniform", "sobol"])
+def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
+    region = ball(1)
+    calls: list[tuple[int, int | None]] = []
+    n = 2**15 if method == "sobol" or kind != "jitted" else 9_000_001
+    found = volume(
+        region.score(kind),
+        1.0,
+        region.box,
+        method=method,
+        n_samples=n,
+        rng=0,
+        progress=lambda *x: calls.append(x),
+    )
+    drawn_so_far = [x for x, _ in calls]
+    assert drawn_so_far == sorted(set(drawn_so_far))
+    assert calls[-1] == (n, n)
+    assert {total for _, total in calls} == {n}
+    assert found.n_drawn == n
+    assert kind != "jitted" or len(calls) > 2
+    plain = volume(region.score(kind), 1.0, region.box, method=method, n_samples=n, rng=0)
+    assert fields(found) == fields(plain)
+
+
+def test_progress_without_a_known_end() -> None:
+    region = ball(4)
+    calls: list[tuple[int, int | None]] = []
+    found = volume(
+        region.jitted,
+        0.4,
+        region.box,
+        rtol=0.02,
+        rng=0,
+        progress=lambda *x: calls.append(x),
+    )
+    drawn_so_far = [x for x, _ in calls]
+    assert drawn_so_far == sorted(set(drawn_so_far))
+    assert {total for _, total in calls} == {None}
+    assert calls[-1][0] >= found.n_drawn
+
+
+class EnoughError(Exception):
+    """What a caller raises to stop."""
+
+
+@pytest.mark.parametrize("error", [EnoughError, KeyboardInterrupt])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_of_progress_come_out_as_they_are(
+    error: type[BaseException], options: dict[str, Any], kind: str
+) -> None:
+    region = ball(2)
+
+    def stop(n: int, total: int | None) -> None:
+        raise error(n)
+
+    with pytest.raises(error):
+        volume(region.score(kind), 1.0, region.box, rng=0, progress=stop, **options)
+    assert volume(region.score(kind), 1.0, region.box, rng=0, n_samples=1000).n_drawn <= 1000
+
+
+def test_progress_must_be_callable() -> None:
+    with pytest.raises(TypeError, match="progress must be callable; found int"):
+        volume(first, 1.0, Box([0], [1]), progress=5)  # type: ignore[call-overload]
+
+
+# --- memory, interruption
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: int) -> None:
+    region = ball(4)
+    score = region.score(kind)
+
+    def peak(**options: Any) -> int:
+        tracemalloc.reset_peak()
+        start = tracemalloc.get_traced_memory()[0]
+        volume(score, 1.0, region.box, rng=0, n_threads=n_threads, **options)
+        return tracemalloc.get_traced_memory()[1] - start
+
+    for options in ({"method": "uniform"}, {"rtol": 1e-9}):
+        tracemalloc.start()
+        try:
+            peak(n_samples=200_000, **options)
+            few = peak(n_samples=200_000, **options)
+            many = peak(n_samples=2_000_000, **options)
+        finally:
+            tracemalloc.stop()
+        # 2 million points of four features are 64 MB; a thread more or less holds some blocks.
+        assert many < few + 2**22
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_an_interrupt_ends_a_long_run_at_once_and_later_calls_work() -> None:
+    program = """
+import os, signal, threading, time
+import numpy as np
+from fastad.regions.box import Box
+from fastad.regions.estimation import volume
+from tests.support.volumes import KINDS, ball, fields
+region = ball(3)
+for kind in KINDS:
+    for options in ({"n_samples": 10**11}, {"rtol": 1e-7, "n_samples": 10**11}):
+        score = region.score(kind)
+        def ask(**options):
+            return volume(score, 0.9, region.box, rng=0, method="uniform", **options)
+        expected = fields(ask(n_samples=200_000))
+        sent = []
+        def interrupt():
+            time.sleep(0.2)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            ask(**options)
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - sent[0] < 3)
+        print(fields(ask(n_samples=200_000)) == expected)
+"""
+    assert run(program).split() == ["interrupted", "True", "True"] * 6

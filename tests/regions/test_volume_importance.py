@@ -1,0 +1,279 @@
+"""Importance sampling: closed forms of tiny shares, coverage, refusals, several thresholds."""
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastad._core.threads import thread_limit
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+from fastad.regions.cube import Cube, into_cube
+from fastad.regions.importance_sampling.sampling import (
+    FEWEST_EFFECTIVE,
+    RefusedError,
+    estimate_shares,
+)
+from fastad.regions.results import VolumeEstimate
+from fastad.regions.scores import block_score
+from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls
+
+Array = Any
+# So often an interval of 95 % must hold the truth in 400 trials: four deviations below 380.
+TRIALS, ENOUGH = 400, 364
+
+
+def estimates(
+    score: Any,
+    box: Box,
+    thresholds: Sequence[float],
+    X: Array,
+    n_samples: int = 20_000,
+    seed: int = 0,
+    level: float = 0.95,
+    progress: Any = None,
+) -> list[VolumeEstimate]:
+    rng = np.random.default_rng(seed)
+    cube = Cube(box, block_score(score, box.n_features))
+    data = into_cube(box, np.asarray(X, np.float64), rng)
+    return estimate_shares(cube, thresholds, data, n_samples, level, rng, progress)
+
+
+def of(region: Rare, n_samples: int, seed: int, level: float = 0.95, n: int = 500) -> Any:
+    X = region.data(n, 1)
+    return estimates(region.jitted, region.box, [region.threshold], X, n_samples, seed, level)[0]
+
+
+# --- closed forms
+
+
+@pytest.mark.parametrize("d", [2, 5, 20])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
+    region = SHAPES[shape](d)
+    found = of(region, 20_000, d, 0.99999)
+    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_low <= found.log_value <= found.log_high
+    assert found.method == "importance"
+    assert found.effective_sample_size >= FEWEST_EFFECTIVE
+    assert found.n_scored <= 20_000
+
+
+@pytest.mark.parametrize("shape", [ball, two_balls, simplex])
+def test_shares_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
+    region = shape(100)
+    found = of(region, 60_000, 0, 0.99999, n=1000)
+    assert region.log_share < math.log(1e-68)
+    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_high - found.log_low < 0.5
+
+
+def test_a_ball_of_many_features_is_known_to_a_percent() -> None:
+    for d in (20, 50):
+        region = ball(d)
+        found = of(region, 100_000, 0, n=1000)
+        assert abs(found.log_value - region.log_share) < 0.02
+        assert found.standard_error < 0.007 * found.value
+
+
+def test_one_feature() -> None:
+    found = estimates(
+        lambda X: abs(X[:, 0] - 0.3),
+        Box([0], [1]),
+        [1e-9],
+        [[0.3 + i * 1e-10] for i in range(9)],
+        level=0.99999,
+    )[0]
+    assert found.log_low <= math.log(2e-9) <= found.log_high
+
+
+def test_all_of_the_box() -> None:
+    X = np.random.default_rng(0).uniform(size=(500, 3))
+    found = estimates(lambda X: X.sum(axis=1), Box([0] * 3, [1] * 3), [math.inf], X)[0]
+    assert found.n_inside == found.n_drawn
+    assert found.value == pytest.approx(1, abs=0.01)
+    assert found.high <= 1
+    assert found.log_low <= 0
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.2])
+def test_normal_data_of_a_ball(spread: float) -> None:
+    d = 20
+    X = np.random.default_rng(3).normal(0, spread, (1000, d))
+    threshold = float(np.quantile((X**2).sum(axis=1), 0.95))
+    truth = log_ball_volume(d) + d / 2 * math.log(threshold) - d * math.log(2)
+    region = ball(d)
+    found = estimates(region.jitted, region.box, [threshold], X, 50_000, 0, 0.99999)[0]
+    assert found.log_low <= truth <= found.log_high
+    assert found.standard_error < 0.02 * found.value
+
+
+def test_discrete_and_constant_features() -> None:
+    # Ten bits, of which at most two are set, a constant, and a ball of four features.
+    box = Box([-1] * 4 + [0] * 11, [1] * 4 + [1] * 11, values=[None] * 4 + [[0, 1]] * 10 + [[0.5]])
+
+    def score(X: Array) -> Array:
+        bits = X[:, 4:14].sum(axis=1)
+        return np.maximum((X[:, :4] ** 2).sum(axis=1), bits / 2.5)
+
+    rng = np.random.default_rng(0)
+    X = np.full((4000, 15), 0.5)
+    X[:, :4] = rng.uniform(-1, 1, (4000, 4))
+    X[:, 4:14] = rng.uniform(size=(4000, 10)) < 0.15
+    truth = log_ball_volume(4) - 4 * math.log(2) + math.log(56 / 1024)
+    found = estimates(score, box, [1.0], X[score(X) < 1], 40_000, 0, 0.99999)[0]
+    assert found.log_low <= truth <= found.log_high
+    assert found.standard_error < 0.05 * found.value
+
+
+def test_data_with_duplicates() -> None:
+    region = ball(10)
+    X = np.repeat(region.data(50, 1), 20, axis=0)
+    found = estimates(region.jitted, region.box, [1.0], X, 20_000, 0, 0.99999)[0]
+    assert found.log_low <= region.log_share <= found.log_high
+
+
+# --- the law of the estimate
+
+
+@pytest.fixture(scope="module")
+def trials() -> tuple[Rare, list[VolumeEstimate]]:
+    region = ellipsoid(6)
+    found = []
+    with thread_limit(1):
+        for seed in range(TRIALS):
+            # With so few draws a tail of weights that is not heavy may seem to be.
+            with suppress(RefusedError):
+                found.append(of(region, 4000, seed, n=100))
+    assert len(found) >= 0.98 * TRIALS
+    return region, found
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(trials: Any) -> None:
+    region, found = trials
+    held = sum(one.log_low <= region.log_share <= one.log_high for one in found)
+    assert held >= ENOUGH / TRIALS * len(found)
+
+
+def test_estimates_are_unbiased_and_errors_as_large_as_they_say(trials: Any) -> None:
+    region, found = trials
+    ratios = [math.exp(one.log_value - region.log_share) for one in found]
+    error = np.std(ratios) / math.sqrt(len(found))
+    assert abs(np.mean(ratios) - 1) < 4 * error
+    claimed = np.mean([one.standard_error / one.value for one in found])
+    assert 0.85 < np.std(ratios) / claimed < 1.15
+
+
+# --- several thresholds
+
+
+def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
+    d = 6
+    region = ball(d)
+    thresholds = [1.0, 0.01, 0.3, 1e-4, 0.3, *np.geomspace(0.02, 0.9, 12).tolist()]
+    X = np.concatenate([region.data(100, k) * math.sqrt(t) for k, t in enumerate(thresholds)])
+    found = estimates(region.jitted, region.box, thresholds, X, 60_000, 1, 0.99999)
+    for one, threshold in zip(found, thresholds, strict=True):
+        truth = region.log_share + d / 2 * math.log(threshold)
+        assert one.threshold == threshold
+        assert one.log_low <= truth <= one.log_high
+    assert found[2].log_value == found[4].log_value
+    assert len({(one.n_drawn, one.n_scored) for one in found}) == 1
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize("threshold", [-math.inf, -1.0, 0.0])
+def test_a_region_without_data_is_refused(threshold: float) -> None:
+    region = ball(3)
+    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 0"):
+        estimates(region.jitted, region.box, [1.0, threshold], region.data(100, 0))
+
+
+def test_no_data_are_refused() -> None:
+    region = ball(3)
+    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 0"):
+        estimates(region.jitted, region.box, [1.0], np.full((3, 3), 2.0))
+
+
+def test_one_point_many_times_is_refused() -> None:
+    region = ball(3)
+    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 1"):
+        estimates(region.jitted, region.box, [1.0], np.zeros((100, 3)))
+
+
+def test_few_score_calls_are_refused() -> None:
+    region = ball(3)
+    with pytest.raises(InvalidInputError, match=r"n_samples must be at least 1000.*found 999"):
+        estimates(region.jitted, region.box, [1.0], region.data(100, 0), 999)
+
+
+def test_few_effective_draws_are_refused() -> None:
+    region = ellipsoid(100)
+    with pytest.raises(RefusedError, match="worth 100 independent ones"):
+        estimates(region.jitted, region.box, [1.0], region.data(100, 0), 5000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("d", [15, 20, 30])
+def test_data_on_a_plane_of_a_thick_region_are_refused_or_right(d: int, seed: int) -> None:
+    region = ball(d)
+    X = region.data(500, seed) * 0.8
+    X[:, -1] = X[:, 0]
+    try:
+        found = estimates(region.jitted, region.box, [1.0], X, 20_000, seed, 0.99999)[0]
+    except RefusedError:
+        return
+    assert found.log_low <= region.log_share <= found.log_high
+
+
+# --- how the score is asked
+
+
+def test_points_that_the_score_sees_are_counted() -> None:
+    region = ball(8)
+    seen: list[int] = []
+    reports: list[tuple[int, int]] = []
+
+    def score(X: Array) -> Array:
+        assert np.all((X >= -1) & (X <= 1))
+        seen.append(X.shape[0])
+        return region.batch(X)
+
+    found = estimates(
+        score,
+        region.box,
+        [1.0],
+        region.data(5000, 0),
+        10_000,
+        progress=lambda done, of_all: reports.append((done, of_all)),
+    )[0]
+    assert sum(seen) == found.n_scored <= 10_000
+    assert found.n_inside <= found.n_drawn < found.n_scored
+    assert reports == sorted(reports)
+    assert reports[-1] == (found.n_scored, 10_000)
+
+
+def test_an_interrupt_passes_through() -> None:
+    region = ball(3)
+
+    def stop(done: int, of_all: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        estimates(region.jitted, region.box, [1.0], region.data(100, 0), progress=stop)
+
+
+def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
+    region = two_balls(20)
+    X = region.data(1000, 0)
+    found = []
+    for n_threads in (1, 2, 3):
+        with thread_limit(n_threads):
+            found += estimates(region.jitted, region.box, [1.0], X, 30_000, 5)
+    assert len({(one.log_value, one.log_low, one.n_inside, one.n_scored) for one in found}) == 1
+    assert estimates(region.jitted, region.box, [1.0], X, 30_000, 6)[0].value != found[0].value

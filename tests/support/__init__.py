@@ -1,0 +1,1 @@
+"""What tests share: oracles, strategies and made-up data."""

@@ -1,0 +1,68 @@
+"""Points to fit and to score, and what it means that compiled scores are those of a detector."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from fastad.detectors.scorer import CompiledScorer
+
+DIMENSIONS = [1, 2, 3, 4, 5, 6, 7, 8, 30]
+REAL = ["wine", "cardio", "mammography", "vowels"]
+# Data sets beside the repository; nothing depends on them but tests on real data.
+_DATA = Path(__file__).parents[3] / "shared" / "data" / "adbench"
+
+
+def training(d: int, n: int = 200) -> npt.NDArray[np.float64]:
+    """Draw correlated points off the origin."""
+    rng = np.random.default_rng(d)
+    mix = np.eye(d) + 0.3 * rng.normal(size=(d, d)) / np.sqrt(d)
+    centred: npt.NDArray[np.float64] = rng.normal(size=(n, d)) @ mix
+    return centred + rng.normal(size=d)
+
+
+def queries(d: int) -> npt.NDArray[np.float64]:
+    """Draw points near, around and far from the training points; an odd number of them."""
+    rng = np.random.default_rng(1000 + d)
+    near = training(d, 1500)
+    around = rng.uniform(-6.0, 6.0, size=(600, d))
+    far = rng.normal(size=(31, d)) * np.array([10.0, 100.0, 1e4])[rng.integers(3, size=31), None]
+    return np.concatenate([near, around, far])
+
+
+def real(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return up to 400 points to fit and up to 2500 to score, or skip the test."""
+    path = _DATA / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"the data set {name} is not beside the repository")
+    with np.load(path, allow_pickle=False) as data:
+        X = data["X"].astype(np.float64)
+    X = X[np.random.default_rng(0).permutation(len(X))]
+    return X[:400], X[:2500]
+
+
+def assert_scores(found: Any, expected: Any, floor: Any = 0.0) -> None:
+    """Check equality to 1e-9, where scores pass through 0 of ``floor`` (in units of the scores)."""
+    assert np.isfinite(expected).all()
+    errors = np.abs(found - expected) - 1e-9 * (np.abs(expected) + floor)
+    assert errors.max() <= 0.0, f"row {errors.argmax()} of {len(errors)} is further off"
+
+
+def assert_robust(scorer: CompiledScorer, X: npt.NDArray[np.float64]) -> None:
+    """Check that types, threads and the cut into blocks change no bit."""
+    scores = scorer.score_samples(X, n_threads=1)
+    np.testing.assert_array_equal(scorer.score_samples(X, n_threads=2), scores)
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(
+        scorer.score_samples(single), scorer.score_samples(single.astype(np.float64))
+    )
+    whole = np.round(X).astype(np.int32)
+    np.testing.assert_array_equal(
+        scorer.score_samples(whole), scorer.score_samples(whole.astype(np.float64))
+    )
+    for size in (1, 2, 7, 511, 513, 1023):
+        block = np.empty(size)
+        scorer.score_block(np.array(X[-size:].T, order="C"), block)
+        np.testing.assert_array_equal(block, scores[-size:])

@@ -1,0 +1,203 @@
+"""Slow, obvious curves without labels, scores of test and of uniform points, and closed forms."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import chi2
+
+from tests.support.oracles import UndefinedError
+from tests.support.strategies import score_vectors
+from tests.support.volumes import ball_volume
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of test and of uniform points; shown in full where an example fails."""
+
+    test: Array
+    uniform: Array
+
+    @property
+    def n_test(self) -> int:
+        return len(self.test)
+
+
+# --- the definitions, in fractions
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level set: what it holds of the data, and its volume."""
+
+    mass: Fraction
+    volume: Fraction
+
+
+def plain(scores: Any) -> list[Any]:
+    """Scores as Python numbers, which compare exactly whatever their type."""
+    return [int(x) if isinstance(x, bool) else x for x in np.asarray(scores).tolist()]
+
+
+def distinct(scores: Any) -> list[Any]:
+    return sorted(set(plain(scores)))
+
+
+def level_sets(scored: Scored, volume: Fraction) -> list[Level]:
+    """The empty set, and the closed set below each distinct test score."""
+    test, uniform = plain(scored.test), plain(scored.uniform)
+    found = [Level(Fraction(0), Fraction(0))]
+    for threshold in distinct(scored.test):
+        inside = sum(score <= threshold for score in test)
+        drawn = sum(score <= threshold for score in uniform)
+        found.append(Level(Fraction(inside, len(test)), Fraction(drawn, len(uniform)) * volume))
+    return found
+
+
+def mass_volume(levels: list[Level], mass: Fraction) -> Fraction:
+    """The least volume of a level set of at least a mass."""
+    return min(one.volume for one in levels if one.mass >= mass)
+
+
+def mass_volume_area(levels: list[Level], low: Fraction, high: Fraction) -> Fraction:
+    """The area piece by piece: between two steps the curve has the value at the right end."""
+    inner = {one.mass for one in levels if low < one.mass < high}
+    ends = sorted({low, high} | inner)
+    return sum(
+        ((right - left) * mass_volume(levels, right) for left, right in pairwise(ends)),
+        Fraction(0),
+    )
+
+
+def excess_mass(levels: list[Level], level: Fraction) -> Fraction:
+    """The largest mass less level times volume of any set, or 0."""
+    return max(Fraction(0), *(one.mass - level * one.volume for one in levels))
+
+
+def corners(levels: list[Level]) -> list[Fraction]:
+    """Levels where any two of the lines cross; the curve is a line between neighbours of them."""
+    found = {Fraction(0)}
+    for one, other in combinations(levels, 2):
+        if one.volume != other.volume:
+            level = (one.mass - other.mass) / (one.volume - other.volume)
+            if level > 0:
+                found.add(level)
+    return sorted(found)
+
+
+def excess_mass_corners(levels: list[Level]) -> list[tuple[Fraction, Fraction]]:
+    """The corners of the curve itself: 0, and where the slopes on both sides differ."""
+    places = corners(levels)
+    places.append(places[-1] + 1)
+    points = [(place, excess_mass(levels, place)) for place in places]
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
+    inner = [points[i + 1] for i, (a, b) in enumerate(pairwise(slopes)) if a != b]
+    return [points[0], *inner]
+
+
+def level_at(levels: list[Level], height: Fraction) -> Fraction:
+    """The lowest level where the excess mass is no more than a height."""
+    places = corners(levels)
+    if excess_mass(levels, places[-1]) > height:
+        raise UndefinedError
+    last = next(i for i, place in enumerate(places) if excess_mass(levels, place) <= height)
+    left, right = places[last - 1], places[last]
+    upper, lower = excess_mass(levels, left), excess_mass(levels, right)
+    return left + (upper - height) / (upper - lower) * (right - left)
+
+
+def excess_mass_area(levels: list[Level], height: Fraction) -> Fraction:
+    """The area, by trapezia between all corners, down to a height."""
+    end = level_at(levels, height)
+    places = [place for place in corners(levels) if place < end] + [end]
+    return sum(
+        (
+            (right - left) * (excess_mass(levels, left) + excess_mass(levels, right)) / 2
+            for left, right in pairwise(places)
+        ),
+        Fraction(0),
+    )
+
+
+# --- scores
+
+# What one type holds without rounding, of two.
+_MIXED: list[tuple[Any, Any]] = [
+    *((np.float32, np.float64), (np.float16, np.float32), (np.float64, np.float16)),
+    *((np.int8, np.float32), (np.uint8, np.int8), (np.int64, np.float64), (np.bool_, np.float32)),
+    *((np.int32, np.uint32), (np.uint64, np.int64), (np.int16, np.int64)),
+]
+
+
+@st.composite
+def scores(draw: st.DrawFn, *, max_size: int = 9) -> Scored:
+    """Both kinds of points with the same few scores; from one point each on."""
+    n, m = draw(st.integers(1, max_size)), draw(st.integers(1, max_size))
+    if draw(st.integers(0, 4)) == 0:
+        first, second = draw(st.sampled_from(_MIXED))
+        pool = st.integers(0, 1) if np.bool_ in (first, second) else st.integers(0, 5)
+        test = np.array(draw(st.lists(pool, min_size=n, max_size=n)), first)
+        return Scored(test, np.array(draw(st.lists(pool, min_size=m, max_size=m)), second))
+    both = draw(score_vectors(n + m))
+    return Scored(both[:n], both[n:])
+
+
+@st.composite
+def small_floats(draw: st.DrawFn, *, max_size: int = 9) -> Scored:
+    """Plain floats with many ties."""
+    pool = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
+    test = draw(st.lists(pool, min_size=1, max_size=max_size))
+    uniform = draw(st.lists(pool, min_size=1, max_size=max_size))
+    return Scored(np.array(test), np.array(uniform))
+
+
+volumes: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from([1, 1.0, 2.0, 0.1, 10.0, 1e-12, 3e17, 64, np.float32(0.3), Fraction(1, 3)]),
+    st.floats(1e-30, 1e30),
+    st.fractions(Fraction(1, 900), 1000, max_denominator=997),
+)
+
+
+def area_or_none(area: Callable[[], Fraction]) -> Fraction | None:
+    try:
+        return area()
+    except UndefinedError:
+        return None
+
+
+# --- closed forms: a normal law in d features, scored by the distance from its centre
+
+
+def normal_volume(d: int, mass: Any) -> Any:
+    """MV(a): the ball whose radius is the quantile of the chi law."""
+    return ball_volume(d) * chi2.ppf(mass, d) ** (d / 2)
+
+
+def normal_excess(d: int, level: float) -> float:
+    """EM(t): the ball where the density is at least t."""
+    highest = (2 * math.pi) ** (-d / 2)
+    if level >= highest:
+        return 0.0
+    square = -2 * math.log(level / highest) if level > 0 else math.inf
+    if math.isinf(square):
+        return 1.0
+    return float(chi2.cdf(square, d) - level * ball_volume(d) * square ** (d / 2))
+
+
+def normal_areas(d: int) -> tuple[float, float]:
+    """EM down to 0.9 and MV between 0.9 and 0.999, in the whole space."""
+    highest = (2 * math.pi) ** (-d / 2)
+    end = brentq(lambda t: normal_excess(d, t) - 0.9, 1e-9 * highest, highest)
+    at = np.linspace(0, end, 20_001)
+    em = float(np.trapezoid([normal_excess(d, t) for t in at.tolist()], at))
+    masses = np.linspace(0.9, 0.999, 20_001)
+    return em, float(np.trapezoid(normal_volume(d, masses), masses))

@@ -1,0 +1,501 @@
+"""Confidence bands, against binomial sums term by term, the worst of curves, and by trial."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, binom, norm
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.uncertainty.bands import (
+    PrecisionRecallBand,
+    RocBand,
+    precision_recall_band,
+    precision_recall_band_of,
+    roc_band,
+    roc_band_of,
+)
+from fastad.uncertainty.order_statistics import AllRanks, EachRank, all_ranks
+from tests.support.strategies import Sample, samples
+
+Vector = npt.NDArray[Any]
+Band = RocBand | PrecisionRecallBand
+BANDS: tuple[Callable[..., Band], ...] = (roc_band, precision_recall_band)
+
+
+def x_and_y(band: Band) -> tuple[Vector, Vector]:
+    if isinstance(band, RocBand):
+        return band.fpr, band.tpr
+    return band.recall, band.precision
+
+
+# --- the law of one rank
+
+
+def at_least(k: int, n: int, rate: Any) -> Any:
+    """Probability that a binomial number of n trials is at least k."""
+    terms = (math.comb(n, i) * rate**i * (1 - rate) ** (n - i) for i in range(max(k, 0), n + 1))
+    return sum(terms, 0 * rate)
+
+
+def rate_with(k: int, n: int, probability: Fraction) -> float:
+    """The rate at which a binomial number is at least k with a probability, by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        if at_least(k, n, middle) < probability:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def beyond(
+    own: Sequence[int], other: Sequence[int], x: Fraction, tail: Fraction
+) -> tuple[float, float]:
+    """Bounds on the rate of the other class where the rate of one's own is x, by definition."""
+    m, n = len(own), len(other)
+    falling = sorted(own, reverse=True)
+    # The lowest threshold above a point of one's own whose rate is surely at most x.
+    sure = [i for i in range(1, m + 1) if 1 - at_least(i, m, x) <= tail]
+    low = 0.0
+    if x == 1:
+        low = 1.0
+    elif sure:
+        k = sum(score > falling[sure[-1] - 1] for score in other)
+        low = rate_with(k, n, tail) if k else 0.0
+    # The highest threshold at a point of one's own whose rate is surely above x.
+    sure = [i for i in range(1, m + 1) if at_least(i, m, x) <= tail]
+    high = 1.0
+    if sure:
+        k = sum(score >= falling[sure[0] - 1] for score in other)
+        high = rate_with(k + 1, n, 1 - tail) if k < n else 1.0
+    return low, high
+
+
+# No binomial probability of these rates equals a tail of these levels.
+awkward_rates = st.integers(0, 13).map(lambda k: Fraction(k, 13))
+small_scores = st.lists(st.integers(0, 6), min_size=1, max_size=12)
+levels = st.sampled_from([Fraction(93, 100), Fraction(52, 100)])
+
+
+@given(small_scores, small_scores, awkward_rates, levels)
+def test_pointwise_bounds_are_those_of_two_binomial_laws(
+    normals: list[int], anomalies: list[int], x: Fraction, level: Fraction
+) -> None:
+    y = np.repeat([0, 1], [len(normals), len(anomalies)])
+    s = np.array(normals + anomalies)
+    low, high = beyond(normals, anomalies, x, (1 - level) / 2)
+    band = roc_band(y, s, fpr=x, confidence_level=level)
+    assert (band.low[0], band.high[0]) == pytest.approx((low, high), abs=1e-12)
+    assert band.tpr[0] == fastad.tpr_at_fpr(y, s, fpr=x)
+
+    fewest, most = beyond(anomalies, normals, x, (1 - level) / 2)
+    if 0 < x < 1:
+        r, n, m = float(x), len(anomalies), len(normals)
+        bounds = [n * r / (n * r + m * rate) for rate in (most, fewest)]
+        recall = precision_recall_band(y, s, recall=x, confidence_level=level)
+        assert [recall.low[0], recall.high[0]] == pytest.approx(bounds, abs=1e-12)
+        weighted = precision_recall_band(
+            y, s, recall=x, confidence_level=level, prevalence=Fraction(1, 10)
+        )
+        bounds = [r / (r + 9 * rate) for rate in (most, fewest)]
+        assert [weighted.low[0], weighted.high[0]] == pytest.approx(bounds, abs=1e-12)
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_ends_of_the_curves(simultaneous: bool) -> None:
+    y = np.repeat([0, 1], [50, 30])
+    ends: dict[str, Any] = {"simultaneous": simultaneous}
+    for s in (y, -y, np.zeros(80)):
+        band = roc_band(y, s, fpr=[0, 1e-300, 1 - 2**-53, 1], **ends)
+        assert band.low[[0, 1, 3]].tolist() == [0, 0, 1]
+        assert band.low[2] < 1
+        assert band.high[[2, 3]].tolist() == [1, 1]
+        recall = precision_recall_band(y, s, recall=[0, 1e-300, 1], **ends)
+        assert (recall.low[0], recall.high[0]) == (0, 1)
+        assert recall.low[2] == 30 / 80 <= recall.high[2]
+        assert (recall.high > recall.low).all()
+    # A rate that no float tells from 1 is not 1.
+    assert roc_band(y, y, fpr=1 - Fraction(1, 10**30), **ends).low[0] < 1
+
+
+def test_one_point_of_each_class() -> None:
+    """Level 0.95: the rate at one point is uniform."""
+    band = roc_band([0, 1], [0, 1], fpr=[0.02, 0.03, 0.98])
+    # Below 0.025, the normal point surely has a higher FPR.
+    assert band.high.tolist() == [1, 1, 1]
+    assert band.low == pytest.approx([0, 0, 0.025])
+    tied = roc_band([0, 1], [5, 5], fpr=[0.02, 0.03, 0.98])
+    assert tied.low.tolist() == [0, 0, 0]
+    below = roc_band([0, 1], [1, 0], fpr=[0.02, 0.03, 0.98])
+    assert below.high == pytest.approx([0.975, 1, 1])
+
+
+def test_the_band_is_not_wide_where_there_are_many_points() -> None:
+    """All anomalies above all normals: Clopper and Pearson's bound, (0.025)**(1/n)."""
+    y = np.repeat([0, 1], [500, 80])
+    assert roc_band(y, y, fpr=0.05).low[0] == pytest.approx(0.025 ** (1 / 80))
+    # One of the normals is above another that 0.05 of all normals are surely not above.
+    assert roc_band(y, y, fpr=1 - 0.974 ** (1 / 500)).low[0] == 0
+
+
+# --- the joint law of ranks
+
+
+def chance_that_all_hold(bounds: AllRanks) -> float:
+    """Probability that all of n uniform numbers in order lie within their bounds, exactly.
+
+    How many lie below each bound is a chain: binomial steps, within the numbers that bounds allow.
+    """
+    n = bounds.n_points
+    ranks = np.arange(1, n + 1)
+    lows, highs = bounds.lower(ranks), bounds.upper(ranks)
+    chances, least, before = np.ones(1), 0, 0.0
+    for t in np.unique(np.concatenate([lows, highs])).tolist():
+        new_least, most = int(np.sum(highs <= t)), int(np.sum(lows < t))
+        now = np.arange(new_least, most + 1)
+        then = np.arange(least, least + len(chances))
+        step = (t - before) / (1 - before)
+        moves = binom.pmf(now[None, :] - then[:, None], n - then[:, None], step)
+        chances, least, before = chances @ moves, new_least, t
+    # Numbers above the last bound must be none.
+    return float(chances[n - least]) if n - least < len(chances) else 0.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60, 300])
+@pytest.mark.parametrize("doubt", [0.5, 0.05])
+def test_bounds_at_all_ranks_hold_as_often_as_promised(n: int, doubt: float) -> None:
+    """Of 300 points, not all ranks are simulated: those between have bounds that follow."""
+    chance = chance_that_all_hold(all_ranks(n, doubt))
+    assert chance >= 1 - doubt - 1e-12
+    # What simulation and the ranks between cost.
+    assert 1 - chance > 0.6 * doubt
+
+
+@pytest.mark.parametrize("n", [1, 7, 256, 257, 5000, 10**6, 10**10])
+def test_bounds_at_all_ranks_rise_and_hold_those_of_each(n: int) -> None:
+    bounds, each = all_ranks(n, 0.05), EachRank(n, 0.05)
+    ranks = np.unique(
+        np.concatenate(
+            [np.arange(min(n, 3000) + 2), np.geomspace(1, n, 3000).astype(np.int64), [n, n + 1]]
+        )
+    )
+    assert (bounds.lower(ranks) <= each.lower(ranks) + 1e-15).all()
+    assert (np.diff(bounds.lower(ranks)) >= 0).all()
+    assert (bounds.upper(ranks) >= each.upper(ranks) - 1e-15).all()
+    assert (np.diff(bounds.upper(ranks)) >= 0).all()
+    for ends in (bounds, each):
+        assert ends.lower(np.array([0, n + 1])).tolist() == [0, 1]
+        assert ends.upper(np.array([0, n + 1])).tolist() == [0, 1]
+    if n <= 10**6:
+        # Not much wider than what one rank takes at the level that all of them share.
+        inside, local = ranks[1:-1], EachRank(n, 2e-4)
+        width = bounds.upper(inside) - bounds.lower(inside)
+        assert (width < 1.4 * (local.upper(inside) - local.lower(inside))).all()
+
+
+def test_a_doubt_that_no_simulation_resolves_is_shared_out() -> None:
+    bounds = all_ranks(40, 1e-9)
+    ranks = np.arange(1, 41)
+    np.testing.assert_allclose(bounds.lower(ranks), beta.ppf(1e-9 / 80, ranks, 41 - ranks))
+    np.testing.assert_allclose(bounds.upper(ranks), beta.isf(1e-9 / 80, ranks, 41 - ranks))
+
+
+# --- what holds for all data
+
+
+@settings(max_examples=50)
+@given(samples(both=True), st.sampled_from([0.95, 0.6, 0.01]), st.booleans())
+def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: bool) -> None:
+    for make in BANDS:
+        band = make(sample.y, sample.s, simultaneous=simultaneous, confidence_level=level)
+        x, y = x_and_y(band)
+        assert len(x) <= 201
+        assert (band.low >= 0).all()
+        assert (band.low <= y).all()
+        assert (y <= band.high).all()
+        assert (band.high <= 1).all()
+        assert (band.low < band.high)[x < 1].all()
+        assert (np.diff(x) > 0).all()
+        if isinstance(band, RocBand):
+            assert (np.diff(band.low) >= 0).all()
+            assert (np.diff(band.high) >= 0).all()
+        assert band.confidence_level == level
+        assert band.simultaneous is simultaneous
+
+
+@settings(max_examples=50)
+@given(samples(both=True), st.sampled_from([0.95, 0.3]))
+def test_the_simultaneous_band_holds_the_pointwise_one(sample: Sample, level: float) -> None:
+    for make in BANDS:
+        narrow = make(sample.y, sample.s, confidence_level=level)
+        wide = make(sample.y, sample.s, confidence_level=level, simultaneous=True)
+        assert (wide.low <= narrow.low).all()
+        assert (narrow.high <= wide.high).all()
+
+
+@settings(max_examples=50)
+@given(samples(both=True), st.booleans(), st.randoms(use_true_random=False))
+def test_only_the_order_of_the_scores_counts(
+    sample: Sample, simultaneous: bool, random: Any
+) -> None:
+    rows = list(range(len(sample.y)))
+    random.shuffle(rows)
+    _, ranks = np.unique(sample.s, return_inverse=True)
+    for make in BANDS:
+        band = make(sample.y, sample.s, simultaneous=simultaneous)
+        for other in (
+            make(sample.y[rows], sample.s[rows], simultaneous=simultaneous),
+            make(sample.y, ranks.astype(np.float64) ** 3, simultaneous=simultaneous),
+        ):
+            for field in ("low", "high"):
+                np.testing.assert_array_equal(getattr(band, field), getattr(other, field))
+
+
+@given(samples(both=True))
+def test_the_precision_is_that_of_the_curve(sample: Sample) -> None:
+    for prevalence in (None, 0.01):
+        curve = fastad.precision_recall_curve(sample.y, sample.s, prevalence=prevalence)
+        # Of points with equal recall, the one that flags the fewest normals.
+        first = np.unique(curve.recall, return_index=True)[1]
+        n = int(np.sum(sample.y == 1))
+        recalls: list[Any] = [Fraction(round(float(r) * n), n) for r in curve.recall[first]]
+        band = precision_recall_band(sample.y, sample.s, recall=recalls, prevalence=prevalence)
+        np.testing.assert_allclose(band.precision, curve.precision[first], rtol=1e-14)
+
+
+def test_whole_weights_are_repeated_rows_and_real_ones_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    y, s = rng.integers(0, 2, 60), rng.normal(size=60).round(1)
+    weights = rng.integers(0, 4, 60)
+    options: dict[str, Any] = {"simultaneous": False, "confidence_level": Fraction(9, 10)}
+    for of, make in ((roc_band_of, roc_band), (precision_recall_band_of, precision_recall_band)):
+        counts = fastad.rank_scores(y, s, sample_weight=weights).counts
+        weighted: Any = of(counts, None, **options)
+        repeated: Any = make(y.repeat(weights), s.repeat(weights), confidence_level=0.9)
+        np.testing.assert_array_equal(weighted.low, repeated.low)
+        np.testing.assert_array_equal(weighted.high, repeated.high)
+        counts = fastad.rank_scores(y, s, sample_weight=weights + 0.5).counts
+        with pytest.raises(InvalidInputError, match="sample_weight but whole numbers"):
+            of(counts, None, **options)
+
+
+@pytest.mark.parametrize("level", [Fraction(1, 10**100), 1e-9, 1 - Fraction(1, 10**100)])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_levels_near_0_and_1(level: Any, simultaneous: bool) -> None:
+    rng = np.random.default_rng(0)
+    y, s = np.repeat([0, 1], [300, 20]), rng.normal(size=320)
+    for make in BANDS:
+        band = make(y, s, confidence_level=level, simultaneous=simultaneous)
+        assert (band.low <= x_and_y(band)[1]).all()
+        assert (x_and_y(band)[1] <= band.high).all()
+
+
+def test_as_many_points_as_there_may_be() -> None:
+    options: dict[str, Any] = {"simultaneous": True, "confidence_level": Fraction(95, 100)}
+    weights = np.array([10**10, 10**10, 10])
+    counts = fastad.rank_scores([0, 1, 0], [0, 1, 2], sample_weight=weights - [10, 0, 0]).counts
+    band = roc_band_of(counts, [Fraction(1, 10**9), Fraction(1, 2)], **options)
+    # Ten normals are beyond all anomalies, and a thousand millionth is as many.
+    assert band.low == pytest.approx([0, 1], abs=1e-8)
+    counts = fastad.rank_scores([0, 1, 0], [0, 1, 2], sample_weight=weights).counts
+    with pytest.raises(InvalidInputError, match="at most 10000000000 points of a class"):
+        roc_band_of(counts, None, **options)
+
+
+# --- how often bands hold
+
+
+def mass_between(cuts: Vector, rank: int, n: int) -> Vector:
+    """Chances that the rate at a rank lies in each of some intervals."""
+    inside = 1 <= rank <= n
+    return np.diff(beta.cdf(cuts, rank, n + 1 - rank)) if inside else np.zeros(len(cuts) - 1)
+
+
+def worst_chance_to_fail(n: int, m: int, x: float, height: float, doubt: float) -> float:
+    """Chance that bounds at x miss the height there, of the worst curve that was found.
+
+    A curve of steps: one height in each of some intervals on either side of x. On each side, all
+    rising sequences of heights on a grid are tried.
+    """
+    normals, anomalies = EachRank(m, doubt), EachRank(n, doubt)
+    every = np.arange(m + 2)
+    inside = int(np.sum(normals.upper(every) <= x)) - 1
+    outside = int(np.sum(normals.lower(every) <= x))
+    flagged = np.arange(n + 2)
+    too_many = int(np.sum(anomalies.lower(flagged) <= height))  # so many anomalies: low is above
+    too_few = int(np.sum(anomalies.upper(flagged) < height)) - 2  # so many: high is below
+
+    def worst(cuts: Vector, heights: Vector) -> float:
+        early, late = mass_between(cuts, inside, m), mass_between(cuts, outside, m)
+        above = np.asarray(binom.sf(too_many - 1, n, heights))
+        below = np.asarray(binom.cdf(too_few, n, heights))
+        steps = map(list, itertools.combinations_with_replacement(range(len(heights)), 4))
+        return max(float(early @ above[step] + late @ below[step]) for step in steps)
+
+    near = math.sqrt(x * (1 - x) / m) * np.array([0.3, 1, 2])
+    left = np.concatenate([[0], np.maximum(x - near[::-1], 0), [x]])
+    right = np.concatenate([[x], np.minimum(x + near, 1), [1]])
+    return worst(left, np.linspace(0, height, 9)) + worst(right, np.linspace(height, 1, 9))
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 80),
+    st.integers(1, 80),
+    st.floats(0.01, 0.99),
+    st.floats(0.01, 0.99),
+    st.sampled_from([0.05, 0.3, 0.8]),
+)
+def test_no_curve_makes_bounds_at_a_point_fail_more_often(
+    n: int, m: int, x: float, height: float, doubt: float
+) -> None:
+    """The whole doubt for either class: what no curve lets both use."""
+    assert worst_chance_to_fail(n, m, x, height, doubt) <= doubt * (1 + 1e-9)
+
+
+N_TRIALS = 400
+# At 95 %, 380 of 400 are expected, with a deviation of 4.4; less than 364 has a chance of 0.0002.
+N_LEAST = 364
+SHIFT = 1.5
+GRID = np.unique(np.concatenate([np.geomspace(1e-4, 1, 60), np.linspace(0, 1, 61)]))
+
+
+def draw(seed: int, n_normals: int, n_anomalies: int, step: float | None) -> tuple[Vector, Vector]:
+    """Labels and scores of two normal laws, rounded to multiples of a step."""
+    rng = np.random.default_rng(seed)
+    s = np.concatenate([rng.normal(size=n_normals), rng.normal(SHIFT, 1, n_anomalies)])
+    y = np.repeat([0, 1], [n_normals, n_anomalies])
+    return y, s if step is None else (s / step).round() * step
+
+
+def true_curve(step: float | None) -> tuple[Vector, Vector]:
+    """FPR and TPR, from which the true curve is interpolated."""
+    if step is None:
+        t = np.concatenate([[np.inf], np.linspace(9, -9, 20_001), [-np.inf]])
+    else:
+        t = np.concatenate([[np.inf], (np.arange(20, -20, -1) - 0.5) * step, [-np.inf]])
+    return norm.sf(t), norm.sf(t - SHIFT)
+
+
+@pytest.mark.parametrize("step", [None, 0.5])
+@pytest.mark.parametrize(("n_normals", "n_anomalies"), [(300, 40), (40, 40)])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_roc_bands_hold(
+    n_normals: int, n_anomalies: int, step: float | None, simultaneous: bool
+) -> None:
+    fpr, tpr = true_curve(step)
+    x = GRID if simultaneous else np.array([0.002, 0.01, 0.05, 0.2, 0.5, 0.9])
+    true = np.interp(x, fpr, tpr)
+    held = np.zeros((N_TRIALS, len(x)), np.bool_)
+    for seed in range(N_TRIALS):
+        y, s = draw(seed, n_normals, n_anomalies, step)
+        band = roc_band(y, s, fpr=x, simultaneous=simultaneous)
+        held[seed] = (band.low <= true) & (true <= band.high)
+    if simultaneous:
+        assert np.sum(held.all(axis=1)) >= N_LEAST
+    else:
+        assert held.sum(axis=0).min() >= N_LEAST
+
+
+@pytest.mark.parametrize("step", [None, 0.5])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_precision_recall_bands_hold(step: float | None, simultaneous: bool) -> None:
+    fpr, tpr = true_curve(step)
+    x = np.array([0.05, 0.2, 0.5, 0.8, 0.95])
+    if simultaneous:
+        x = np.linspace(0.01, 1, 100)
+    n, m = 60, 200
+    true = n * x / (n * x + m * np.interp(x, tpr, fpr))
+    held = np.zeros((N_TRIALS, len(x)), np.bool_)
+    for seed in range(N_TRIALS):
+        y, s = draw(seed, m, n, step)
+        band = precision_recall_band(y, s, recall=x, simultaneous=simultaneous)
+        held[seed] = (band.low <= true) & (true <= band.high)
+    if simultaneous:
+        assert np.sum(held.all(axis=1)) >= N_LEAST
+    else:
+        assert held.sum(axis=0).min() >= N_LEAST
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_the_band_of_a_curve_of_steps_holds(simultaneous: bool) -> None:
+    """Half of the anomalies above all normals, half below: flat, where bounds are least wide."""
+    held = 0
+    for seed in range(N_TRIALS):
+        rng = np.random.default_rng(seed)
+        s = np.concatenate([rng.random(150), rng.choice([-1.0, 2.0], 60)])
+        y = np.repeat([0, 1], [150, 60])
+        band = roc_band(y, s, fpr=[0.1, 0.5], simultaneous=simultaneous)
+        held += bool(((band.low <= 0.5) & (band.high >= 0.5)).all())
+    assert held >= N_LEAST
+
+
+# --- arguments and results
+
+
+def test_results_do_not_change() -> None:
+    y, s = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    for make in BANDS:
+        band = make(y, s)
+        for values in (*x_and_y(band), band.low, band.high):
+            assert not values.flags.writeable
+        with pytest.raises(FrozenInstanceError):
+            band.low = band.high  # type: ignore[misc]
+    given_rates = roc_band(y, s, fpr=[0.5, 0.1, 0.5])
+    assert given_rates.fpr.tolist() == [0.5, 0.1, 0.5]
+    assert given_rates.low[0] == given_rates.low[2]
+    assert roc_band(y, s, fpr=0.5).low.tolist() == given_rates.low[:1].tolist()
+    named = ["bad" if label else "good" for label in y]
+    assert roc_band(named, s, pos_label="bad").low.tolist() == roc_band(y, s).low.tolist()
+
+
+@pytest.mark.parametrize("make", BANDS)
+@pytest.mark.parametrize("present", [0, 1])
+def test_both_classes_are_needed(make: Callable[..., Band], present: int) -> None:
+    with pytest.raises(UndefinedMeasureError, match=f"{make.__name__} is undefined without"):
+        make([present] * 3, [1, 2, 3])
+
+
+@pytest.mark.parametrize("make", BANDS)
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
+        ({"confidence_level": 0.0}, "confidence_level must lie strictly between 0 and 1"),
+        ({"confidence_level": 95}, "confidence_level must lie in"),
+        ({"confidence_level": "0.95"}, "confidence_level must be a number"),
+        ({"confidence_level": math.nan}, "confidence_level must be finite"),
+        ({"simultaneous": "yes"}, "simultaneous must be True or False"),
+        ({"pos_label": "bad"}, "pos_label|y_true"),
+    ],
+)
+def test_bad_options_are_named(
+    make: Callable[..., Band], keywords: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        make([0, 1], [0, 1], **keywords)
+
+
+def test_bad_points_and_scores_are_named() -> None:
+    for make, name in ((roc_band, "fpr"), (precision_recall_band, "recall")):
+        ask: Callable[..., Band] = make
+        for bad in ([0.1, 1.5], -0.1, [], [math.nan], "0.1", [[0.1]]):
+            with pytest.raises((InvalidInputError, TypeError), match=name):
+                ask([0, 1], [0, 1], **{name: bad})
+        with pytest.raises(InvalidInputError, match="y_score must not contain NaN"):
+            ask([0, 1], [0, np.nan])
+        with pytest.raises(InvalidInputError, match="one score for each label"):
+            ask([0, 1], [0, 1, 2])
+    with pytest.raises(InvalidInputError, match="prevalence"):
+        precision_recall_band([0, 1], [0, 1], prevalence=1)

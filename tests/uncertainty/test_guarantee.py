@@ -1,0 +1,147 @@
+"""Thresholds with a guarantee, against the law of order statistics term by term and by trial."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.uncertainty.order_statistics import guaranteed_rank, points_needed
+from tests.support.strategies import FLOATS, INTEGERS
+
+
+def below(rank: int, n: int, rate: Fraction) -> Fraction:
+    """Probability that fewer of n points than the rank lie beyond the quantile of a rate."""
+    return sum(
+        (math.comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(rank)), Fraction(0)
+    )
+
+
+exact_rates = st.fractions(0, 1, max_denominator=40).filter(lambda x: 0 < x < 1)
+
+
+@given(st.integers(1, 60), exact_rates, exact_rates)
+def test_the_rank_is_the_largest_that_the_law_allows(
+    n: int, rate: Fraction, doubt: Fraction
+) -> None:
+    allowed = [rank for rank in range(1, n + 1) if below(rank, n, rate) <= doubt]
+    assert guaranteed_rank(n, rate, doubt) == max(allowed, default=0)
+
+
+@given(exact_rates.filter(lambda x: x > Fraction(1, 20)), exact_rates)
+def test_so_many_points_are_needed_and_one_fewer_is_too_few(
+    rate: Fraction, doubt: Fraction
+) -> None:
+    n = points_needed(rate, doubt)
+    assert (1 - rate) ** n <= doubt
+    assert n == 1 or (1 - rate) ** (n - 1) > doubt
+
+
+def test_bounds_that_floats_cannot_tell_apart() -> None:
+    """(1/2)**n is 1 of 2**n: the float law is at the bound itself."""
+    for n in range(1, 200):
+        assert points_needed(Fraction(1, 2), Fraction(1, 2**n)) == n
+        assert guaranteed_rank(n, Fraction(1, 2), Fraction(1, 2**n)) == 1
+        assert guaranteed_rank(n, Fraction(1, 2), Fraction(1, 2**n + 1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("fpr", "confidence_level", "n"), [(0.05, 0.95, 59), (0.01, 0.95, 299), (0.1, 0.99, 44)]
+)
+def test_well_known_sample_sizes(fpr: float, confidence_level: float, n: int) -> None:
+    """Wilks' one-sided tolerance limits: 59 for 95 %/95 %, 299 for 99 %/95 %, 44 for 90 %/99 %."""
+    assert fastad.sample_size_for_guarantee(fpr=fpr, confidence_level=confidence_level) == n
+    tpr = 1 - Fraction(repr(fpr))
+    assert fastad.sample_size_for_guarantee(tpr=tpr, confidence_level=confidence_level) == n
+    scores = np.arange(n)
+    found = fastad.threshold_with_guarantee(scores, fpr=fpr, confidence_level=confidence_level)
+    assert (found.threshold, found.n_exceeding, found.n_points) == (n, 0, n)
+    with pytest.raises(UndefinedMeasureError, match=f"at least {n} scores; found {n - 1}"):
+        fastad.threshold_with_guarantee(scores[1:], fpr=fpr, confidence_level=confidence_level)
+
+
+@given(st.sampled_from([*FLOATS, *INTEGERS]), st.integers(30, 90), st.integers(0, 2**32))
+def test_the_threshold_is_next_to_the_score_of_the_rank(dtype: Any, n: int, seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 100, n).astype(dtype)
+    rank = guaranteed_rank(n, Fraction(1, 5), Fraction(1, 10))
+    falling = sorted(scores.tolist(), reverse=True)
+    found = fastad.threshold_with_guarantee(scores, fpr=0.2, confidence_level=0.9)
+    assert found.threshold > falling[rank - 1]
+    # Nothing of the type lies between the score and the threshold.
+    if np.dtype(dtype).kind == "f":
+        assert np.nextafter(dtype(falling[rank - 1]), dtype(np.inf)) == found.threshold
+    else:
+        assert found.threshold == falling[rank - 1] + 1
+    assert found.n_exceeding == sum(score >= found.threshold for score in falling) < rank
+    lowest = fastad.threshold_with_guarantee(scores, tpr=0.8, confidence_level=0.9)
+    assert lowest.threshold == falling[n - rank]
+    assert lowest.n_exceeding == sum(score < lowest.threshold for score in falling) < rank
+    assert (
+        found.confidence
+        == lowest.confidence
+        == pytest.approx(1 - float(below(rank, n, Fraction(1, 5))), abs=1e-12)
+    )
+
+
+@pytest.mark.parametrize("digits", [None, 1])
+def test_the_rate_holds_as_often_as_promised(digits: int | None) -> None:
+    """4 000 samples of 200 normal scores, whose true rate is known; ties are on the safe side."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(4000):
+        scores = rng.normal(size=200)
+        if digits is not None:
+            scores = scores.round(digits)
+        found = fastad.threshold_with_guarantee(scores, fpr=0.05)
+        # Rounded scores reach a threshold from half a step below it.
+        reach = found.threshold if digits is None else math.ceil(found.threshold * 10) / 10 - 0.05
+        held += 0.5 * math.erfc(reach / math.sqrt(2)) <= 0.05
+    expected = 4000 * found.confidence
+    deviation = math.sqrt(4000 * found.confidence * (1 - found.confidence))
+    if digits is None:
+        assert abs(held - expected) < 4 * deviation
+    assert held > expected - 4 * deviation
+
+
+def test_infinite_scores() -> None:
+    scores = np.r_[np.zeros(97), [np.inf] * 3]
+    with pytest.raises(UndefinedMeasureError, match="3 scores are"):
+        fastad.threshold_with_guarantee(scores, fpr=0.05)
+    assert fastad.threshold_with_guarantee(-scores, tpr=0.95).threshold == -np.inf
+    assert fastad.threshold_with_guarantee(scores, fpr=0.2).threshold == 5e-324
+
+
+def test_the_largest_integers_have_a_threshold_above_them() -> None:
+    scores = np.full(100, 2**64 - 1, np.uint64)
+    assert fastad.threshold_with_guarantee(scores, fpr=0.05).threshold == 2**64
+    assert fastad.threshold_with_guarantee(scores, fpr=0.05).n_exceeding == 0
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({}, "one of fpr and tpr"),
+        ({"fpr": 0.1, "tpr": 0.9}, "one of fpr and tpr"),
+        ({"fpr": 0}, "fpr must lie strictly between 0 and 1"),
+        ({"tpr": 1.0}, "tpr must lie strictly between 0 and 1"),
+        ({"fpr": 1.5}, "fpr must lie in"),
+        ({"fpr": 0.1, "confidence_level": 1}, "confidence_level must lie strictly"),
+        ({"fpr": 0.1, "confidence_level": "high"}, "confidence_level"),
+    ],
+)
+def test_bad_options_are_named(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        fastad.threshold_with_guarantee([0.0] * 100, **keywords)
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        fastad.sample_size_for_guarantee(**keywords)
+
+
+@pytest.mark.parametrize("bad", [[np.nan] * 100, [], ["a"] * 100, [[0.0]] * 100])
+def test_bad_scores_are_named(bad: Any) -> None:
+    with pytest.raises(InvalidInputError, match="y_score"):
+        fastad.threshold_with_guarantee(bad, fpr=0.05)

@@ -1,0 +1,254 @@
+"""``feature_importance``: by how much a detector does better with a feature than without."""
+
+import json
+import math
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from sklearn.ensemble import IsolationForest
+
+import fastad
+from fastad.errors import InvalidInputError
+
+Matrix = npt.NDArray[np.float64]
+
+_RNG = np.random.default_rng(11)
+SCALES = np.array([1.0, 2.0, 3.0, 4.0])
+TRAIN, TEST = _RNG.normal(size=(2, 300, 4)) * SCALES
+FEW: dict[str, Any] = {"n_draws": 12, "n_features": 2, "n_uniform": 2000, "rng": 0}
+COLUMNS = ("em", "em_low", "em_high", "mv", "mv_low", "mv_high")
+
+
+def density(X: Matrix) -> Callable[[Matrix], Matrix]:
+    """Learn the distance to the mean in standard deviations, squared."""
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    return lambda rows: (((rows - mean) / deviation) ** 2).sum(axis=1)
+
+
+def flat(X: Matrix) -> Callable[[Matrix], Matrix]:
+    """Learn to give all points one score."""
+    return lambda rows: np.zeros(len(rows))
+
+
+def importance(detector: Any = density, X_train: Any = TRAIN, X_test: Any = TEST, **o: Any) -> Any:
+    return fastad.unsupervised.feature_importance(detector, X_train, X_test, **{**FEW, **o})
+
+
+def bits(found: Any) -> Any:
+    return [getattr(found, name).tobytes() for name in (*COLUMNS, "n_drawn")]
+
+
+# --- sign and size
+
+
+def test_a_feature_in_which_the_data_are_dense_helps() -> None:
+    """One narrow feature among noise, all of them of a range of 1."""
+    X = np.random.default_rng(0).uniform(size=(800, 5))
+    X[:, 2] = 0.5 + 0.05 * np.random.default_rng(1).normal(size=800)
+    X[[0, 400], 2], X[[1, 401], 2] = 0, 1
+    found = importance(IsolationForest(n_estimators=20), X[:400], X[400:], n_draws=40)
+    assert found.em.argmax() == found.mv.argmax() == 2
+    assert found.em_low[2] > 0
+    assert found.mv_low[2] > 0
+    assert (np.delete(found.em, 2) < 0).all()
+    assert (np.delete(found.mv, 2) < 0).all()
+
+
+def test_differences_are_those_of_the_means_over_draws() -> None:
+    """With the draws of `emmv_subsampled`, whose seed gives the same."""
+    found = importance()
+    draws = fastad.unsupervised.emmv_subsampled({"it": density}, TRAIN, TEST, **FEW)
+    values = np.exp(draws.draws["it"])
+    for feature in range(4):
+        has = np.array([feature in features for features in draws.features.tolist()])
+        assert found.n_drawn[feature] == has.sum() > 1
+        for name, signed in (("em", values[:, 0]), ("mv", -values[:, 1])):
+            one, other = signed[has], signed[~has]
+            share = 2 / 4
+            literal = share * (one.mean() - other.mean())
+            assert getattr(found, name)[feature] == pytest.approx(literal, rel=1e-9)
+            errors = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+            freedom = sum(errors) ** 2 / (
+                errors[0] ** 2 / (len(one) - 1) + errors[1] ** 2 / (len(other) - 1)
+            )
+            reach = share * math.sqrt(sum(errors)) * stats.t.ppf(0.975, freedom)
+            for end, sign in (("low", -1), ("high", 1)):
+                bound = getattr(found, f"{name}_{end}")[feature]
+                assert bound == pytest.approx(literal + sign * reach, rel=1e-6, abs=1e-9)
+
+
+def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
+    """Boxes of known volume, and a score that is flat: what all subsets of features give."""
+    X = TEST / np.ptp(TEST, axis=0) * [1, 2, 3, 4]
+    found = importance(flat, X, X, n_draws=600, n_uniform=2)
+
+    def mean(features: Any) -> tuple[float, float]:
+        volumes = np.array([np.prod(own) for own in combinations(features, 2)])
+        return float(np.mean(0.095 / volumes)), float(np.mean(0.099 * volumes))
+
+    em, mv = mean([1, 2, 3, 4])
+    for j in range(4):
+        em_without, mv_without = mean([k for k in (1, 2, 3, 4) if k != j + 1])
+        assert found.em_low[j] < em - em_without < found.em_high[j]
+        assert found.mv_low[j] < mv_without - mv < found.mv_high[j]
+        assert found.em[j] == pytest.approx(em - em_without, abs=0.005)
+        assert found.mv[j] == pytest.approx(mv_without - mv, abs=0.04)
+
+
+def test_a_constant_feature_counts_neither_as_one_to_draw_nor_for_the_share() -> None:
+    wide = np.insert(TEST, 1, 7.0, axis=1)
+    found = importance(X_train=np.insert(TRAIN, 1, 7.0, axis=1), X_test=wide)
+    usual = importance()
+    for name in COLUMNS:
+        column = getattr(found, name)
+        assert math.isnan(column[1])
+        assert np.delete(column, 1) == pytest.approx(getattr(usual, name), rel=1e-12, nan_ok=True)
+    assert found.n_drawn[1] == 0
+
+
+def test_a_wider_interval_is_surer() -> None:
+    narrow, wide = importance(confidence_level=0.5), importance(confidence_level=0.99)
+    assert (narrow.em == wide.em).all()
+    assert (wide.em_low < narrow.em_low).all()
+    assert (narrow.mv_high < wide.mv_high).all()
+    assert (wide.em_low <= wide.em).all()
+    assert (wide.em <= wide.em_high).all()
+    assert (narrow.confidence_level, wide.confidence_level) == (0.5, 0.99)
+
+
+# --- what cannot be told
+
+
+def test_features_in_no_draw_or_in_all_are_not_told() -> None:
+    found = importance(n_draws=2, n_features=1)
+    assert (found.n_drawn <= 2).all()
+    for feature, n_drawn in enumerate(found.n_drawn):
+        if n_drawn in (0, 2):
+            assert math.isnan(found.em[feature])
+            assert math.isnan(found.mv[feature])
+
+
+def test_draws_in_which_em_is_undefined_are_left_out() -> None:
+    def by_heart(X: Matrix) -> Callable[[Matrix], Matrix]:
+        # Where the last feature was drawn, which alone lies about 100.
+        if X[:, -1].mean() < 50:
+            return density(X)
+        return lambda rows: np.where(np.isin(rows[:, 0], TEST), 0.0, 1.0)
+
+    shift = np.array([0, 0, 0, 100])
+    found = importance(by_heart, TRAIN + shift, TEST + shift, n_draws=40)
+    assert math.isnan(found.em[3])  # no draw with it has a value
+    assert np.isfinite(found.em[:3]).all()
+    assert np.isfinite(found.mv).all()
+    assert found.mv[3] > 0  # a volume of 0
+    assert json.loads(found.to_json())["em"][3] is None
+
+
+@pytest.mark.parametrize("n_features", [4, 5])
+def test_all_features_at_once_leave_none_out(n_features: int) -> None:
+    with pytest.raises(InvalidInputError, match=f"n_features must be .* 4.*; found {n_features}"):
+        importance(n_features=n_features)
+
+
+def test_all_features_that_vary_leave_none_out() -> None:
+    X = TEST.copy()
+    X[:, 0] = 1.0
+    with pytest.raises(InvalidInputError, match="n_features must be"):
+        importance(X_test=X, n_features=3)
+
+
+def test_values_that_do_not_differ_have_no_importance() -> None:
+    """All ranges are 1, and all volumes."""
+    X = np.repeat([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 10, axis=0)
+    found = importance(flat, X, X, n_uniform=10)
+    assert found.em == pytest.approx(np.zeros(3), abs=1e-15)
+    assert found.mv == pytest.approx(np.zeros(3), abs=1e-15)
+
+
+def test_volumes_that_are_alike_but_for_rounding_give_no_warning() -> None:
+    X = TEST / np.ptp(TEST, axis=0)
+    found = importance(flat, X, X, n_uniform=10, n_draws=30)
+    assert found.em == pytest.approx(np.zeros(4), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_volumes_beyond_all_floats_are_not_numbers(scale: float) -> None:
+    """Refused, or without a value, but not a warning of NumPy."""
+
+    def own(X: Matrix) -> Callable[[Matrix], Matrix]:
+        return lambda rows: abs(rows / scale).sum(axis=1)
+
+    try:
+        found = importance(own, TRAIN * scale, TEST * scale)
+    except InvalidInputError as error:
+        assert "scale" in str(error)  # noqa: PT017 - one of two ends
+    else:
+        json.loads(found.to_json())
+
+
+# --- results, and how they are made
+
+
+def test_results_are_columns() -> None:
+    found = importance()
+    names = ["feature", *COLUMNS, "n_drawn"]
+    assert list(found.to_columns()) == names
+    assert found.to_frame().shape == (4, 8)
+    told = json.loads(found.to_json(indent=1))
+    assert told["feature"] == [0, 1, 2, 3]
+    assert told["em"] == found.em.tolist()
+    assert found.n_drawn.sum() == 24
+
+
+def test_results_cannot_be_changed() -> None:
+    found = importance()
+    assert not any(getattr(found, name).flags.writeable for name in (*COLUMNS, "n_drawn"))
+
+
+def test_the_number_of_processes_changes_no_bit() -> None:
+    forest = IsolationForest(n_estimators=3)
+    one = bits(importance(forest))
+    assert bits(importance(forest, n_jobs=1)) == one
+    assert bits(importance(forest, n_jobs=2)) == one
+    assert bits(importance(forest, rng=np.random.default_rng(0))) == one
+    assert bits(importance(forest, rng=1)) != one
+    assert forest.random_state is None
+    assert not hasattr(forest, "estimators_")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_counts_draws(n_jobs: int | None) -> None:
+    calls: list[Any] = []
+    with joblib.parallel_config(backend="threading"):
+        importance(n_jobs=n_jobs, progress=lambda *call: calls.append(call))
+    assert calls == [(k, 12) for k in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
+        ({"n_features": 0}, "n_features must be at least 1; found 0"),
+        ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
+        ({"X_train": TRAIN[:0]}, "X_train must hold at least one row"),
+        ({"X_test": TEST[:1]}, "features that vary in X_test, 0"),
+        ({"X_test": TEST[:, :3]}, r"X_test must have the shape \(n_samples, 4\)"),
+        ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X_test must hold finite numbers"),
+        ({"mass": (0.9, 0.1)}, "mass must be a pair of rising masses"),
+        ({"confidence_level": 0}, "confidence_level must lie strictly between 0 and 1"),
+    ],
+)
+def test_bad_values_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        importance(**options)
+
+
+def test_a_detector_must_learn() -> None:
+    with pytest.raises(TypeError, match=r"^detector must have a method fit, or be a function"):
+        importance(3)

@@ -1,0 +1,552 @@
+"""Level sets from scores and straight from detectors, by counting and by splitting."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fastad
+from fastad import Box, InvalidInputError
+from fastad.errors import InsufficientMixingWarning
+from fastad.unsupervised import LevelSets
+from fastad.unsupervised.extent import Extent
+from fastad.unsupervised.levels import level_sets_of_repeats
+from tests.support import levels as slow
+from tests.support.volumes import (
+    KINDS,
+    OfBatch,
+    ball_volume,
+    first_of_point,
+    largest_of_point,
+    norm,
+    norm_of_point,
+    square_of_point,
+)
+
+Array = npt.NDArray[Any]
+
+
+def scorer(kind: str, d: int) -> Any:
+    if kind == "compiled":
+        return OfBatch(norm, d)
+    return norm_of_point if kind == "jitted" else norm
+
+
+def normal(n: int, d: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def bits(levels: LevelSets) -> list[Any]:
+    arrays = (levels.thresholds, levels.masses, levels.inside, levels.log_shares)
+    found: list[Any] = [None if array is None else array.tobytes() for array in arrays]
+    return [*found, levels.box, levels.n_uniform]
+
+
+class Keeper:
+    """A score that keeps the points that it is asked for."""
+
+    def __init__(self, batch: Callable[[Array], Array] = norm) -> None:
+        self.batch = batch
+        self.seen: list[Array] = []
+
+    def __call__(self, X: Array) -> Array:
+        self.seen.append(X.copy())
+        return self.batch(X)
+
+    def drawn(self, n_test: int) -> Array:
+        return np.concatenate(self.seen)[n_test:]
+
+
+# --- uniform draws
+
+
+def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
+    X, keeper = normal(500, 3), Keeper()
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=7000, rng=3)
+    U = keeper.drawn(500)
+    assert U.shape == (7000, 3)
+    assert Box.from_data(X).contains(U).all()
+    expected = fastad.mass_volume_curve(norm(X), norm(U), Box.from_data(X)).levels
+    assert bits(levels) == bits(expected)
+
+
+def test_curves_of_level_sets_are_those_of_their_scores() -> None:
+    X, keeper = normal(400, 2), Keeper()
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=3000, rng=3)
+    both = norm(X), norm(keeper.drawn(400))
+    box = Box.from_data(X)
+    mass, other = levels.mass_volume_curve(), fastad.mass_volume_curve(*both, box)
+    assert mass.volume.tobytes() == other.volume.tobytes()
+    assert mass.area() == other.area()
+    assert levels.excess_mass_curve().area() == fastad.excess_mass_curve(*both, box).area()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["uniform", "sobol", "importance", "splitting"])
+def test_scores_of_every_kind_give_the_same_level_sets(kind: str, method: Any) -> None:
+    X = normal(300, 3)
+
+    def found(own: str, n_threads: int) -> list[Any]:
+        with warnings.catch_warnings():
+            # So few particles need not mix.
+            warnings.simplefilter("ignore", InsufficientMixingWarning)
+            return bits(
+                fastad.unsupervised.level_sets(
+                    scorer(own, 3),
+                    X,
+                    method=method,
+                    n_samples=20_000,
+                    lowest_mass=0.1,
+                    rng=1,
+                    n_threads=n_threads,
+                )
+            )
+
+    if kind == "jitted" and method != "uniform":
+        # A sum in another order may differ in its last bit, after which particles part.
+        assert found(kind, 1) == found(kind, 2)
+        return
+    one = found(kind, 1)
+    assert one == found(kind, 2)
+    assert one == found(kind, 5)
+    if kind != "jitted":
+        assert one == found("batch", 1)
+
+
+def test_a_compiled_forest_is_a_detector() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    X = normal(400, 2)
+    forest = ensemble.IsolationForest(n_estimators=20, random_state=0).fit(X[:200])
+    compiled = fastad.compile_scorer(forest)
+
+    def batch(rows: Array) -> Array:
+        return np.asarray(-forest.score_samples(rows))
+
+    one = fastad.unsupervised.level_sets(compiled, X[200:], method="uniform", n_samples=5000, rng=0)
+    other = fastad.unsupervised.level_sets(batch, X[200:], method="uniform", n_samples=5000, rng=0)
+    assert one.masses.shape[0] <= 201
+    # The forest's own scores take a logarithm in another order of operations.
+    np.testing.assert_allclose(one.thresholds, other.thresholds, rtol=1e-12)
+    np.testing.assert_array_equal(one.inside, other.inside)
+    by_splitting = fastad.unsupervised.level_sets(
+        compiled, X[200:], method="splitting", n_samples=50_000, rng=0
+    )
+    ratio = by_splitting.mass_volume_curve().area() / one.mass_volume_curve().area()
+    assert 0.8 < ratio < 1.25
+
+
+def test_a_box_of_ones_own() -> None:
+    X, box = normal(300, 2), Box([-10.0, -10.0], [10.0, 10.0])
+    keeper = Keeper()
+    levels = fastad.unsupervised.level_sets(
+        keeper, X, box=box, method="uniform", n_samples=5000, rng=0
+    )
+    U = keeper.drawn(300)
+    assert U.min() < -9.5
+    assert U.max() > 9.5
+    assert levels.box.times(1) == pytest.approx(400.0, rel=1e-15)
+
+
+def test_points_outside_of_the_box_count_with_their_score() -> None:
+    X = np.array([[0.5], [3.0]])
+    levels = fastad.unsupervised.level_sets(
+        lambda rows: np.abs(rows[:, 0]), X, box=Box([0.0], [1.0]), method="uniform", rng=0
+    )
+    curve = levels.mass_volume_curve()
+    assert curve.mass.tolist() == [0.0, 0.5, 1.0]
+    assert curve(0.5) == pytest.approx(0.5, abs=0.01)
+    assert curve(1.0) == 1.0
+
+
+def test_discrete_features_are_drawn_from_their_values() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=1000), rng.integers(0, 3, size=1000), np.ones(1000)])
+    keeper = Keeper(lambda rows: np.abs(rows[:, 0]) + rows[:, 1])
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=9000, rng=0)
+    U = keeper.drawn(1000)
+    assert np.unique(U[:, 1]).tolist() == [0.0, 1.0, 2.0]
+    assert (U[:, 2] == 1).all()
+    width = X[:, 0].max() - X[:, 0].min()
+    assert levels.box.times(1) == pytest.approx(3 * width, rel=1e-14)
+    split = fastad.unsupervised.level_sets(
+        keeper.batch, X, method="splitting", n_samples=50_000, rng=0
+    )
+    assert split.mass_volume_curve()(0.5) == pytest.approx(levels.mass_volume_curve()(0.5), rel=0.1)
+
+
+def test_all_features_discrete() -> None:
+    """Nine cells: the volumes are whole numbers of them."""
+    grid = np.array([[i, j] for i in range(3) for j in range(3)], float)
+    X = np.repeat(grid, [60, 30, 10] * 3, axis=0)
+    levels = fastad.unsupervised.level_sets(
+        lambda rows: rows[:, 1], X, method="uniform", n_samples=90_000, rng=1
+    )
+    assert levels.mass_volume_curve().volume == pytest.approx([0, 3, 6, 9], rel=0.03)
+    assert levels.masses.tolist() == [0, 180, 270, 300]
+
+
+# --- splitting
+
+
+def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float]:
+    """How much the logarithm of the volume errs, of each mass (Cox)."""
+    assert levels.log_shares is not None
+    found = {}
+    for mass in masses:
+        place = int(np.searchsorted(levels.masses, math.ceil(mass * levels.n_test)))
+        variance, n = levels.log_shares[:, place].var(ddof=1), len(levels.log_shares)
+        found[mass] = math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
+    return found
+
+
+@pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
+def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
+    X = normal(1000, 2)
+    counted = fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=200_000, rng=0)
+    split = fastad.unsupervised.level_sets(
+        norm, X, method=method, n_samples=200_000, lowest_mass=0.1, rng=0
+    )
+    masses = [0.15, 0.3, 0.6, 0.9, 0.99]
+    errors = relative_errors(split, masses)
+    one, other = counted.mass_volume_curve(), split.mass_volume_curve()
+    for mass in masses:
+        n_inside = one(mass) / (counted.box.times(1) / 200_000)
+        error = math.hypot(errors[mass], 1 / math.sqrt(n_inside))
+        assert abs(math.log(other(mass) / one(mass))) < 4.5 * error
+    # Of the smallest sets some repeat may have found nothing.
+    assert set(split.masses.tolist()) <= set(counted.masses.tolist())
+    assert split.masses[-1] == 1000
+    assert len(split.masses) > 850
+    areas = [levels.mass_volume_curve().area() for levels in (counted, split)]
+    assert areas[1] == pytest.approx(areas[0], rel=0.05)
+    areas = [levels.excess_mass_curve().area() for levels in (counted, split)]
+    assert areas[1] == pytest.approx(areas[0], rel=0.05)
+
+
+@pytest.mark.parametrize(("d", "method"), [(10, "splitting"), (20, "splitting"), (6, "importance")])
+def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) -> None:
+    """No uniform draw comes near: the box has volume 14^d."""
+    X, box = normal(2000, d), Box([-7.0] * d, [7.0] * d)
+    levels = fastad.unsupervised.level_sets(
+        norm_of_point, X, box=box, method=method, n_samples=200_000, lowest_mass=0.5, rng=1
+    )
+    assert levels.n_uniform is None
+    for mass, error in relative_errors(levels, [0.5, 0.75, 0.9, 0.99]).items():
+        curve = levels.mass_volume_curve()
+        ball = ball_volume(d) * curve.threshold_at(mass) ** d
+        assert error < 0.5
+        assert abs(math.log(curve(mass) / ball)) < 5 * max(error, 0.03)
+    logs = levels.log_shares
+    assert logs is not None
+    assert levels.inside is None
+    assert np.diff(levels.log_volumes()[1:]).min() >= 0
+    assert np.diff(logs[:, 1:], axis=1).min() >= 0
+    logs = logs[:, 1:]
+    cox = logs.mean(axis=0) + logs.var(axis=0, ddof=1) / 2 + levels.box.log
+    np.testing.assert_allclose(levels.log_volumes()[1:], np.maximum.accumulate(cox), rtol=1e-14)
+
+
+def test_the_areas_of_a_normal_law_in_many_features() -> None:
+    d = 10
+    X, box = normal(4000, d, seed=5), Box([-7.0] * d, [7.0] * d)
+    levels = fastad.unsupervised.level_sets(
+        norm_of_point, X, box=box, method="splitting", n_samples=200_000, lowest_mass=0.9, rng=1
+    )
+    em, mv = slow.normal_areas(d)
+    found = levels.criteria(rng=0, n_resamples=300)
+    # At 95 %, and one seed: both hold.
+    assert found.mv.low < mv < found.mv.high
+    assert found.em.low < em < found.em.high
+    assert found.mv.value == pytest.approx(mv, rel=0.25)
+    assert found.em.value == pytest.approx(em, rel=0.3)
+
+
+def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> None:
+    X = normal(500, 2)
+    options: dict[str, Any] = {"method": "splitting", "n_samples": 50_000, "rng": 0}
+    levels = fastad.unsupervised.level_sets(norm, X, lowest_mass=0.9, **options)
+    assert levels.masses[:3].tolist() == [0, 450, 451]
+    curve = levels.mass_volume_curve()
+    assert curve(0.001) == curve(0.5) == curve(0.9) < curve(0.902)
+    assert curve(0) == 0.0
+    # Neither area asks for less.
+    whole = fastad.unsupervised.level_sets(norm, X, lowest_mass=0, **options)
+    assert whole.masses.shape == (501,)
+    for one, other in (
+        (curve.area(), whole.mass_volume_curve().area()),
+        (levels.excess_mass_curve().area(), whole.excess_mass_curve().area()),
+    ):
+        assert one == pytest.approx(other, rel=0.06)
+
+
+def test_the_lowest_mass_of_uniform_draws_changes_nothing() -> None:
+    X = normal(200, 2)
+    one, other = (
+        fastad.unsupervised.level_sets(
+            norm, X, method="uniform", n_samples=1000, lowest_mass=lowest, rng=0
+        )
+        for lowest in (0, 0.9)
+    )
+    assert bits(one) == bits(other)
+
+
+def test_closed_sets_hold_their_own_plateau() -> None:
+    """Splitting finds the volume of open sets; the set of a plateau holds it."""
+    X = np.linspace(0, 1, 201)[:, None]
+
+    def stairs(rows: Array) -> Array:
+        found: Array = np.floor(rows[:, 0] * 4)
+        return found
+
+    levels = fastad.unsupervised.level_sets(stairs, X, method="splitting", n_samples=50_000, rng=0)
+    assert levels.thresholds.tolist() == [-math.inf, 0.0, 1.0, 2.0, 3.0, 4.0]
+    expected = [0.25, 0.5, 0.75, 1.0, 1.0]
+    assert levels.absolute_volumes()[1:] == pytest.approx(expected, rel=0.03)
+
+
+def test_the_set_of_an_infinite_score_holds_all() -> None:
+    """Scores of +inf are legal; the closed set of the highest is the whole box."""
+    X = normal(200, 2)
+
+    def score(rows: Array) -> Array:
+        return np.where(rows[:, 0] > 0.5, np.inf, np.abs(rows[:, 0]))
+
+    counted = fastad.unsupervised.level_sets(score, X, method="uniform", rng=0)
+    split = fastad.unsupervised.level_sets(score, X, method="splitting", n_samples=50_000, rng=0)
+    assert counted.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume)
+    assert split.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume, rel=1e-6)
+    assert split.masses[-1] == 200
+
+
+@pytest.mark.parametrize("constant", [0.0, 7.5, -math.inf, math.inf])
+def test_a_detector_that_says_one_thing(constant: float) -> None:
+    X = normal(50, 2)
+    for method in ("auto", "uniform", "splitting"):
+        levels = fastad.unsupervised.level_sets(
+            lambda rows: np.full(len(rows), constant), X, method=method, n_samples=20_000, rng=0
+        )
+        assert levels.masses.tolist() == [0, 50]
+        assert levels.mass_volume_curve().area(0, 1) == pytest.approx(Box.from_data(X).volume)
+
+
+@pytest.mark.parametrize("d", [2, 5, 12])
+def test_easy_cases_do_not_warn(d: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        levels = fastad.unsupervised.level_sets(
+            square_of_point, normal(500, d), method="splitting", n_samples=200_000, rng=2
+        )
+    assert levels.masses[-1] == 500
+
+
+def test_too_few_samples_say_so_or_leave_out_small_sets() -> None:
+    X, box = normal(500, 10), Box([-1000.0] * 10, [1000.0] * 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsufficientMixingWarning)
+        try:
+            levels = fastad.unsupervised.level_sets(
+                norm, X, box=box, method="splitting", n_samples=3000, rng=0
+            )
+        except InvalidInputError as error:
+            assert "n_samples" in str(error)  # noqa: PT017
+        else:
+            assert levels.masses[-1] == 500
+            assert np.isfinite(levels.log_volumes()[1:]).all()
+
+
+def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
+    """Cubes in a cube of 150 features, whose volume is e^741."""
+    d, half = 150, 70.0
+    X = np.random.default_rng(0).uniform(0.25 - 62, 0.25 + 62, size=(300, d))
+    box = Box([0.25 - half] * d, [0.25 + half] * d)
+    assert math.isinf(box.volume)
+    split = fastad.unsupervised.level_sets(
+        largest_of_point,
+        X,
+        box=box,
+        method="splitting",
+        n_samples=200_000,
+        lowest_mass=0.9,
+        rng=0,
+    )
+    assert split.n_uniform is None
+    curve = split.mass_volume_curve()
+    cube = d * math.log(2 * curve.threshold_at(0.95))
+    assert curve.log_volume[curve.mass >= 0.95][0] == pytest.approx(cube, abs=1)
+    assert curve.log_area() == pytest.approx(cube + math.log(0.099), abs=1)
+    assert curve.area() == math.inf
+    assert split.excess_mass_curve().log_area() == pytest.approx(math.log(0.095) - cube, abs=2)
+    assert split.excess_mass_curve().area() < 1e-300
+    found = split.criteria(rng=0, n_resamples=100)
+    assert found.mv.log_low < found.mv.log_value < found.mv.log_high
+    assert found.mv.value == found.mv.low == math.inf
+    counted = fastad.unsupervised.level_sets(
+        first_of_point, X, box=box, method="uniform", rng=0, n_samples=10_000
+    )
+    share = math.log((counted.mass_volume_curve().threshold_at(0.5) - 0.25 + half) / (2 * half))
+    mass = counted.mass_volume_curve()
+    found_share = mass.log_volume[mass.mass >= 0.5][0] - box.log_volume
+    assert found_share == pytest.approx(share, abs=0.05)
+
+
+# --- which method
+
+
+def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
+    X = normal(300, 2)
+    easy = fastad.unsupervised.level_sets(norm, X, n_samples=4000, rng=0)
+    assert easy.n_uniform == 4000
+    assert bits(easy) == bits(
+        fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=4000, rng=0)
+    )
+    wide = Box([-1e4, -1e4], [1e4, 1e4])
+    options: dict[str, Any] = {"n_samples": 200_000, "lowest_mass": 0.5, "rng": 0, "box": wide}
+    hard = fastad.unsupervised.level_sets(norm_of_point, X, **options)
+    assert hard.n_uniform is None
+    assert bits(hard) == bits(
+        fastad.unsupervised.level_sets(norm_of_point, X, method="splitting", **options)
+    )
+    same = fastad.unsupervised.level_sets(norm_of_point, X, method="importance", **options)
+    assert 0.7 < hard.mass_volume_curve().area() / same.mass_volume_curve().area() < 1.4
+
+
+def test_by_default_so_many_points_are_scored() -> None:
+    levels = fastad.unsupervised.level_sets(norm_of_point, normal(100, 2), rng=0)
+    assert levels.n_uniform == 100_000
+
+
+def test_the_same_seed_gives_the_same_level_sets() -> None:
+    X = normal(100, 2)
+
+    def found(rng: Any) -> list[Any]:
+        return bits(
+            fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=1000, rng=rng)
+        )
+
+    assert found(5) == found(5) == found(np.random.default_rng(5))
+    assert found(5) != found(6)
+
+
+def test_progress_ends_with_all_points() -> None:
+    for method, n in (("uniform", 300_000), ("splitting", 30_000)):
+        seen: list[tuple[int, int | None]] = []
+        fastad.unsupervised.level_sets(
+            norm_of_point,
+            normal(100, 2),
+            method=method,  # type: ignore[arg-type]
+            n_samples=n,
+            rng=0,
+            progress=lambda done, of, seen=seen: seen.append((done, of)),  # type: ignore[misc]
+        )
+        done = [one for one, _ in seen]
+        assert done == sorted(done)
+        assert done[-1] > 0
+        if method == "uniform":
+            assert seen[-1] == (n, n)
+
+
+# --- estimates whose volumes span more than floats do
+
+
+def wide(span: float) -> LevelSets:
+    """One far point takes e^span times the volume of all others."""
+    small = np.linspace(-3.0, 0.0, 99)
+    logs = np.concatenate([[-math.inf], small, [span]]) - span
+    return level_sets_of_repeats(
+        np.concatenate([[-math.inf], np.arange(1.0, 101.0)]),
+        np.arange(101),
+        np.array([logs - 0.01, logs + 0.01]),
+        Extent(None, span),
+    )
+
+
+@pytest.mark.parametrize("span", [10.0, 300.0, 600.0, 705.0, 740.0, 2000.0])
+def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float) -> None:
+    expected = wide(10.0)
+    levels = wide(span)
+    one, other = levels.mass_volume_curve(), expected.mass_volume_curve()
+    assert one.log_area(0.5, 0.9) == pytest.approx(other.log_area(0.5, 0.9), rel=1e-9)
+    found = levels.excess_mass_curve().log_area(0.9)
+    assert found == pytest.approx(expected.excess_mass_curve().log_area(0.9), rel=0.01)
+    assert all(not one.reason for one in levels.criteria(rng=0, n_resamples=50))
+
+
+# --- the door
+
+
+@pytest.fixture(name="X")
+def some_rows() -> Array:
+    return normal(20, 2)
+
+
+def test_what_the_data_must_be(X: Array) -> None:
+    with pytest.raises(InvalidInputError, match="X"):
+        fastad.unsupervised.level_sets(norm, X[:0], rng=0)
+    with pytest.raises(InvalidInputError, match="X"):
+        fastad.unsupervised.level_sets(norm, X[:, 0], rng=0)
+    bad = X.copy()
+    bad[3, 1] = math.nan
+    with pytest.raises(InvalidInputError, match="X"):
+        fastad.unsupervised.level_sets(norm, bad, rng=0)
+    with pytest.raises(InvalidInputError, match="box must have 2 features as X; found 3"):
+        fastad.unsupervised.level_sets(norm, X, box=Box([0] * 3, [1] * 3), rng=0)
+
+
+def test_what_the_options_must_be(X: Array) -> None:
+    with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'uniform'"):
+        fastad.unsupervised.level_sets(norm, X, method="exact", rng=0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="n_samples must be at least 1; found 0"):
+        fastad.unsupervised.level_sets(norm, X, n_samples=0, rng=0)
+    with pytest.raises(TypeError, match="n_samples must be a whole number"):
+        fastad.unsupervised.level_sets(norm, X, n_samples=1e5, rng=0)  # type: ignore[arg-type]
+    for bad in (-0.1, 1.1, math.nan):
+        with pytest.raises(InvalidInputError, match="lowest_mass must"):
+            fastad.unsupervised.level_sets(norm, X, lowest_mass=bad, rng=0)
+    with pytest.raises(TypeError):
+        fastad.unsupervised.level_sets(norm, X, box=[[0, 0], [1, 1]], rng=0)  # type: ignore[arg-type]
+
+
+def test_a_lowest_mass_of_one_is_outside_of_what_is_documented(X: Array) -> None:
+    with pytest.raises(InvalidInputError, match="lowest_mass"):
+        fastad.unsupervised.level_sets(norm, X, lowest_mass=1, rng=0)
+
+
+def test_what_the_score_must_return(X: Array) -> None:
+    with pytest.raises(InvalidInputError, match="NaN"):
+        fastad.unsupervised.level_sets(lambda rows: np.full(len(rows), np.nan), X, rng=0)
+    with pytest.raises(InvalidInputError, match="shape"):
+        fastad.unsupervised.level_sets(lambda rows: rows, X, rng=0)
+
+    def sometimes(rows: Array) -> Array:
+        # On the data it is a number.
+        return np.where(np.isin(rows[:, 0], X[:, 0]), 1.0, np.nan)
+
+    for method in ("uniform", "splitting"):
+        with pytest.raises(InvalidInputError, match="NaN"):
+            fastad.unsupervised.level_sets(sometimes, X, method=method, rng=0)
+
+
+def test_an_error_of_the_score_is_told(X: Array) -> None:
+    def broken(rows: Array) -> Array:
+        raise RuntimeError("out of order")
+
+    with pytest.raises(InvalidInputError, match="out of order"):
+        fastad.unsupervised.level_sets(broken, X, rng=0)
+
+
+def test_a_jitted_score_of_float32() -> None:
+    """Scores of a narrower type are ordered as they are."""
+
+    @numba.njit
+    def narrow(x: Array) -> Any:
+        return np.float32(abs(x[0]))
+
+    X = normal(50, 1)
+    levels = fastad.unsupervised.level_sets(narrow, X, method="uniform", n_samples=1000, rng=0)
+    expected = np.unique(np.abs(X[:, 0]).astype(np.float32))
+    assert levels.thresholds[1:].tolist() == expected.tolist()

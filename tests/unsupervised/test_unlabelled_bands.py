@@ -1,0 +1,349 @@
+"""Bands of the mass-volume and the excess-mass curve hold the true curves, and the ones at hand."""
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+
+import fastad
+from fastad import InvalidInputError
+from fastad.unsupervised import ExcessMassCurve, MassVolumeCurve
+from tests.support import levels as slow
+from tests.support.levels import Scored
+from tests.support.volumes import norm_of_point
+
+Array = npt.NDArray[Any]
+WIDTH = 10.0
+
+
+def normal(seed: int, n: int = 500, m: int = 10_000) -> Scored:
+    """One feature, whose score is the distance from the centre, in a box of width 10."""
+    rng = np.random.default_rng(seed)
+    return Scored(np.abs(rng.normal(size=n)), np.abs(rng.uniform(-5, 5, size=m)))
+
+
+def mass_volume(scored: Scored) -> MassVolumeCurve:
+    return fastad.mass_volume_curve(scored.test, scored.uniform, WIDTH)
+
+
+def excess_mass(scored: Scored) -> ExcessMassCurve:
+    return fastad.excess_mass_curve(scored.test, scored.uniform, WIDTH)
+
+
+def true_volume(mass: Array) -> Array:
+    found: Array = np.minimum(slow.normal_volume(1, mass), WIDTH)
+    return found
+
+
+# --- they hold the truth
+
+
+@pytest.mark.parametrize(("n", "m"), [(500, 10_000), (2000, 2000), (60, 300)])
+def test_each_point_holds_the_truth_in_most_samples(n: int, m: int) -> None:
+    """Of 100 at 90 %: 81 or more, but for one case in 300, at each of five masses."""
+    masses = np.array([0.02, 0.2, 0.5, 0.9, 0.97])
+    hits = np.zeros(5, int)
+    for seed in range(100):
+        band = fastad.unsupervised.mass_volume_band(
+            mass_volume(normal(seed, n, m)), mass=masses, confidence_level=0.9
+        )
+        truth = true_volume(masses)
+        hits += (band.low <= truth) & (truth <= band.high)
+    assert hits.min() >= 82
+
+
+def test_points_are_not_far_too_wide() -> None:
+    """With many more uniform points only the test points count, and their bounds are tight."""
+    masses = np.array([0.2, 0.5, 0.9])
+    hits = np.zeros(3, int)
+    for seed in range(100):
+        curve = mass_volume(normal(seed, 200, 100_000))
+        band = fastad.unsupervised.mass_volume_band(curve, mass=masses, confidence_level=0.5)
+        truth = true_volume(masses)
+        hits += (band.low <= truth) & (truth <= band.high)
+    assert hits.max() <= 75
+    assert hits.min() >= 40
+
+
+@pytest.mark.parametrize(("n", "m"), [(400, 4000), (50, 150)])
+def test_the_whole_curve_lies_in_a_simultaneous_band_in_most_samples(n: int, m: int) -> None:
+    """Of 60 at 80 %: 40 or more, but for one case in 400; likewise the excess mass."""
+    hits = np.zeros(2, int)
+    for seed in range(60):
+        scored = normal(seed, n, m)
+        band = fastad.unsupervised.mass_volume_band(
+            mass_volume(scored), simultaneous=True, confidence_level=0.8
+        )
+        truth = true_volume(band.mass)
+        hits[0] += bool(((band.low <= truth) & (truth <= band.high)).all())
+        excess = fastad.unsupervised.excess_mass_band(excess_mass(scored), confidence_level=0.8)
+        heights = np.array([slow.normal_excess(1, level) for level in excess.level.tolist()])
+        hits[1] += bool(((excess.low <= heights) & (heights <= excess.high)).all())
+    assert hits.min() >= 41
+
+
+def test_the_band_of_the_excess_mass_follows_from_that_of_the_volumes() -> None:
+    """What holds all curves between two bounds on volumes holds their excess mass."""
+    scored = normal(3)
+    curve = excess_mass(scored)
+    level = np.linspace(0, 0.3, 16)
+    band = fastad.unsupervised.excess_mass_band(curve, level=level)
+    masses = np.unique(np.concatenate([np.linspace(0, 1, 1001), curve.levels.masses / 500]))
+    volumes = fastad.unsupervised.mass_volume_band(
+        mass_volume(scored), mass=masses, simultaneous=True
+    )
+    for t, low, high in zip(level, band.low, band.high, strict=True):
+        # On a grid of masses the largest is a little smaller than on all of them.
+        assert low >= max((masses - t * volumes.high).max(), 0) - 1e-12
+        assert high >= min((masses - t * volumes.low).max(), 1) - 1e-12
+        assert low <= max((masses - t * volumes.high).max(), 0) + 0.003
+        assert high <= min((masses - t * volumes.low).max(), 1) + 0.003
+
+
+# --- they hold the curve at hand
+
+
+@given(slow.small_floats())
+def test_bands_hold_the_curve_at_hand(scored: Scored) -> None:
+    curve = mass_volume(scored)
+    for simultaneous in (False, True):
+        band = fastad.unsupervised.mass_volume_band(curve, simultaneous=simultaneous)
+        assert (band.low <= band.volume).all()
+        assert (band.volume <= band.high * (1 + 1e-15)).all()
+        assert (band.low >= 0).all()
+        assert (band.high <= WIDTH * (1 + 1e-15)).all()
+        assert (np.diff(band.low) >= 0).all()
+        assert (np.diff(band.high) >= 0).all()
+        np.testing.assert_array_equal(band.volume, curve(band.mass))
+    excess = excess_mass(scored)
+    levels = np.linspace(0, 3, 31)
+    held = fastad.unsupervised.excess_mass_band(excess, level=levels)
+    np.testing.assert_allclose(held.excess_mass, excess(levels), rtol=1e-14, atol=1e-15)
+    assert (held.low <= held.excess_mass + 1e-15).all()
+    assert (held.excess_mass <= held.high + 1e-15).all()
+    assert (held.low >= 0).all()
+    assert (held.high <= 1).all()
+    assert (np.diff(held.low) <= 0).all()
+    assert (np.diff(held.high) <= 0).all()
+    assert held.high[0] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_simultaneous_band_holds_the_pointwise_one(seed: int) -> None:
+    curve = mass_volume(normal(seed))
+    one, whole = (
+        fastad.unsupervised.mass_volume_band(curve, simultaneous=flag) for flag in (False, True)
+    )
+    np.testing.assert_array_equal(one.mass, whole.mass)
+    assert (whole.low <= one.low).all()
+    assert (one.high <= whole.high).all()
+    assert not one.simultaneous
+    assert whole.simultaneous
+
+
+def test_a_higher_confidence_is_a_wider_band() -> None:
+    scored = normal(0)
+    for flag in (False, True):
+        some, more = (
+            fastad.unsupervised.mass_volume_band(
+                mass_volume(scored), simultaneous=flag, confidence_level=level
+            )
+            for level in (0.8, 0.99)
+        )
+        assert (more.low <= some.low).all()
+        assert (some.high <= more.high).all()
+        assert (more.high > some.high).any()
+    few, many = (
+        fastad.unsupervised.excess_mass_band(
+            excess_mass(scored), level=[0.05, 0.1], confidence_level=level
+        )
+        for level in (0.8, 0.99)
+    )
+    assert (many.low < few.low).all()
+    assert (few.high < many.high).all()
+
+
+def test_more_points_are_a_narrower_band() -> None:
+    widths = []
+    for n, m in ((200, 2000), (2000, 20_000), (20_000, 200_000)):
+        scored = normal(0, n, m)
+        band = fastad.unsupervised.mass_volume_band(
+            mass_volume(scored), mass=[0.5, 0.9], simultaneous=True
+        )
+        excess = fastad.unsupervised.excess_mass_band(excess_mass(scored), level=[0.05, 0.1])
+        widths.append([*(band.high - band.low), *(excess.high - excess.low)])
+    ratios = np.array(widths[:-1]) / np.array(widths[1:])
+    assert (ratios > 2).all()
+
+
+def test_the_rows_may_come_in_any_order_and_scores_in_any_unit() -> None:
+    scored = normal(0, 200, 1000)
+    moved = Scored(np.exp(scored.test[::-1]), np.exp(scored.uniform[::-1]))
+    mass = [fastad.unsupervised.mass_volume_band(mass_volume(x)) for x in (scored, moved)]
+    excess = [fastad.unsupervised.excess_mass_band(excess_mass(x)) for x in (scored, moved)]
+    for one, other in (mass, excess):
+        assert one.low.tobytes() == other.low.tobytes()
+        assert one.high.tobytes() == other.high.tobytes()
+
+
+def test_ties_keep_the_bounds_valid() -> None:
+    """Rounded scores have steps: the true volume at a mass is that of the next step."""
+    hits = np.zeros(4, int)
+    for seed in range(100, 250):
+        scored = normal(seed, 300, 3000)
+        coarse = Scored(np.ceil(scored.test * 4), np.ceil(scored.uniform * 4))
+        band = fastad.unsupervised.mass_volume_band(
+            mass_volume(coarse), mass=[0.3, 0.5, 0.8, 0.95], confidence_level=0.9
+        )
+        edges = np.arange(0, 21) / 4
+        held = np.array([math.erf(x / math.sqrt(2)) for x in edges])
+        truth = 2 * edges[np.searchsorted(held, band.mass)]
+        hits += (band.low <= truth) & (truth <= band.high)
+    # Of 150 at 90 %, at each mass: fewer than 123 in one case of 1000.
+    assert hits.min() >= 123
+
+
+# --- volumes beyond floats, and other edges
+
+
+@pytest.mark.parametrize("volume", [1e-300, 1e300, 1e-5])
+def test_bands_scale_with_the_volume_of_the_box(volume: float) -> None:
+    scored = normal(0, 100, 1000)
+    one, other = (
+        fastad.unsupervised.mass_volume_band(
+            fastad.mass_volume_curve(scored.test, scored.uniform, v)
+        )
+        for v in (1.0, volume)
+    )
+    np.testing.assert_allclose(other.low, one.low * volume, rtol=1e-13)
+    np.testing.assert_allclose(other.high, one.high * volume, rtol=1e-13)
+    small, large = (
+        fastad.unsupervised.excess_mass_band(
+            fastad.excess_mass_curve(scored.test, scored.uniform, v)
+        )
+        for v in (1.0, volume)
+    )
+    np.testing.assert_allclose(large.level, small.level / volume, rtol=1e-12)
+    np.testing.assert_allclose(large.low, small.low, rtol=1e-11)
+    np.testing.assert_allclose(large.high, small.high, rtol=1e-11)
+
+
+@pytest.mark.parametrize("log_volume", [-900.0, 900.0])
+def test_beyond_all_floats_a_band_holds_no_nan(log_volume: float) -> None:
+    scored = normal(0, 100, 1000)
+    curve = fastad.mass_volume_curve(scored.test, scored.uniform, log_volume=log_volume)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        band = fastad.unsupervised.mass_volume_band(curve)
+    assert not np.isnan([band.low, band.high]).any()
+    assert (band.low <= band.volume).all()
+    assert (band.volume <= band.high).all()
+
+
+@pytest.mark.parametrize("log_volume", [-900.0, 900.0])
+def test_beyond_all_floats_a_band_of_the_excess_mass_holds_no_nan(log_volume: float) -> None:
+    """Or is refused in words."""
+    scored = normal(0, 100, 1000)
+    curve = fastad.excess_mass_curve(scored.test, scored.uniform, log_volume=log_volume)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            band = fastad.unsupervised.excess_mass_band(curve)
+        except InvalidInputError:
+            return
+    assert not np.isnan([band.level, band.low, band.high]).any()
+    assert (band.low <= band.excess_mass).all()
+    assert (band.excess_mass <= band.high).all()
+
+
+def test_where_em_is_undefined_levels_may_still_be_given() -> None:
+    curve = fastad.excess_mass_curve(np.arange(20.0), np.full(100, 50.0), WIDTH)
+    band = fastad.unsupervised.excess_mass_band(curve, level=[0.0, 0.1, 1.0])
+    assert band.excess_mass.tolist() == [1.0, 1.0, 1.0]
+    assert band.high.tolist() == [1.0, 1.0, 1.0]
+    assert (band.low[1:] < 1).all()
+    assert (band.low[:2] > 0.3).all()
+
+
+def test_where_em_is_undefined_the_default_levels_are_so_too() -> None:
+    """Whatever is said, it is one of the errors of the library, and documented."""
+    curve = fastad.excess_mass_curve(np.arange(20.0), np.full(100, 50.0), WIDTH)
+    with pytest.raises(fastad.UndefinedMeasureError, match="score below all uniform points"):
+        fastad.unsupervised.excess_mass_band(curve)
+    assert "UndefinedMeasureError" in str(fastad.unsupervised.excess_mass_band.__doc__)
+
+
+def test_one_point_of_each_kind_says_nothing() -> None:
+    band = fastad.unsupervised.mass_volume_band(
+        fastad.mass_volume_curve([1.0], [0.0], WIDTH), mass=[0.5, 1.0]
+    )
+    assert (band.low < 0.3).all()
+    assert band.high.tolist() == [WIDTH, WIDTH]
+    excess = fastad.unsupervised.excess_mass_band(
+        fastad.excess_mass_curve([1.0], [0.0], WIDTH), level=[0.0, 0.05, 1.0]
+    )
+    assert excess.high[0] == 1.0
+    assert (excess.low >= 0).all()
+
+
+# --- the door
+
+
+def test_bands_of_estimates_are_refused() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    levels = fastad.unsupervised.level_sets(
+        norm_of_point, X, method="splitting", n_samples=20_000, rng=0
+    )
+    with pytest.raises(InvalidInputError, match="curve must be made of counted volumes"):
+        fastad.unsupervised.mass_volume_band(levels.mass_volume_curve())
+    with pytest.raises(InvalidInputError, match="curve must be made of counted volumes"):
+        fastad.unsupervised.excess_mass_band(levels.excess_mass_curve())
+    counted = fastad.unsupervised.level_sets(
+        norm_of_point, X, method="uniform", n_samples=20_000, rng=0
+    )
+    assert fastad.unsupervised.mass_volume_band(
+        counted.mass_volume_curve(), mass=0.5
+    ).mass.tolist() == [0.5]
+
+
+def test_what_the_options_must_be() -> None:
+    scored = normal(0, 20, 50)
+    curve, excess = mass_volume(scored), excess_mass(scored)
+    for level in (0, 1, 1.5, math.nan):
+        with pytest.raises(InvalidInputError, match="confidence_level"):
+            fastad.unsupervised.mass_volume_band(curve, confidence_level=level)
+        with pytest.raises(InvalidInputError, match="confidence_level"):
+            fastad.unsupervised.excess_mass_band(excess, confidence_level=level)
+    for mass in (-0.1, 1.1, math.nan, [0.5, 2.0], []):
+        with pytest.raises(InvalidInputError, match="mass"):
+            fastad.unsupervised.mass_volume_band(curve, mass=mass)
+    with pytest.raises(TypeError, match="simultaneous must be True or False"):
+        fastad.unsupervised.mass_volume_band(curve, simultaneous="yes")  # type: ignore[arg-type]
+    for levels in ([-1.0], [math.nan], [[0.1]]):
+        with pytest.raises(InvalidInputError, match="level must"):
+            fastad.unsupervised.excess_mass_band(excess, level=levels)  # type: ignore[arg-type]
+
+
+def test_levels_that_are_no_numbers_are_refused_in_the_librarys_words() -> None:
+    excess = excess_mass(normal(0, 20, 50))
+    bad: list[Any] = [["x"], "x", [None], {}]
+    for levels in bad:
+        with pytest.raises((InvalidInputError, TypeError), match="level must"):
+            fastad.unsupervised.excess_mass_band(excess, level=levels)
+
+
+def test_masses_and_levels_as_they_are_written() -> None:
+    curve = mass_volume(normal(0, 20, 50))
+    band = fastad.unsupervised.mass_volume_band(curve, mass=[Fraction(1, 3), 0.29, np.float32(0.9)])  # type: ignore[list-item]
+    assert band.volume.tolist() == [curve(Fraction(1, 3)), curve(0.29), curve(0.9)]
+    assert band.confidence_level == 0.95
+    for array in (band.mass, band.volume, band.low, band.high):
+        assert array.shape == (3,)
+        assert not array.flags.writeable
+    single = fastad.unsupervised.mass_volume_band(curve, mass=0.5)
+    assert single.mass.tolist() == [0.5]

@@ -1,0 +1,42 @@
+"""The page on measures without labels: what it says of Goix's benchmark is what was measured."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import goix
+from fastad.study.papers.goix_data import FILES, SETTINGS
+
+PAGE = Path(__file__).parents[2] / "docs" / "unlabelled.md"
+BENCHMARK = goix.read()
+
+
+def text() -> str:
+    return " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def test_every_cell_was_measured() -> None:
+    found = {(row.dataset, row.setting, row.detector) for row in BENCHMARK.rows}
+    expected = {
+        (name, setting, detector)
+        for name in FILES
+        for setting in SETTINGS
+        for detector in ("iForest", "OCSVM", "LOF")
+    }
+    assert found == expected
+    assert len(BENCHMARK.rows) == len(expected)
+
+
+def test_the_page_shows_the_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- agreement -->\n", "\n<!-- /agreement -->"
+    assert page.split(begin)[1].split(end)[0] == goix.lines(BENCHMARK)
+
+
+@pytest.mark.parametrize("criterion", ["em", "mv"])
+def test_the_page_counts_pairs_right(criterion: str) -> None:
+    found = BENCHMARK.agreement(criterion, setting=None, pairs="all")  # type: ignore[arg-type]
+    both = found.both
+    assert both is not None
+    told = f"{criterion.upper()} orders {both.n_alike:g} of {both.n_pairs} pairs ({both.share:.0%})"
+    assert told in text()
