@@ -5,7 +5,16 @@ class InvalidInputError(ValueError):
     """An argument is not what the function takes.
 
     The message names the argument, what was expected and what was found.
+
+    Attributes
+    ----------
+    argument : str or None
+        Name of the argument without an index, where it is a single one.
     """
+
+    def __init__(self, message: str = "", *, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = None if argument is None else argument.partition("[")[0]
 
 
 class UndefinedMeasureError(ValueError):

@@ -20,7 +20,8 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
     if kind not in "biuf" or vector.dtype.itemsize > 8:
         raise InvalidInputError(
             f"{name} must hold booleans, integers or floats of at most 64 bits; "
-            f"found {describe_type(vector)}"
+            f"found {describe_type(vector)}",
+            argument=name,
         )
     if isinstance(values, list | tuple) and kind == "f" and np.max(np.abs(vector)) >= 2.0**53:
         _refuse_merged(values, name)
@@ -33,7 +34,8 @@ def _refuse_merged(values: Sequence[Any], name: str) -> None:
         if isinstance(value, int) and int(float(value)) != value:
             raise InvalidInputError(
                 f"{name} must not mix whole numbers that no one type holds; found {value} at "
-                f"index {i}, which a float would round. Give an array of int64 or uint64"
+                f"index {i}, which a float would round. Give an array of int64 or uint64",
+                argument=name,
             )
 
 
@@ -49,7 +51,8 @@ def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | Non
     first = int(np.argmax(bad))
     raise InvalidInputError(
         f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "
-        f"the first at index {first if rows is None else int(rows[first])}"
+        f"the first at index {first if rows is None else int(rows[first])}",
+        argument=name,
     )
 
 
@@ -70,13 +73,16 @@ def as_vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} must not be a masked array, whose mask would be lost; "
-            "leave out the masked rows"
+            "leave out the masked rows",
+            argument=name,
         )
     vector = as_array(values, name)
     if vector.ndim != 1:
-        raise InvalidInputError(f"{name} must be one-dimensional; found shape {vector.shape}")
+        raise InvalidInputError(
+            f"{name} must be one-dimensional; found shape {vector.shape}", argument=name
+        )
     if vector.shape[0] == 0:
-        raise InvalidInputError(f"{name} must not be empty; found 0 values")
+        raise InvalidInputError(f"{name} must not be empty; found 0 values", argument=name)
     return vector
 
 

@@ -49,7 +49,9 @@ class Frameable(ABC):
 def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) -> Any:
     """Return columns as a frame of a library, by default the first that is installed."""
     if library is not None and library not in LIBRARIES:
-        raise InvalidInputError(f"library must be one of {', '.join(LIBRARIES)}; found {library!r}")
+        raise InvalidInputError(
+            f"library must be one of {', '.join(LIBRARIES)}; found {library!r}", argument="library"
+        )
     wanted = LIBRARIES if library is None else (library,)
     installed = [name for name in wanted if importlib.util.find_spec(name) is not None]
     if not installed:
@@ -74,7 +76,9 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     if isinstance(table, Mapping):
         names = list(table)
     elif hasattr(kind, "collect"):
-        raise InvalidInputError(f"{name} must be in memory; found a {kind.__name__} to collect")
+        raise InvalidInputError(
+            f"{name} must be in memory; found a {kind.__name__} to collect", argument=name
+        )
     elif hasattr(kind, "column_names") and hasattr(kind, "__getitem__"):
         names = list(table.column_names)
     elif hasattr(kind, "columns") and hasattr(kind, "__getitem__"):
@@ -82,13 +86,17 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     else:
         return None
     if not names:
-        raise InvalidInputError(f"{name} must hold at least one column; found none")
+        raise InvalidInputError(f"{name} must hold at least one column; found none", argument=name)
     try:
         texts = [str(column) for column in names]
     except ValueError as error:  # a whole number of too many digits
-        raise InvalidInputError(f"{name} must have shorter names of columns: {error}") from None
+        raise InvalidInputError(
+            f"{name} must have shorter names of columns: {error}", argument=name
+        ) from None
     if len(set(texts)) < len(names):
-        raise InvalidInputError(f"{name} must name each column once; found equal names")
+        raise InvalidInputError(
+            f"{name} must name each column once; found equal names", argument=name
+        )
     return [(text, table[column]) for text, column in zip(texts, names, strict=True)]
 
 
@@ -104,12 +112,16 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must be one-dimensional; found {error}") from None
+        raise InvalidInputError(
+            f"{name} must be one-dimensional; found {error}", argument=name
+        ) from None
     except Exception as error:
         if not of_library:
             raise
         # A library has errors of its own for columns that NumPy cannot hold.
-        raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
+        raise InvalidInputError(
+            f"{name} must be a column for NumPy; found {error}", argument=name
+        ) from None
     if array.dtype != object or not of_library:
         return array
     narwhals = _narwhals(f"{name}, a column of a nullable type,")
@@ -120,7 +132,8 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     if missing.any():
         raise InvalidInputError(
             f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
-            f"at row {int(np.argmax(missing))}"
+            f"at row {int(np.argmax(missing))}",
+            argument=name,
         )
     return np.asarray(series.to_numpy())
 

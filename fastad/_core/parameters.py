@@ -55,7 +55,9 @@ def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     """Return the decimal that was written for a number in [0, highest]."""
     exact = exact_number(value, name)
     if highest is not None and not 0 <= exact <= highest:
-        raise InvalidInputError(f"{name} must lie in [0, {highest}]; found {value!r}")
+        raise InvalidInputError(
+            f"{name} must lie in [0, {highest}]; found {value!r}", argument=name
+        )
     return exact
 
 
@@ -67,7 +69,8 @@ def check_prevalence(prevalence: Point | None) -> Fraction | None:
     if min(share, 1 - share) < _SMALLEST_SHARE:
         raise InvalidInputError(
             "prevalence must lie strictly in (0, 1), at least 1e-100 from its ends; "
-            f"found {prevalence}"
+            f"found {prevalence}",
+            argument="prevalence",
         )
     return share
 
@@ -78,7 +81,8 @@ def check_inside(value: Point, name: str) -> Fraction:
     if min(rate, 1 - rate) < _SMALLEST_SHARE:
         raise InvalidInputError(
             f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_SHARE):g}; "
-            f"found {short_repr(value)}"
+            f"found {short_repr(value)}",
+            argument=name,
         )
     return rate
 
@@ -87,7 +91,7 @@ def check_positive(value: Point, name: str) -> Fraction:
     """Check a number above 0."""
     exact = exact_number(value, name)
     if exact <= 0:
-        raise InvalidInputError(f"{name} must lie above 0; found {value}")
+        raise InvalidInputError(f"{name} must lie above 0; found {value}", argument=name)
     return exact
 
 
@@ -117,7 +121,9 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
         raise TypeError(f"score_range must be a pair of numbers; found {short_repr(score_range)}")
     low, high = (exact_number(bound, "score_range") for bound in bounds)
     if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
-        raise InvalidInputError(f"score_range must rise within float64; found {score_range!r}")
+        raise InvalidInputError(
+            f"score_range must rise within float64; found {score_range!r}", argument="score_range"
+        )
     return low, high
 
 
@@ -129,7 +135,7 @@ def exact_number(value: Any, name: str) -> Fraction:
         _refuse_endless(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
     if not math.isfinite(value):
-        raise InvalidInputError(f"{name} must be finite; found {value}")
+        raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
     # str of a NumPy float is its shortest decimal at its own precision.
     return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
 
@@ -140,7 +146,7 @@ def check_count(value: Any, name: str) -> int:
         raise TypeError(f"{name} must be a whole number; found {type(value).__name__}")
     _refuse_endless(value, name)
     if value < 1:
-        raise InvalidInputError(f"{name} must be at least 1; found {value}")
+        raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
     return int(value)
 
 
@@ -158,7 +164,8 @@ def check_cut(threshold: Any, k: Any) -> tuple[Threshold | None, int | None]:
     """Check that either a threshold or a number of points is given."""
     if (threshold is None) == (k is None):
         raise InvalidInputError(
-            f"confusion_at takes either threshold or k; found {'neither' if k is None else 'both'}"
+            f"confusion_at takes either threshold or k; found {'neither' if k is None else 'both'}",
+            argument="confusion_at",
         )
     if threshold is None:
         return None, check_count(k, "k")
@@ -176,7 +183,7 @@ def check_threshold(value: Any) -> Threshold:
         raise TypeError(f"threshold must be a number; found {type(value).__name__}")
     _refuse_endless(value, "threshold")
     if value != value:
-        raise InvalidInputError("threshold must be a number; found NaN")
+        raise InvalidInputError("threshold must be a number; found NaN", argument="threshold")
     number: Any = value
     if isinstance(number, np.integer):
         return int(number)
@@ -199,7 +206,9 @@ def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
     """Check that an option is one of a closed set of words."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(f"{name} must be one of {expected}; found {short_repr(value)}")
+        raise InvalidInputError(
+            f"{name} must be one of {expected}; found {short_repr(value)}", argument=name
+        )
     return value
 
 
@@ -221,7 +230,9 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
             f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
         )
     if rng is not None and rng < 0:
-        raise InvalidInputError(f"rng must not be negative; found {short_repr(rng)}")
+        raise InvalidInputError(
+            f"rng must not be negative; found {short_repr(rng)}", argument="rng"
+        )
     return np.random.default_rng(None if rng is None else int(rng))
 
 
@@ -238,7 +249,7 @@ def _refuse_endless(value: Real, name: str) -> None:
     try:
         str(value)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must have fewer digits: {error}") from None
+        raise InvalidInputError(f"{name} must have fewer digits: {error}", argument=name) from None
 
 
 def _entries(value: Any, name: str, expected: str) -> Any:
@@ -253,7 +264,8 @@ def _entries(value: Any, name: str, expected: str) -> Any:
         return array[()]
     if array.ndim > 1 or array.size == 0:
         raise InvalidInputError(
-            f"{name} must be a {expected} or a sequence of at least one; found shape {array.shape}"
+            f"{name} must be a {expected} or a sequence of at least one; found shape {array.shape}",
+            argument=name,
         )
     as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
     return list(value if as_they_came else array)

@@ -283,17 +283,21 @@ def _datasets(values: npt.ArrayLike, name: str) -> list[ScoreVector]:
             array = np.asarray(values)
         except ValueError as error:
             raise InvalidInputError(
-                f"{name} must have as many values for each data set; found {error}"
+                f"{name} must have as many values for each data set; found {error}",
+                argument=name,
             ) from None
     else:
         array = as_array(values, name)
     if array.ndim not in (1, 2):
         raise InvalidInputError(
             f"{name} must have shape (n_detectors,) or (n_datasets, n_detectors); "
-            f"found {array.shape}"
+            f"found {array.shape}",
+            argument=name,
         )
     if array.size == 0:
-        raise InvalidInputError(f"{name} must not be empty; found shape {array.shape}")
+        raise InvalidInputError(
+            f"{name} must not be empty; found shape {array.shape}", argument=name
+        )
     # A list goes to the door as it came: in an array its whole numbers may have been rounded.
     rows: Any = values if isinstance(values, list | tuple) else array
     if array.ndim == 1:
@@ -317,7 +321,8 @@ def _check_one_shape(criteria: dict[str, list[ScoreVector]]) -> None:
         if shape != shapes[first]:
             raise InvalidInputError(
                 f"{name} must have the shape of {first}; found {_in_words(shape)} and "
-                f"{_in_words(shapes[first])}"
+                f"{_in_words(shapes[first])}",
+                argument=name,
             )
 
 

@@ -60,7 +60,8 @@ def find_measures(
         if not measures:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
-                f"{', '.join(names)}: name others with higher_is_better={{name: True}}"
+                f"{', '.join(names)}: name others with higher_is_better={{name: True}}",
+                argument="table",
             )
         return measures
     measures = []
@@ -90,7 +91,9 @@ def label_list(labels: Any, argument: str) -> list[str]:
         if not isinstance(label, str):
             raise TypeError(f"{argument} must hold labels; found {short_repr(label)}")
     if not found:
-        raise InvalidInputError(f"{argument} must name at least one measure; found none")
+        raise InvalidInputError(
+            f"{argument} must name at least one measure; found none", argument=argument
+        )
     return list(dict.fromkeys(found))
 
 
@@ -103,10 +106,11 @@ def numbers(column: Any, name: str, *, what: str = _COLUMN) -> FloatVector:
             flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
             values = np.asarray(flat).reshape(values.shape)
     except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be {what}; found {error}") from None
+        raise InvalidInputError(f"{name} must be {what}; found {error}", argument=name) from None
     if values.dtype.kind not in "biuf" or (what == _COLUMN and values.ndim != 1):
         raise InvalidInputError(
-            f"{name} must be {what}; found {values.dtype} of shape {values.shape}"
+            f"{name} must be {what}; found {values.dtype} of shape {values.shape}",
+            argument=name,
         )
     return values.astype(np.float64)
 
@@ -115,7 +119,9 @@ def texts(column: Any, name: str) -> list[str | None]:
     """Return a column of parameters as texts; whole numbers read alike in every type."""
     values = np.asarray(column)
     if values.ndim != 1:
-        raise InvalidInputError(f"{name} must be a column; found shape {values.shape}")
+        raise InvalidInputError(
+            f"{name} must be a column; found shape {values.shape}", argument=name
+        )
     if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
         return [None if cell != cell else _text(cell) for cell in values]
     return [None if _is_missing(cell) else _text(cell) for cell in values.tolist()]
@@ -124,7 +130,9 @@ def texts(column: Any, name: str) -> list[str | None]:
 def refuse_masked(column: Any, name: str) -> None:
     """Refuse what would lose its mask."""
     if isinstance(column, np.ma.MaskedArray):
-        raise InvalidInputError(f"{name} must not be masked; found a masked array: fill it")
+        raise InvalidInputError(
+            f"{name} must not be masked; found a masked array: fill it", argument=name
+        )
 
 
 def _text(cell: Any) -> str:
@@ -182,5 +190,6 @@ def _check_there(name: object, free: Sequence[str], argument: str) -> None:
     if name not in free:  # a label, or whatever was given for one
         raise InvalidInputError(
             f"{argument} must name columns of the table, {', '.join(free) or 'which has none'}; "
-            f"found {name!r}"
+            f"found {name!r}",
+            argument=argument,
         )

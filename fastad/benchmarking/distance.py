@@ -168,7 +168,9 @@ def rank_distance(
         else table.chosen(measures, "measures")
     )
     if not others:
-        raise InvalidInputError(f"results must have a measure beside {reference}; found none")
+        raise InvalidInputError(
+            f"results must have a measure beside {reference}; found none", argument="results"
+        )
     goal = rank_rows(best_merits(table, wanted))
     ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))

@@ -146,13 +146,15 @@ class Discriminability(Tabular):
         check_choice(correction, WELCH_CORRECTIONS, "correction")
         if not isinstance(dataset, str) or dataset not in self._values:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(self._values)}; found {dataset!r}"
+                f"dataset must be one of {', '.join(self._values)}; found {dataset!r}",
+                argument="dataset",
             )
         wanted = float(exact_rate(fpr, "fpr"))
         if wanted not in self.fpr:
             raise InvalidInputError(
                 f"fpr must be one of the {len(self.fpr)} rates from {self.fpr[0]:g} to "
-                f"{self.fpr[-1]:g}; found {fpr}"
+                f"{self.fpr[-1]:g}; found {fpr}",
+                argument="fpr",
             )
         level = int(np.searchsorted(self.fpr, wanted))
         return pair_p_values(self._values[dataset][:, :, level], test=test, correction=correction)
@@ -329,7 +331,8 @@ def level_columns(table: ResultTable, measure: str) -> list[MeasureColumn]:
     for one, other in pairwise(levels):
         if one.rate == other.rate:
             raise InvalidInputError(
-                f"results must have one column for each rate; found {one.name} and {other.name}"
+                f"results must have one column for each rate; found {one.name} and {other.name}",
+                argument="results",
             )
     return levels
 
@@ -344,7 +347,8 @@ def tpr_column(table: ResultTable, operating_fpr: Point) -> MeasureColumn:
     known = some_of([one.name for one in columns], _NAMED) if columns else "which has none"
     raise InvalidInputError(
         f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
-        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
+        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it",
+        argument="operating_fpr",
     )
 
 
@@ -356,12 +360,14 @@ def discriminate(
     if not levels:
         raise InvalidInputError(
             f"results must have columns {measure}@ at false positive rates; found "
-            f"{', '.join(table.labels)}"
+            f"{', '.join(table.labels)}",
+            argument="results",
         )
     if len(table.folds) < 2:
         raise InvalidInputError(
             "results must have at least two folds, over which models vary; found "
-            f"{len(table.folds)}"
+            f"{len(table.folds)}",
+            argument="results",
         )
     rates = np.array([float(one.rate) for one in levels if one.rate is not None])
     fixed_arrays(rates)
@@ -387,7 +393,8 @@ def discriminate(
     if not separations:
         raise InvalidInputError(
             "results must have a data set with two models that have a value on every fold; found "
-            f"none of {table.n_datasets}: {left_out[0]}"
+            f"none of {table.n_datasets}: {left_out[0]}",
+            argument="results",
         )
     chosen = {
         name: {criterion: _choose(rates, [one], criterion) for criterion in CRITERIA}

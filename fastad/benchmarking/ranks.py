@@ -197,7 +197,8 @@ def check_detectors(results: ResultTable) -> None:
     if len(results.detectors) < 2:
         raise InvalidInputError(
             f"results must hold at least two detectors to rank; found {results.detectors[0]} alone,"
-            f" with {len(results.models)} models"
+            f" with {len(results.models)} models",
+            argument="results",
         )
 
 

@@ -73,7 +73,8 @@ class Keys:
         n_models, n_folds = len(self.models), len(self.folds)
         if n_models < 2:
             raise InvalidInputError(
-                f"table must hold at least two models to compare; found {n_models}"
+                f"table must hold at least two models to compare; found {n_models}",
+                argument="table",
             )
         place = (self.problem * n_models + self.model) * n_folds + self.fold
         order = np.argsort(place, kind="stable")
@@ -85,13 +86,16 @@ class Keys:
                 "table must hold each data set, detector, params and fold once; found "
                 f"{len(repeated)} repeated rows, the first at row {row}: "
                 f"{self.datasets[self.problem[row]]}, {self.models[self.model[row]]}, "
-                f"fold {self.folds[self.fold[row]]}"
+                f"fold {self.folds[self.fold[row]]}",
+                argument="table",
             )
         problems = problem_names(self.datasets, self.anomaly_classes)
         for what, shown in (("model", self.models), ("data set", problems)):
             if len(set(shown)) < len(shown):
                 twice = next(name for name in shown if shown.count(name) > 1)
-                raise InvalidInputError(f"table must name each {what} once; found two {twice!r}")
+                raise InvalidInputError(
+                    f"table must name each {what} once; found two {twice!r}", argument="table"
+                )
         starts = np.zeros(len(problems) * n_models + 1, np.int64)
         kernels.group_starts(as_readonly(place // n_folds), starts)
         fixed_arrays(self.detector_of, starts)
@@ -113,7 +117,8 @@ def key_columns(
             if name not in columns:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(columns)}"
+                    f"columns {', '.join(columns)}",
+                    argument=argument,
                 )
             refuse_masked(columns[name], f"table[{name!r}]")
     taken = [name for names in named.values() for name in names]
@@ -177,10 +182,11 @@ def check_lengths(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
         if n != n_rows:
             raise InvalidInputError(
                 f"table must have columns of one length; found {n_rows} rows of {keys[0]!r} and "
-                f"{n} of {name!r}"
+                f"{n} of {name!r}",
+                argument="table",
             )
     if n_rows == 0:
-        raise InvalidInputError("table must not be empty; found no row")
+        raise InvalidInputError("table must not be empty; found no row", argument="table")
     return n_rows
 
 
@@ -217,7 +223,9 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
     except TypeError:
         raise TypeError(f"{argument} must be a sequence of names; found {given!r}") from None
     if len(names) != n:
-        raise InvalidInputError(f"{argument} must have {n} names; found {len(names)}")
+        raise InvalidInputError(
+            f"{argument} must have {n} names; found {len(names)}", argument=argument
+        )
     entries = np.empty(n, object)
     entries[:] = names
     return entries

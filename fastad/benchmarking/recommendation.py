@@ -256,7 +256,8 @@ def recommend(
     if (operating_fpr is None) == (application is None):
         raise InvalidInputError(
             "recommend takes either operating_fpr or application; found "
-            f"{'neither' if application is None else 'both'}"
+            f"{'neither' if application is None else 'both'}",
+            argument="recommend",
         )
     table = as_results(results, None)
     if application is not None:
@@ -267,7 +268,8 @@ def recommend(
     candidates = table.measures if measures is None else table.chosen(measures, "measures")
     if new_anomalies and table.anomaly_classes is None:
         raise InvalidInputError(
-            "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none"
+            "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none",
+            argument="new_anomalies",
         )
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     best = best_models(merits_of(table, candidates))

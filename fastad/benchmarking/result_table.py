@@ -199,7 +199,9 @@ class ResultTable:
         }
         for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
-                raise InvalidInputError(f"values must hold measures; found the label {name!r}")
+                raise InvalidInputError(
+                    f"values must hold measures; found the label {name!r}", argument="values"
+                )
         shape = next(iter(arrays.values())).shape
         for name, array in arrays.items():
             if array.shape != shape or array.ndim not in (2, 3) or not array.size:
@@ -259,7 +261,9 @@ class ResultTable:
             if one.name == label:
                 return one
         known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
-        raise InvalidInputError(f"{argument} must be one of {known}; found {label!r}")
+        raise InvalidInputError(
+            f"{argument} must be one of {known}; found {label!r}", argument=argument
+        )
 
     def chosen(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
         """Return measures by their labels, each once."""

@@ -80,7 +80,8 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     if kind in OF_BATCHES:
         raise InvalidInputError(
             f"fitted must score single points; {kind[1]} scores a batch together with the training "
-            "data, so that the score of a point depends on the others"
+            "data, so that the score of a point depends on the others",
+            argument="fitted",
         )
     if kind in _COMPILERS and _is_scaled_only(fitted, kind[1]):
         module, function = _COMPILERS[kind]
@@ -115,7 +116,8 @@ class BatchScorer(CompiledScorer):
         if kind_of(fitted) not in ("outlier detector", "PyOD detector"):
             raise InvalidInputError(
                 "fitted must be a detector of scikit-learn or PyOD; found "
-                f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is"
+                f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is",
+                argument="fitted",
             )
         # PyOD's detectors do not tell.
         self.n_features = getattr(fitted, "n_features_in_", None)

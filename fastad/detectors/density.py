@@ -126,11 +126,13 @@ def compile_kernel_density(fitted: Any) -> CompiledScorer:
     check_fitted(fitted, "sklearn.neighbors", "KernelDensity", "tree_")
     if fitted.kernel != "gaussian":
         raise InvalidInputError(
-            f"kernel must be 'gaussian' to be compiled; found {fitted.kernel!r}"
+            f"kernel must be 'gaussian' to be compiled; found {fitted.kernel!r}",
+            argument="kernel",
         )
     if fitted.metric != "euclidean":
         raise InvalidInputError(
-            f"metric must be 'euclidean' to be compiled; found {fitted.metric!r}"
+            f"metric must be 'euclidean' to be compiled; found {fitted.metric!r}",
+            argument="metric",
         )
     return _DensityScorer(fitted)
 

@@ -78,12 +78,14 @@ class KNNDetector:
         samples = as_array(X, "X")
         if samples.ndim != 2 or not samples.shape[1]:
             raise InvalidInputError(
-                f"X must have the shape (n_samples, n_features); found {samples.shape}"
+                f"X must have the shape (n_samples, n_features); found {samples.shape}",
+                argument="X",
             )
         samples = check_samples(samples, samples.shape[1])
         if samples.shape[0] < self.k:
             raise InvalidInputError(
-                f"X must have at least k={self.k} rows; found {samples.shape[0]}"
+                f"X must have at least k={self.k} rows; found {samples.shape[0]}",
+                argument="X",
             )
         training = set_readonly(floats(samples))
         self._scorer = DistanceScorer(
@@ -135,9 +137,12 @@ def compile_knn_detector(fitted: Any) -> CompiledScorer:
     if not isinstance(fitted, KNNDetector):
         raise InvalidInputError(
             f"fitted must be a KNNDetector; found {type(fitted).__module__}."
-            f"{type(fitted).__qualname__}"
+            f"{type(fitted).__qualname__}",
+            argument="fitted",
         )
     scorer: DistanceScorer | None = getattr(fitted, "_scorer", None)
     if scorer is None:
-        raise InvalidInputError("fitted must be fitted; found an unfitted KNNDetector")
+        raise InvalidInputError(
+            "fitted must be fitted; found an unfitted KNNDetector", argument="fitted"
+        )
     return scorer

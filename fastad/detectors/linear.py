@@ -47,7 +47,8 @@ def scaled(scaler: Any, inner: CompiledScorer, argument: str = "scaler") -> Comp
     if scaler.n_features_in_ != inner.n_features:
         raise InvalidInputError(
             f"{argument} must be fitted to the {inner.n_features} features of {inner.name}; "
-            f"found {scaler.n_features_in_}"
+            f"found {scaler.n_features_in_}",
+            argument=argument,
         )
     return _ScaledScorer(inner, scaling)
 
@@ -101,11 +102,13 @@ def _scaling_of(scaler: Any, argument: str) -> _Scaling:
     if not standard and not is_exactly(scaler, "sklearn.preprocessing", "MinMaxScaler"):
         raise InvalidInputError(
             f"{argument} must be a StandardScaler or a MinMaxScaler to be compiled; found "
-            f"{type(scaler).__module__}.{type(scaler).__qualname__}"
+            f"{type(scaler).__module__}.{type(scaler).__qualname__}",
+            argument=argument,
         )
     if not hasattr(scaler, "n_features_in_"):
         raise InvalidInputError(
-            f"{argument} must be fitted; found an unfitted {type(scaler).__name__}"
+            f"{argument} must be fitted; found an unfitted {type(scaler).__name__}",
+            argument=argument,
         )
     if standard:
         return _Scaling(

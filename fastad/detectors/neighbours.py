@@ -326,12 +326,14 @@ def _training_of(name: str, fitted: Any) -> FloatMatrix:
     # One that was fitted on a tree or on another search uses the distance of that.
     if not hasattr(fitted, "n_features_in_"):
         raise InvalidInputError(
-            f"{name} must be fitted on an array to be compiled; found one fitted on a search"
+            f"{name} must be fitted on an array to be compiled; found one fitted on a search",
+            argument=name,
         )
     if not isinstance(fitted._fit_X, np.ndarray):
         raise InvalidInputError(
             f"{name} must be fitted on an array to be compiled; found a "
-            f"{type(fitted._fit_X).__name__}"
+            f"{type(fitted._fit_X).__name__}",
+            argument=name,
         )
     return set_readonly(floats(fitted._fit_X))
 

@@ -121,7 +121,8 @@ def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
     if odd.any():
         raise InvalidInputError(
             f"score must not return NaN; found {np.count_nonzero(odd)} in {scores.shape[0]} "
-            f"points, the first at {points[:, int(np.argmax(odd))].tolist()}"
+            f"points, the first at {points[:, int(np.argmax(odd))].tolist()}",
+            argument="score",
         )
 
 
@@ -143,15 +144,17 @@ def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> 
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         wanted = "n_features" if n_features is None else n_features
         raise InvalidInputError(
-            f"{name} must have the shape (n_samples, {wanted}); found {samples.shape}"
+            f"{name} must have the shape (n_samples, {wanted}); found {samples.shape}",
+            argument=name,
         )
     if samples.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold numbers; found {samples.dtype}")
+        raise InvalidInputError(f"{name} must hold numbers; found {samples.dtype}", argument=name)
     if not np.isfinite(samples).all():
         bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
             f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the "
-            f"first at row {int(np.argmax(bad))}"
+            f"first at row {int(np.argmax(bad))}",
+            argument=name,
         )
     return samples
 
@@ -178,10 +181,13 @@ def check_fitted(fitted: Any, module: str, name: str, attribute: str) -> None:
     if not is_exactly(fitted, module, name):
         raise InvalidInputError(
             f"fitted must be the {name} of {module}, and no subclass; found "
-            f"{found.__module__}.{found.__qualname__}"
+            f"{found.__module__}.{found.__qualname__}",
+            argument="fitted",
         )
     if not hasattr(fitted, attribute):
-        raise InvalidInputError(f"fitted must be fitted; found an unfitted {name}")
+        raise InvalidInputError(
+            f"fitted must be fitted; found an unfitted {name}", argument="fitted"
+        )
 
 
 def floats(values: Any) -> npt.NDArray[np.float64]:

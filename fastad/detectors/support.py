@@ -112,7 +112,8 @@ def _sum_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Sum:
             points, vectors, weights, gamma, constant, scores
         )
     raise InvalidInputError(
-        f"kernel must be 'rbf', 'linear', 'poly' or 'sigmoid' to be compiled; found {kernel!r}"
+        f"kernel must be 'rbf', 'linear', 'poly' or 'sigmoid' to be compiled; found {kernel!r}",
+        argument="kernel",
     )
 
 

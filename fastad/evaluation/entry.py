@@ -198,18 +198,21 @@ def named_detectors(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]
         scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
     except ValueError as error:
         raise InvalidInputError(
-            f"y_score must hold equally many scores for each detector; found {error}"
+            f"y_score must hold equally many scores for each detector; found {error}",
+            argument="y_score",
         ) from None
     if scores.ndim == 1:
         return [("score", y_score)]
     if scores.ndim != 2 or scores.shape[0] == 0:
         raise InvalidInputError(
             "y_score must be a vector, an array (detectors, points), or name scores; "
-            f"found shape {scores.shape}"
+            f"found shape {scores.shape}",
+            argument="y_score",
         )
     if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
         raise InvalidInputError(
             f"y_score must have one row for each detector; found shape {scores.shape} for "
-            f"{n_rows} labels, which looks transposed: pass y_score.T"
+            f"{n_rows} labels, which looks transposed: pass y_score.T",
+            argument="y_score",
         )
     return [(f"score_{i}", row) for i, row in enumerate(scores)]

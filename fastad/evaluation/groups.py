@@ -153,7 +153,7 @@ class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
         """
         if over is not None and over not in self._columns:
             known = ", ".join(self._columns)
-            raise InvalidInputError(f"over must be one of {known}; found {over!r}")
+            raise InvalidInputError(f"over must be one of {known}; found {over!r}", argument="over")
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}

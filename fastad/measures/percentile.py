@@ -137,7 +137,9 @@ def _separation(counts: OrderedCounts, score_range: ScoreRange, measure: str) ->
 
 def _need_finite(counts: OrderedCounts, measure: str) -> None:
     if not (np.isfinite(counts.threshold(1)) and np.isfinite(counts.threshold(len(counts.keys)))):
-        raise InvalidInputError(f"y_score must be finite for {measure}, which reads its values")
+        raise InvalidInputError(
+            f"y_score must be finite for {measure}, which reads its values", argument="y_score"
+        )
 
 
 def scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) -> FloatVector:
@@ -155,7 +157,8 @@ def scaled_scores(counts: OrderedCounts, score_range: ScoreRange, measure: str) 
     if outside:
         raise InvalidInputError(
             f"y_score must lie in score_range=({float(low)}, {float(high)}); "
-            f"found scores from {scores[-1]} to {scores[0]}"
+            f"found scores from {scores[-1]} to {scores[0]}",
+            argument="y_score",
         )
     if scores.dtype.kind != "f" and max(abs(int(scores[0])), abs(int(scores[-1]))) > 2**53:
         # A float64 would merge neighbours.

@@ -72,7 +72,9 @@ def parse_questions(measures: str | Iterable[str], fpr: Sequence[Fraction]) -> Q
             f"measures must be a sequence of texts; found {type(measures).__name__}"
         ) from None
     if not texts:
-        raise InvalidInputError("measures must name at least one measure; found none")
+        raise InvalidInputError(
+            "measures must name at least one measure; found none", argument="measures"
+        )
     return _distinct([question for text in texts for question in _parse(text, fpr)])
 
 
@@ -80,7 +82,10 @@ def with_range(questions: Questions, score_range: tuple[Fraction, Fraction] | No
     """Give the range of the scores to the measures that take it."""
     lacking = [question.label for question in questions.each if question.measure.ranged]
     if lacking and score_range is None:
-        raise InvalidInputError(f"score_range must be given for {', '.join(lacking)}; found None")
+        raise InvalidInputError(
+            f"score_range must be given for {', '.join(lacking)}; found None",
+            argument="score_range",
+        )
     return Questions(
         [
             replace(question, parameters={**question.parameters, "score_range": score_range})
@@ -109,7 +114,8 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
     known = ", ".join(example(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
         f"measures must hold labels such as {known}, or names of functions that return a value; "
-        f"found {text!r}"
+        f"found {text!r}",
+        argument="measures",
     )
 
 
@@ -133,7 +139,7 @@ def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
         raise InvalidInputError(f"measures: {text!r} does not end in a finite number") from None
     if row.domain == "count":
         if point.denominator != 1:
-            raise InvalidInputError(f"{name} must be a whole number; found {number}")
+            raise InvalidInputError(f"{name} must be a whole number; found {number}", argument=name)
         return check_count(point.numerator, name)
     if row.domain == "positive":
         return check_positive(point, name)

@@ -278,7 +278,8 @@ def _fp_at(
 def _width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
     if high < low:
         raise InvalidInputError(
-            f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}"
+            f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}",
+            argument=high_name,
         )
     if high == low:
         raise UndefinedMeasureError(

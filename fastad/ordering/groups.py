@@ -96,14 +96,17 @@ def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArr
     if values.shape != (n_rows,):
         raise InvalidInputError(
             f"{name} must have one value for each label; found shape {values.shape} for "
-            f"{n_rows} labels"
+            f"{n_rows} labels",
+            argument=name,
         )
     if values.dtype.kind in "biu" and values.dtype != np.uint64:
         return _factorize_integers(values)
     if values.dtype.kind == "O":
         return _factorize_objects(values, name)
     if values.dtype == np.dtype("M8"):
-        raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
+        raise InvalidInputError(
+            f"{name} must have dates of some unit; found datetime64 without", argument=name
+        )
     if values.dtype.kind in "Mm":
         _refuse_missing(np.isnat(values), name)
     if values.dtype.kind in "fc":
@@ -143,7 +146,8 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
     except (TypeError, ValueError) as error:
         # Of lists, arrays, missing values of pandas, and whole numbers of too many digits.
         raise InvalidInputError(
-            f"{name} must hold names, numbers or the like; found a value of which {error}"
+            f"{name} must hold names, numbers or the like; found a value of which {error}",
+            argument=name,
         ) from None
     _refuse_missing(np.array(missing), name)
     if all(isinstance(entry, str) for entry in distinct):
@@ -159,7 +163,8 @@ def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
     if np.any(missing):
         raise InvalidInputError(
             f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
-            f"at row {int(np.argmax(missing))}"
+            f"at row {int(np.argmax(missing))}",
+            argument=name,
         )
 
 

@@ -76,7 +76,8 @@ def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score
     if scores.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one score for each label; "
-            f"found {scores.shape[0]} scores and {labels.n_rows} labels"
+            f"found {scores.shape[0]} scores and {labels.n_rows} labels",
+            argument=name,
         )
     return scores if labels.rows is None else scores[labels.rows]
 
@@ -85,13 +86,17 @@ def _binary_labels(
     labels: npt.NDArray[Any], pos_label: Label | None, rows: npt.NDArray[np.int64] | None
 ) -> tuple[LabelVector, int]:
     if labels.shape[0] == 0:
-        raise InvalidInputError("sample_weight must be positive for some row; found only zeros")
+        raise InvalidInputError(
+            "sample_weight must be positive for some row; found only zeros",
+            argument="sample_weight",
+        )
     if pos_label is not None:
         labels = _is_positive(labels, pos_label)
     if labels.dtype.kind not in "biuf" or labels.dtype.itemsize > 8:
         raise InvalidInputError(
             f"y_true must hold 0 and 1 or booleans; found {describe_type(labels)}. "
-            "Name the anomalies' label with pos_label= if it is another"
+            "Name the anomalies' label with pos_label= if it is another",
+            argument="y_true",
         )
     if labels.dtype == np.float16 or not labels.dtype.isnative:
         labels = labels.astype(np.float64)
@@ -112,7 +117,8 @@ def _binary_labels(
         raise InvalidInputError(
             f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other "
             f"values, the first at index {row}: {labels[first]}. "
-            "Name the anomalies' label with pos_label= if it is another"
+            "Name the anomalies' label with pos_label= if it is another",
+            argument="y_true",
         )
     return set_readonly(values), int(ones)
 
@@ -129,7 +135,8 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
             raise InvalidInputError(
                 f"y_true must hold at most two labels, pos_label={short_repr(pos_label)} and "
                 f"one other; "
-                f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it"
+                f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it",
+                argument="y_true",
             )
     return positive
 
@@ -141,12 +148,14 @@ def _equal(labels: npt.NDArray[Any], label: Any, pos_label: Label) -> npt.NDArra
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"pos_label must be comparable with y_true ({describe_type(labels)}); "
-            f"found {short_repr(pos_label)}: {error}"
+            f"found {short_repr(pos_label)}: {error}",
+            argument="pos_label",
         ) from None
     if equal.shape != labels.shape:
         raise InvalidInputError(
             f"pos_label must be comparable with y_true ({describe_type(labels)}); "
-            f"found {short_repr(pos_label)}"
+            f"found {short_repr(pos_label)}",
+            argument="pos_label",
         )
     return equal
 
@@ -162,14 +171,16 @@ def _weights(
     if weights.shape[0] != n_rows:
         raise InvalidInputError(
             f"sample_weight must have one weight for each label; "
-            f"found {weights.shape[0]} weights and {n_rows} labels"
+            f"found {weights.shape[0]} weights and {n_rows} labels",
+            argument="sample_weight",
         )
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         first = int(np.argmax(bad))
         raise InvalidInputError(
             f"sample_weight must be finite and not negative; found {np.count_nonzero(bad)} "
-            f"other values, the first at index {first}: {weights[first]}"
+            f"other values, the first at index {first}: {weights[first]}",
+            argument="sample_weight",
         )
     present = weights > 0
     rows = None if np.all(present) else np.flatnonzero(present)
@@ -182,6 +193,7 @@ def _weights(
     if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
         raise InvalidInputError(
             f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
-            f"found weights from {positive.min()} to {positive.max()}"
+            f"found weights from {positive.min()} to {positive.max()}",
+            argument="sample_weight",
         )
     return weights.astype(np.float64), rows

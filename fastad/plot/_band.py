@@ -34,7 +34,9 @@ def of_detectors(
         return {}
     named = _data.by_name(bands, kind, "bands")
     if unknown := named.keys() - curves.keys():
-        raise InvalidInputError(f"bands must be of detectors; found {sorted(unknown)}")
+        raise InvalidInputError(
+            f"bands must be of detectors; found {sorted(unknown)}", argument="bands"
+        )
     return named
 
 

@@ -71,7 +71,9 @@ def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result
     """Return results by detector; one result alone is that of ``score``."""
     named = dict(results) if isinstance(results, Mapping) else {"score": results}
     if not named:
-        raise InvalidInputError(f"{argument} must hold at least one result; found none")
+        raise InvalidInputError(
+            f"{argument} must hold at least one result; found none", argument=argument
+        )
     for name, result in named.items():
         if not isinstance(result, kind):
             raise TypeError(

@@ -164,7 +164,8 @@ class DiscriminabilityDisplay(_drawing.Display):
             return *self.found.curve(criterion), self.found.averaged[criterion]
         if dataset not in self.found.separations:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(self.found.separations)}; found {dataset!r}"
+                f"dataset must be one of {', '.join(self.found.separations)}; found {dataset!r}",
+                argument="dataset",
             )
         one = self.found.separations[dataset]
         test = criterion.partition("-")[0]

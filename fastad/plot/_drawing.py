@@ -97,7 +97,9 @@ def open_axes(
             raise TypeError(f"ax must be matplotlib axes; found {type(one).__name__}")
     if len(axes) not in n:
         wanted = " or ".join(map(str, n))
-        raise InvalidInputError(f"ax must hold {wanted} pairs of axes; found {len(axes)}")
+        raise InvalidInputError(
+            f"ax must hold {wanted} pairs of axes; found {len(axes)}", argument="ax"
+        )
     return axes
 
 

@@ -94,12 +94,15 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
         n_bins = check_count(bins, "bins")
         with np.errstate(over="ignore"):
             if not np.isfinite(scores[0] - scores[-1]):
-                raise InvalidInputError("y_score must have a finite range for a histogram")
+                raise InvalidInputError(
+                    "y_score must have a finite range for a histogram", argument="y_score"
+                )
         return np.histogram_bin_edges(scores, n_bins)
     edges = np.asarray(bins, np.float64)
     if edges.ndim != 1 or len(edges) < 2 or not np.all(np.diff(edges) > 0):
         raise InvalidInputError(
             "bins must be a number of bins, or at least two edges that rise; "
-            f"found shape {edges.shape}"
+            f"found shape {edges.shape}",
+            argument="bins",
         )
     return edges

@@ -191,7 +191,8 @@ class LevelsDisplay(_drawing.Display, ABC, Generic[Curve, Band, Part]):
         if (earlier == logarithm) != (drawn == "log10"):
             raise InvalidInputError(
                 "ax must not hold volumes that floats hold beside such that they do not: draw all "
-                "detectors at once"
+                "detectors at once",
+                argument="ax",
             )
         if drawn == "log10":
             return drawn
@@ -305,11 +306,13 @@ def _choose_scale(scale: AxisScale, name: str, span: Span, *, has_bands: bool) -
         return ("log" if span.far_apart else "linear") if scale == "auto" else scale
     if scale == "linear":
         raise InvalidInputError(
-            f"{name} must be 'auto' or 'log' where volumes lie beyond all floats; found 'linear'"
+            f"{name} must be 'auto' or 'log' where volumes lie beyond all floats; found 'linear'",
+            argument=name,
         )
     if has_bands:
         raise InvalidInputError(
-            "bands must be of volumes that floats hold; found volumes beyond all floats"
+            "bands must be of volumes that floats hold; found volumes beyond all floats",
+            argument="bands",
         )
     return "log10"
 

@@ -265,7 +265,8 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         low, high = (float(exact_rate(one, "mass")) for one in mass)
         if low >= high:
             raise InvalidInputError(
-                f"mass must be a pair of rising masses; found {short_repr(mass)}"
+                f"mass must be a pair of rising masses; found {short_repr(mass)}",
+                argument="mass",
             )
         curves = self.curves.values()
         seen = np.concatenate([curve.log_volume[_seen(curve, low, high)] for curve in curves])

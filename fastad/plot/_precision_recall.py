@@ -99,7 +99,8 @@ class PrecisionRecallDisplay(_drawing.Display):
             if self.false_alarms[name].shape != curve.recall.shape:
                 raise InvalidInputError(
                     "false_alarms must have one number for each point of the curve; found shape "
-                    f"{self.false_alarms[name].shape} for {name!r} of {len(curve.recall)} points"
+                    f"{self.false_alarms[name].shape} for {name!r} of {len(curve.recall)} points",
+                    argument="false_alarms",
                 )
 
     @classmethod

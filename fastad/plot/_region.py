@@ -135,7 +135,8 @@ class DecisionRegionDisplay(_drawing.Display):
         if score_map.scores.shape != wanted or min(wanted) < 2:
             raise InvalidInputError(
                 f"score_map must have scores of shape {wanted}, at least 2 by 2; found "
-                f"{score_map.scores.shape}"
+                f"{score_map.scores.shape}",
+                argument="score_map",
             )
         self.score_map = score_map
         self.regions = list(regions)
@@ -143,7 +144,7 @@ class DecisionRegionDisplay(_drawing.Display):
             if not isinstance(region, DecisionRegion):
                 raise TypeError(f"regions must be of DecisionRegion; found {type(region).__name__}")
         if X is None and y_true is not None:
-            raise InvalidInputError("y_true must be given with X; found no X")
+            raise InvalidInputError("y_true must be given with X; found no X", argument="y_true")
         self._points = None if X is None else _check_points(X, y_true, None)
 
     @classmethod
@@ -220,7 +221,7 @@ class DecisionRegionDisplay(_drawing.Display):
         samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
-            raise InvalidInputError("box must have two continuous features")
+            raise InvalidInputError("box must have two continuous features", argument="box")
         scored = block_score(score, 2)
         display = cls(
             _map_of(scored, region, size),
@@ -345,7 +346,8 @@ def _check_points(
     labels = check_labels(y_true, pos_label=pos_label).values
     if len(labels) != len(samples):
         raise InvalidInputError(
-            f"y_true must have a label for each of {len(samples)} points; found {len(labels)}"
+            f"y_true must have a label for each of {len(samples)} points; found {len(labels)}",
+            argument="y_true",
         )
     return samples, labels
 

@@ -111,7 +111,9 @@ class RocDisplay(_drawing.Display):
         self.bands = _band.of_detectors(bands, RocBand, self.curves)
         self.n_normals = _data.read_size(n_normals, "n_normals")
         if unknown := self.marks.keys() - self.curves.keys():
-            raise InvalidInputError(f"marks must be of detectors; found {sorted(unknown)}")
+            raise InvalidInputError(
+                f"marks must be of detectors; found {sorted(unknown)}", argument="marks"
+            )
 
     @classmethod
     def from_predictions(
@@ -270,7 +272,8 @@ class RocDisplay(_drawing.Display):
         marked = [mark.fpr for marks in self.marks.values() for mark in marks]
         if 0 in marked:
             raise InvalidInputError(
-                "fpr must be positive on a logarithmic axis (xscale='log'); found 0"
+                "fpr must be positive on a logarithmic axis (xscale='log'); found 0",
+                argument="fpr",
             )
         curves = [curve.fpr for curve in self.curves.values()]
         step = _data.step_of(self.n_normals, curves)

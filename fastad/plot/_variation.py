@@ -300,11 +300,14 @@ def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
         numbered = {f"{name}[{i}]": curve for i, curve in enumerate(of_one)}
         if len(numbered) < 2:
             raise InvalidInputError(
-                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}"
+                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}",
+                argument="curves",
             )
         runs[str(name)] = list(_data.by_name(numbered, RocCurve, "curves").values())
     if not runs:
-        raise InvalidInputError("curves must hold at least one detector; found none")
+        raise InvalidInputError(
+            "curves must hold at least one detector; found none", argument="curves"
+        )
     return runs
 
 

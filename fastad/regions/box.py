@@ -78,7 +78,8 @@ class Box:
         if len(given) != lows.shape[0]:
             raise InvalidInputError(
                 f"values must have an entry for each of {lows.shape[0]} features; found "
-                f"{len(given)}"
+                f"{len(given)}",
+                argument="values",
             )
         known = tuple(
             None if one is None else _distinct(one, f"values[{j}]") for j, one in enumerate(given)
@@ -92,7 +93,8 @@ class Box:
             if own is None and not lows[j] < highs[j]:
                 raise InvalidInputError(
                     f"low must be below high in each continuous feature; found {lows[j]} and "
-                    f"{highs[j]} in feature {j}"
+                    f"{highs[j]} in feature {j}",
+                    argument="low",
                 )
         object.__setattr__(self, "low", as_readonly(lows))
         object.__setattr__(self, "high", as_readonly(highs))
@@ -136,11 +138,14 @@ class Box:
             share = exact_number(discrete_threshold, "discrete_threshold")
             if not 0 <= share <= 1:
                 raise InvalidInputError(
-                    f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}"
+                    f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}",
+                    argument="discrete_threshold",
                 )
         widening = float(exact_number(margin, "margin"))
         if widening < 0:
-            raise InvalidInputError(f"margin must not be negative; found {margin}")
+            raise InvalidInputError(
+                f"margin must not be negative; found {margin}", argument="margin"
+            )
         low, high = samples.min(axis=0), samples.max(axis=0)
         values: list[FloatVector | None] = []
         for j in range(samples.shape[1]):
@@ -153,7 +158,8 @@ class Box:
             if known.shape[0] == 1:
                 raise InvalidInputError(
                     f"X must vary in each feature where discrete_threshold is None; feature {j} "
-                    f"is {known[0]} in all rows"
+                    f"is {known[0]} in all rows",
+                    argument="X",
                 )
             values.append(None)
             if widening:
@@ -162,7 +168,8 @@ class Box:
                     low[j], high[j] = low[j] - step, high[j] + step
                 if not np.isfinite([low[j], high[j]]).all():
                     raise InvalidInputError(
-                        f"margin must leave the ends of each feature finite; found {margin}"
+                        f"margin must leave the ends of each feature finite; found {margin}",
+                        argument="margin",
                     )
         return cls(low, high, values=values)
 
@@ -212,7 +219,8 @@ class Box:
         samples = _table(X)
         if samples.shape[1] != self.n_features:
             raise InvalidInputError(
-                f"X must have {self.n_features} features as the box; found {samples.shape[1]}"
+                f"X must have {self.n_features} features as the box; found {samples.shape[1]}",
+                argument="X",
             )
         inside: npt.NDArray[np.bool_] = np.all(
             (samples >= self.low) & (samples <= self.high), axis=1
@@ -252,35 +260,40 @@ def _log_width(low: float, high: float) -> float:
 def _ends(values: npt.ArrayLike, name: str) -> FloatVector:
     ends = _finite(as_array(values, name), name, ndim=1)
     if ends.shape[0] == 0:
-        raise InvalidInputError(f"{name} must hold a number for each feature; found none")
+        raise InvalidInputError(
+            f"{name} must hold a number for each feature; found none", argument=name
+        )
     return ends
 
 
 def _distinct(values: Any, name: str) -> FloatVector:
     distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
     if distinct.shape[0] == 0:
-        raise InvalidInputError(f"{name} must hold at least one value; found none")
+        raise InvalidInputError(f"{name} must hold at least one value; found none", argument=name)
     return as_readonly(distinct)
 
 
 def _table(X: npt.ArrayLike) -> FloatMatrix:
     samples = _finite(as_array(X, "X"), "X", ndim=2)
     if 0 in samples.shape:
-        raise InvalidInputError(f"X must hold rows and features; found shape {samples.shape}")
+        raise InvalidInputError(
+            f"X must hold rows and features; found shape {samples.shape}", argument="X"
+        )
     return samples
 
 
 def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.float64]:
     if array.ndim != ndim:
         shape = "one-dimensional" if ndim == 1 else "of shape (n_samples, n_features)"
-        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}")
+        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}", argument=name)
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold numbers; found {array.dtype}")
+        raise InvalidInputError(f"{name} must hold numbers; found {array.dtype}", argument=name)
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
         bad = np.argwhere(~np.isfinite(floats))
         raise InvalidInputError(
             f"{name} must hold finite numbers; found {len(bad)} others, the first at "
-            f"{tuple(bad[0].tolist())}"
+            f"{tuple(bad[0].tolist())}",
+            argument=name,
         )
     return floats

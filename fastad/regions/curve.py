@@ -93,7 +93,8 @@ class VolumeCurve(Frameable):
         if wanted < self._lowest:
             raise InvalidInputError(
                 f"threshold must be at least {self._lowest}, to which the curve goes down; found "
-                f"{threshold}"
+                f"{threshold}",
+                argument="threshold",
             )
         return estimate(self._run, wanted, self._level, self.n_scored)
 
@@ -178,7 +179,9 @@ def volume_curve(
     box = check_box(box)
     lowest = float(check_threshold(threshold))
     if not np.isfinite(lowest):
-        raise InvalidInputError(f"threshold must be finite; found {threshold}")
+        raise InvalidInputError(
+            f"threshold must be finite; found {threshold}", argument="threshold"
+        )
     cube = Cube(box, block_score(score, box.n_features))
     with thread_limit(n_threads):
         found = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)

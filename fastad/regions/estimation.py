@@ -256,8 +256,9 @@ def _thresholds(threshold: Any) -> float | list[float]:
     if array.dtype.kind not in "iuf" or array.ndim > 1 or array.size == 0:
         raise InvalidInputError(
             f"threshold must be a number or a sequence of at least one; found shape {array.shape} "
-            f"of {array.dtype}"
+            f"of {array.dtype}",
+            argument="threshold",
         )
     if np.isnan(array).any():
-        raise InvalidInputError("threshold must be a number; found NaN")
+        raise InvalidInputError("threshold must be a number; found NaN", argument="threshold")
     return float(array) if array.ndim == 0 else [float(one) for one in array]

@@ -84,12 +84,16 @@ def check_plan(
     check_choice(method, METHODS, "method")
     error = None if rtol is None else float(check_inside(rtol, "rtol"))
     if error is not None and method not in ("auto", "uniform"):
-        raise InvalidInputError(f"rtol takes uniform draws; found method={method!r}")
+        raise InvalidInputError(
+            f"rtol takes uniform draws; found method={method!r}", argument="rtol"
+        )
     if data is None and method == "importance":
-        raise InvalidInputError("data must be given for method='importance': normal points")
+        raise InvalidInputError(
+            "data must be given for method='importance': normal points", argument="data"
+        )
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:
-        raise InvalidInputError("data must hold at least one point; found none")
+        raise InvalidInputError("data must hold at least one point; found none", argument="data")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable; found {type(progress).__name__}")
     return Plan(
@@ -116,7 +120,8 @@ def estimate_volumes(
     """Estimate the share below each threshold."""
     if plan.data is not None and plan.data.shape[1] != box.n_features:
         raise InvalidInputError(
-            f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}"
+            f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}",
+            argument="data",
         )
     if plan.method == "auto":
         return _choose(score, thresholds, box, plan)

@@ -62,7 +62,8 @@ def replicate_counts(
         )
     if n_samples < N_REPLICATES:
         raise InvalidInputError(
-            f"n_samples must be at least {N_REPLICATES} for method='sobol'; found {n_samples}"
+            f"n_samples must be at least {N_REPLICATES} for method='sobol'; found {n_samples}",
+            argument="n_samples",
         )
     size = points_at_once(box.n_features)
     exponent = int(math.log2(n_samples // N_REPLICATES))

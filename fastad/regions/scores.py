@@ -103,7 +103,8 @@ class _Jitted(BlockScore):
             function.py_func(np.full(n_features, 0.5))
         except IndexError as error:
             raise InvalidInputError(
-                f"score must take a point of {n_features} features; found {error}"
+                f"score must take a point of {n_features} features; found {error}",
+                argument="score",
             ) from None
         except Exception:  # what is wrong at that point may be right in the box
             return
@@ -129,7 +130,8 @@ class _Batch(BlockScore):
         if found.shape != scores.shape or found.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"score must return one number for each of {scores.shape[0]} points; found shape "
-                f"{found.shape} of {found.dtype}, the first point being {rows[0].tolist()}"
+                f"{found.shape} of {found.dtype}, the first point being {rows[0].tolist()}",
+                argument="score",
             )
         scores[:] = found
 
@@ -139,7 +141,8 @@ def block_score(score: Any, n_features: int) -> BlockScore:
     if isinstance(score, CompiledScorer):
         if score.n_features not in (None, n_features):
             raise InvalidInputError(
-                f"box must have {score.n_features} features as the score; found {n_features}"
+                f"box must have {score.n_features} features as the score; found {n_features}",
+                argument="box",
             )
         return _Compiled(score)
     if isinstance(score, Dispatcher):

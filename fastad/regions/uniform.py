@@ -251,7 +251,9 @@ def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: in
     inside = np.flatnonzero(scores < threshold)
     if inside.shape[0] >= left:
         return part.first + int(inside[left - 1]) + 1
-    raise InvalidInputError("score must not change from call to call; found fewer points inside")
+    raise InvalidInputError(
+        "score must not change from call to call; found fewer points inside", argument="score"
+    )
 
 
 def _inverse(n_inside: int, n_drawn: int, threshold: float, level: float) -> VolumeEstimate:

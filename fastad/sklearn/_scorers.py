@@ -73,7 +73,9 @@ class Scorer(ABC, Generic[_Answer]):
     ) -> _Answer:
         """Measure a fitted estimator on labelled points."""
         if y_true is None:
-            raise InvalidInputError("y_true must be given to a scorer; found None")
+            raise InvalidInputError(
+                "y_true must be given to a scorer; found None", argument="y_true"
+            )
         scores = anomaly_scores(
             estimator, X, pos_label=self.pos_label, response_method=self.response_method
         )

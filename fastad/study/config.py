@@ -116,7 +116,9 @@ class StudyConfig:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise TypeError(f"seed must be a whole number; found {short_repr(self.seed)}")
         if self.seed < 0:
-            raise InvalidInputError(f"seed must not be negative; found {self.seed}")
+            raise InvalidInputError(
+                f"seed must not be negative; found {self.seed}", argument="seed"
+            )
         object.__setattr__(self, "measures", check_labels(self.measures, "measures"))
         object.__setattr__(self, "detectors", check_configurations(self.detectors, "detectors"))
 
@@ -200,7 +202,9 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     _check_keys(values, (*known, "detectors"), "")
     merged = _merged(_profile(values), values)
     if "data" not in merged:
-        raise InvalidInputError("data must say which data sets to run; found no such table")
+        raise InvalidInputError(
+            "data must say which data sets to run; found no such table", argument="data"
+        )
     given: dict[str, Any] = {
         key: merged[key] for key in ("title", "seed", "measures") if key in merged
     }
@@ -223,7 +227,9 @@ def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     name = values["profile"]
     if not isinstance(name, str) or name not in PROFILES:
-        raise InvalidInputError(f"profile must be one of {', '.join(PROFILES)}; found {name!r}")
+        raise InvalidInputError(
+            f"profile must be one of {', '.join(PROFILES)}; found {name!r}", argument="profile"
+        )
     return PROFILES[name]
 
 

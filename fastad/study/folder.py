@@ -39,7 +39,8 @@ def check_folder(root: Path) -> None:
             pass
     except OSError as error:
         raise InvalidInputError(
-            f"folder must be one that can be written; {root}: {error.strerror}"
+            f"folder must be one that can be written; {root}: {error.strerror}",
+            argument="folder",
         ) from None
 
 
@@ -98,7 +99,8 @@ def _refuse_others(root: Path) -> None:
     if MANIFEST not in names and strange:
         raise InvalidInputError(
             f"folder must be new, empty or that of a study; {root} has no {MANIFEST} and holds "
-            f"{some_of(strange, _NAMED)}"
+            f"{some_of(strange, _NAMED)}",
+            argument="folder",
         )
 
 

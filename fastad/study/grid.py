@@ -166,7 +166,9 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
                 )
             found[identity] = one
     if not found:
-        raise InvalidInputError("detectors must hold at least one table; found none")
+        raise InvalidInputError(
+            "detectors must hold at least one table; found none", argument="detectors"
+        )
     return tuple(found.values())
 
 
@@ -180,11 +182,14 @@ def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
             raise TypeError(f"{name}[{i}] must be a Configuration; found {short_repr(one)}")
         if (one.detector, one.params) in known:
             raise InvalidInputError(
-                f"{name}[{i}] must differ from those before; found {one.key} a second time"
+                f"{name}[{i}] must differ from those before; found {one.key} a second time",
+                argument=name,
             )
         known.add((one.detector, one.params))
     if not known:
-        raise InvalidInputError(f"{name} must hold at least one Configuration; found none")
+        raise InvalidInputError(
+            f"{name} must hold at least one Configuration; found none", argument=name
+        )
     return tuple(values)
 
 

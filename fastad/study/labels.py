@@ -35,6 +35,7 @@ def check_labels(labels: Sequence[str], name: str) -> tuple[str, ...]:
         if question is None or question.measure.higher_is_better is None:
             raise InvalidInputError(
                 f"{name} must hold labels of measures such as auc or tpr@0.05; "
-                f"found {short_repr(label)}"
+                f"found {short_repr(label)}",
+                argument=name,
             )
     return tuple(found)

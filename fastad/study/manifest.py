@@ -189,7 +189,7 @@ def _plain(value: Any, name: str) -> Any:
     if value is not None and type(value) not in (str, int, float, bool):
         raise TypeError(f"{name} must be a plain value; found {type(value).__name__}")
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInputError(f"{name} must be finite; found {value}")
+        raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
     return value
 
 
@@ -201,7 +201,9 @@ def _check_names(problems: Iterable[Any]) -> None:
         if not isinstance(name, str):
             raise InvalidInputError(f"problems[{i}] must have a name; found {short_repr(one)}")
         if name in seen:
-            raise InvalidInputError(f"problems must have names of their own; found {name!r} twice")
+            raise InvalidInputError(
+                f"problems must have names of their own; found {name!r} twice", argument="problems"
+            )
         seen.add(name)
 
 
@@ -214,10 +216,15 @@ def _check_batches(batches: Iterable[Any]) -> None:
         if not name or len(name.encode()) > _LONGEST or _NO_NAME.search(name):
             raise InvalidInputError(
                 f"batches must have ids that can name a file of at most {_LONGEST} bytes; "
-                f"found {name!r}"
+                f"found {name!r}",
+                argument="batches",
             )
         if _TAKEN.fullmatch(name):
-            raise InvalidInputError(f"batches must not be called all-<number>; found {name!r}")
+            raise InvalidInputError(
+                f"batches must not be called all-<number>; found {name!r}", argument="batches"
+            )
         if name.casefold() in seen:
-            raise InvalidInputError(f"batches must have ids of their own; found {name!r} twice")
+            raise InvalidInputError(
+                f"batches must have ids of their own; found {name!r} twice", argument="batches"
+            )
         seen.add(name.casefold())

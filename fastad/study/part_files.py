@@ -114,11 +114,13 @@ def table_of(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
         found = ", ".join(f"{len(array)} of {column}" for column, array in arrays.items())
-        raise InvalidInputError(f"{name} must have columns of equal length; found {found}")
+        raise InvalidInputError(
+            f"{name} must have columns of equal length; found {found}", argument=name
+        )
     if not lengths or 0 in lengths:
-        raise InvalidInputError(f"{name} must have at least one row; found none")
+        raise InvalidInputError(f"{name} must have at least one row; found none", argument=name)
     if BATCH in arrays:
-        raise InvalidInputError(f"{name} must not have a column {BATCH!r}")
+        raise InvalidInputError(f"{name} must not have a column {BATCH!r}", argument=name)
     return pa.table(arrays)
 
 
@@ -134,13 +136,15 @@ def common_schema(one: ArrowSchema, other: ArrowSchema, name: str) -> ArrowSchem
     if set(one.names) != set(other.names):
         odd = sorted(set(one.names) ^ set(other.names))
         raise InvalidInputError(
-            f"{name} must have the same columns in all batches; not all have {', '.join(odd)}"
+            f"{name} must have the same columns in all batches; not all have {', '.join(odd)}",
+            argument=name,
         )
     try:
         return pa.unify_schemas([one, other], promote_options="permissive")
     except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
         raise InvalidInputError(
-            f"{name} must have the same types in all batches: {error}"
+            f"{name} must have the same types in all batches: {error}",
+            argument=name,
         ) from None
 
 

@@ -309,7 +309,9 @@ def _check_sizes(y: LabelVector, min_anomalies: int) -> None:
     n_normals = y.shape[0] - n_anomalies
     if not n_normals or not n_anomalies:
         only = f"only {0 if n_normals else 1}" if y.shape[0] else "no rows"
-        raise InvalidInputError(f"y must hold both 0 (normal) and 1 (anomaly); found {only}")
+        raise InvalidInputError(
+            f"y must hold both 0 (normal) and 1 (anomaly); found {only}", argument="y"
+        )
     if n_normals < MIN_NORMALS:
         raise InvalidInputError(f"needs at least {MIN_NORMALS} normal rows; found {n_normals}")
     if n_anomalies < min_anomalies:
@@ -365,5 +367,5 @@ def _texts(values: Any, name: str) -> tuple[str, ...]:
         if not isinstance(value, str):
             raise TypeError(f"{name}[{i}] must be a text; found {type(value).__name__}")
         if not value:
-            raise InvalidInputError(f"{name}[{i}] must not be empty")
+            raise InvalidInputError(f"{name}[{i}] must not be empty", argument=name)
     return tuple(values)

@@ -114,7 +114,8 @@ def checked_data(
         if length != samples.shape[0]:
             raise InvalidInputError(
                 f"{name} must have a value for each of the {samples.shape[0]} rows of X; "
-                f"found {length}"
+                f"found {length}",
+                argument=name,
             )
     classes = _checked_classes(texts["cls"], labels) if "cls" in texts else None
     grades = _checked_grades(texts["difficulty"], labels) if "difficulty" in texts else None
@@ -144,14 +145,20 @@ def _from_arrays(path: Path) -> LabelledData:
         )
     X, y = arrays.pop("X"), arrays.pop("y")
     if X.ndim != 2 or X.shape[1] == 0:
-        raise InvalidInputError(f"X must have the shape (n_rows, n_features); found {X.shape}")
+        raise InvalidInputError(
+            f"X must have the shape (n_rows, n_features); found {X.shape}", argument="X"
+        )
     if X.dtype.kind not in "biuf":
-        raise InvalidInputError(f"X must hold numbers; found {X.dtype}")
+        raise InvalidInputError(f"X must hold numbers; found {X.dtype}", argument="X")
     for name, array in (("y", y), *arrays.items()):
         if array.ndim != 1:
-            raise InvalidInputError(f"{name} must be one-dimensional; found shape {array.shape}")
+            raise InvalidInputError(
+                f"{name} must be one-dimensional; found shape {array.shape}", argument=name
+            )
     if y.dtype.kind not in "biuf":
-        raise InvalidInputError(f"y must hold 0 (normal) and 1 (anomaly); found {y.dtype}")
+        raise InvalidInputError(
+            f"y must hold 0 (normal) and 1 (anomaly); found {y.dtype}", argument="y"
+        )
     texts = {name: array.tolist() for name, array in arrays.items()}
     return checked_data(X, y, texts, [str(i) for i in range(X.shape[1])])
 
@@ -187,15 +194,19 @@ def _check_names(names: Sequence[str]) -> None:
     """Check the names of columns: one for each, a y among them, and no index of pandas."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise InvalidInputError(f"columns must have different names; found {times} of {name!r}")
+            raise InvalidInputError(
+                f"columns must have different names; found {times} of {name!r}", argument="columns"
+            )
         if not name or name.startswith("__index_level_"):
             raise InvalidInputError(
                 f"columns must be y, cls, difficulty or features; found {name!r}, which pandas "
-                "calls an index: write the file without it"
+                "calls an index: write the file without it",
+                argument="columns",
             )
     if "y" not in names or set(names) <= set(_NO_FEATURES):
         raise InvalidInputError(
-            f"must have a column y and at least one feature; found {some_of(names, 5) or 'nothing'}"
+            "must have a column y and at least one feature; "
+            f"found {some_of(names, 5) or 'nothing'}",
         )
 
 
@@ -230,7 +241,8 @@ def _checked_samples(X: npt.NDArray[Any], columns: Sequence[str]) -> FloatMatrix
         raise InvalidInputError(
             f"features must be finite numbers of size {_LARGEST:g} at most; found "
             f"{np.count_nonzero(bad)} that are missing, NaN, infinite or larger, the first at row "
-            f"{row}, column {columns[column]}: {samples[row, column]}"
+            f"{row}, column {columns[column]}: {samples[row, column]}",
+            argument="features",
         )
     return samples
 
@@ -241,7 +253,8 @@ def _checked_labels(y: npt.NDArray[Any]) -> LabelVector:
         first = int(np.argmax(bad))
         raise InvalidInputError(
             f"y must hold 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other values, "
-            f"the first at row {first}: {y[first]}"
+            f"the first at row {first}: {y[first]}",
+            argument="y",
         )
     labels: LabelVector = y.astype(np.uint8)
     return labels
@@ -253,18 +266,21 @@ def _checked_classes(values: Sequence[object], labels: LabelVector) -> Texts:
     if nameless.any():
         raise InvalidInputError(
             f"cls must name the class of each row; found {np.count_nonzero(nameless)} without, the "
-            f"first at row {np.argmax(nameless)}"
+            f"first at row {np.argmax(nameless)}",
+            argument="cls",
         )
     normal = np.unique(classes[labels == 0]).tolist()
     if len(normal) > 1:
         raise InvalidInputError(
-            f"cls must be one class for all normal rows (y = 0); found {some_of(normal, 5)}"
+            f"cls must be one class for all normal rows (y = 0); found {some_of(normal, 5)}",
+            argument="cls",
         )
     both = np.flatnonzero((labels == 1) & np.isin(classes, normal))
     if both.size:
         raise InvalidInputError(
             f"cls must tell anomalies (y = 1) from the normal class {normal[0]!r}; found it on "
-            f"{both.size} of them, the first at row {both[0]}"
+            f"{both.size} of them, the first at row {both[0]}",
+            argument="cls",
         )
     return set_readonly(classes)
 
@@ -277,7 +293,8 @@ def _checked_grades(values: Sequence[object], labels: LabelVector) -> Texts:
         raise InvalidInputError(
             f"difficulty must be {', '.join(DIFFICULTIES)} for an anomaly and empty for a normal "
             f"row; found {np.count_nonzero(bad)} other values, the first at row {first}: "
-            f"{str(grades[first])!r}"
+            f"{str(grades[first])!r}",
+            argument="difficulty",
         )
     return set_readonly(grades)
 
@@ -287,6 +304,7 @@ def _texts(values: Sequence[object], name: str) -> Texts:
     for row, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise InvalidInputError(
-                f"{name} must hold text or whole numbers; found {value!r} at row {row}"
+                f"{name} must hold text or whole numbers; found {value!r} at row {row}",
+                argument=name,
             )
     return np.array([str(value) for value in values], np.str_)

@@ -46,11 +46,13 @@ def runner_lock(folder: Path) -> Iterator[None]:
             stack.enter_context(lock)
         except TimeoutError:
             raise InvalidInputError(
-                f"folder must not be in use; {_noted(folder)} is at work in {folder}"
+                f"folder must not be in use; {_noted(folder)} is at work in {folder}",
+                argument="folder",
             ) from None
         except OSError as error:
             raise InvalidInputError(
-                f"folder must be one that can be locked; {folder}: {error.strerror}"
+                f"folder must be one that can be locked; {folder}: {error.strerror}",
+                argument="folder",
             ) from None
         note = folder / NOTE
         stack.callback(note.unlink, missing_ok=True)

@@ -94,7 +94,9 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
 def _present(root: Path) -> Manifest:
     manifest = manifest_of(root)
     if manifest is None:
-        raise InvalidInputError(f"folder must be that of a study; {root} has no {MANIFEST}")
+        raise InvalidInputError(
+            f"folder must be that of a study; {root} has no {MANIFEST}", argument="folder"
+        )
     return manifest
 
 

@@ -135,7 +135,8 @@ def split_problem(
     if n_train < 2 or not anomalies.shape[0]:
         raise InvalidInputError(
             "X must have 2 normal rows to train on, and an anomaly to test on; found "
-            f"{normals.shape[0]} normal rows and {anomalies.shape[0]} anomalies"
+            f"{normals.shape[0]} normal rows and {anomalies.shape[0]} anomalies",
+            argument="X",
         )
     rng = np.random.default_rng(np.random.SeedSequence([*seed_key, repeat]))
     normals, anomalies = rng.permutation(normals), rng.permutation(anomalies)
@@ -189,5 +190,7 @@ def _contaminations(values: object) -> tuple[float, ...]:
         raise TypeError(f"{name} must be a list of numbers; found {type(values).__name__}")
     rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
     if not rates or len(set(rates)) < len(rates):
-        raise InvalidInputError(f"{name} must be different numbers, at least one; found {values}")
+        raise InvalidInputError(
+            f"{name} must be different numbers, at least one; found {values}", argument=name
+        )
     return rates

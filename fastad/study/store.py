@@ -241,7 +241,8 @@ class StudyStore:
                 (self.folder / kind).mkdir(exist_ok=True)
         except FileExistsError as error:
             raise InvalidInputError(
-                f"folder must be that of a study; {error.filename} is a file"
+                f"folder must be that of a study; {error.filename} is a file",
+                argument="folder",
             ) from None
         for folder in (self.folder, *(self.folder / kind for kind in RESULTS)):
             for path in folder.glob(LEFTOVERS):
@@ -283,10 +284,13 @@ class StudyStore:
     def _check_batch(self, batch: str) -> None:
         if batch not in self._planned:
             raise InvalidInputError(
-                f"batch must be one of those planned; found {short_repr(batch)}"
+                f"batch must be one of those planned; found {short_repr(batch)}",
+                argument="batch",
             )
         if batch in self._done[PARTS] or batch in self._done[GOIX]:
-            raise InvalidInputError(f"batch must not be done already; found {batch!r}")
+            raise InvalidInputError(
+                f"batch must not be done already; found {batch!r}", argument="batch"
+            )
 
     def _checked(self, kind: str, columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
         """Return columns as a table that fits to those that are there."""

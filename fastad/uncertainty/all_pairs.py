@@ -234,7 +234,9 @@ def compare_all(
     with thread_limit(n_threads):
         detectors = _order(y_true, y_score, pos_label)
         if len(detectors.names) < 2:
-            raise InvalidInputError("y_score must hold at least two detectors; found one")
+            raise InvalidInputError(
+                "y_score must hold at least two detectors; found one", argument="y_score"
+            )
         return Comparisons(compare_pairs(detectors, asked, wanted), correction)
 
 
@@ -296,7 +298,8 @@ def delong_covariance(
     asked = ask(measure, operating_point)
     if asked.measure.name not in INFLUENCES:
         raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}"
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
+            argument="measure",
         )
     with thread_limit(n_threads):
         return _covariance(_order(y_true, y_score, pos_label), asked)

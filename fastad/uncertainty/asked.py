@@ -77,7 +77,9 @@ def ask(measure: str, options: Mapping[str, Any]) -> Asked:
     if measure in MEASURES:
         row = MEASURES[measure]
         if row.kind != "value":
-            raise InvalidInputError(f"measure must return one number; {measure} does not")
+            raise InvalidInputError(
+                f"measure must return one number; {measure} does not", argument="measure"
+            )
         return _asked(row, options)
     question = parse_questions([measure], []).each[0]
     twice = [name for name in question.parameters if name in options]

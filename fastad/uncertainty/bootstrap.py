@@ -73,7 +73,8 @@ def need_whole(counts: OrderedCounts) -> None:
     """Raise where points cannot be drawn: for real weights, and beyond memory."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            "sample_weight must hold whole numbers, because points are counted; found other values"
+            "sample_weight must hold whole numbers, because points are counted; found other values",
+            argument="sample_weight",
         )
     if counts.n_points == 0 or counts.total >= _LARGEST:
         raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")

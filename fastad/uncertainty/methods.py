@@ -77,7 +77,8 @@ def check_method(method: str, asked: Asked) -> None:
     if method not in possible:
         expected = ", ".join(map(repr, possible))
         raise InvalidInputError(
-            f"method must be one of {expected} for {asked.measure.name}; found {method!r}"
+            f"method must be one of {expected} for {asked.measure.name}; found {method!r}",
+            argument="method",
         )
 
 

@@ -226,7 +226,8 @@ def _bounds(
     """Return bounds on the masses and on the shares of the box, as `roc_band` does."""
     if levels.n_uniform is None:
         raise InvalidInputError(
-            "curve must be made of counted volumes, of which the law is known; found estimates"
+            "curve must be made of counted volumes, of which the law is known; found estimates",
+            argument="curve",
         )
     doubt = float(1 - level)
     if not simultaneous:

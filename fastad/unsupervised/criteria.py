@@ -65,7 +65,9 @@ def check_criteria(
         raise TypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
     low, high = (exact_rate(one, "mass") for one in mass)
     if low >= high:
-        raise InvalidInputError(f"mass must be a pair of rising masses; found {short_repr(mass)}")
+        raise InvalidInputError(
+            f"mass must be a pair of rising masses; found {short_repr(mass)}", argument="mass"
+        )
     return CriteriaPlan(
         (low, high),
         check_inside(excess_mass, "excess_mass"),

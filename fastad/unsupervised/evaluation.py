@@ -121,7 +121,8 @@ def emmv(
         sizes = {len(own) for own in scores.values()}
         if len(sizes) > 1:
             raise InvalidInputError(
-                f"{name} must hold equally many scores for each detector; found {sorted(sizes)}"
+                f"{name} must hold equally many scores for each detector; found {sorted(sizes)}",
+                argument=name,
             )
     judged = {}
     with thread_limit(n_threads):

@@ -208,10 +208,11 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
     if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
         raise InvalidInputError(
             f"{name} must be a number or a sequence of them; found {levels.dtype} of shape "
-            f"{levels.shape}"
+            f"{levels.shape}",
+            argument=name,
         )
     if (levels < lowest).any():
-        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}")
+        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}", argument=name)
     return levels.astype(np.float64)
 
 

@@ -151,7 +151,8 @@ def feature_importance(
     if k >= n_varying:
         raise InvalidInputError(
             f"n_features must be less than the {n_varying} features that vary in X_test, so that "
-            f"one can be left out; found {k}"
+            f"one can be left out; found {k}",
+            argument="n_features",
         )
     found = judge_subspaces(subspaces, plan, jobs, progress)
     logs = np.array([(row[0].log_em, row[0].log_mv) for row in found])

@@ -111,7 +111,7 @@ def level_sets(
     """
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
-        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1")
+        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
     how = How.of(method, n_samples, float(lowest), progress)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
@@ -127,11 +127,12 @@ def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box
     """Check test points and the box, by default theirs."""
     samples = check_samples(X, None)
     if samples.shape[0] == 0:
-        raise InvalidInputError("X must hold at least one row; found none")
+        raise InvalidInputError("X must hold at least one row; found none", argument="X")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(
-            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}",
+            argument="box",
         )
     return samples, region
 
@@ -142,7 +143,8 @@ def room_for(n_samples: int, name: str) -> FloatVector:
         return np.empty(n_samples)
     except (MemoryError, ValueError):
         raise InvalidInputError(
-            f"{name} must fit into memory, 8 bytes each; found {n_samples}"
+            f"{name} must fit into memory, 8 bytes each; found {n_samples}",
+            argument=name,
         ) from None
 
 
@@ -263,7 +265,8 @@ class Source:
         if not found.any():
             raise InvalidInputError(
                 f"n_samples must let all repeats reach the highest test score; found "
-                f"{how.n_samples}"
+                f"{how.n_samples}",
+                argument="n_samples",
             )
         empty = np.full((logs.shape[0], 1), -np.inf)
         return level_sets_of_repeats(

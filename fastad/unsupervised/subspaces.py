@@ -69,7 +69,7 @@ def check_subspaces(
     test_rows = check_samples(X_test, train_rows.shape[1], "X_test").astype(np.float64)
     for rows, name in ((train_rows, "X_train"), (test_rows, "X_test")):
         if rows.shape[0] == 0:
-            raise InvalidInputError(f"{name} must hold at least one row; found none")
+            raise InvalidInputError(f"{name} must hold at least one row; found none", argument=name)
     wanted, draws = check_count(n_features, "n_features"), check_count(n_draws, "n_draws")
     # A box that has no width has no volume. To draw again until none is such a box is to draw from
     # the features that vary.
@@ -77,7 +77,8 @@ def check_subspaces(
     if wanted > varying.shape[0]:
         raise InvalidInputError(
             f"n_features must be at most the number of features that vary in X_test, "
-            f"{varying.shape[0]}; found {wanted}"
+            f"{varying.shape[0]}; found {wanted}",
+            argument="n_features",
         )
     features = np.stack([np.sort(rng.choice(varying, wanted, replace=False)) for _ in range(draws)])
     seeds = rng.integers(2**63, size=draws)
@@ -93,7 +94,9 @@ def check_jobs(n_jobs: int | None) -> int | None:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be a whole number or None; found {type(n_jobs).__name__}")
     if n_jobs == 0:
-        raise InvalidInputError("n_jobs must not be 0; give None for one process, -1 for all")
+        raise InvalidInputError(
+            "n_jobs must not be 0; give None for one process, -1 for all", argument="n_jobs"
+        )
     return int(n_jobs)
 
 

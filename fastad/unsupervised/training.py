@@ -33,7 +33,9 @@ def named_once(values: Mapping[Any, Any], name: str) -> dict[str, Any]:
     """Return values by names as text, none of them twice."""
     named = {str(key): value for key, value in values.items()}
     if len(named) < len(values):
-        raise InvalidInputError(f"{name} must have names that differ as text; found equal ones")
+        raise InvalidInputError(
+            f"{name} must have names that differ as text; found equal ones", argument=name
+        )
     return named
 
 

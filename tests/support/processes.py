@@ -83,7 +83,8 @@ for module in pkgutil.walk_packages(fastad._kernels.__path__, "fastad._kernels."
         if hasattr(kernel, "stats"):
             hits += sum(kernel.stats.cache_hits.values())
             if kernel.stats.cache_misses:
-                misses[module.name.removeprefix("fastad._kernels.") + "." + name] = sum(kernel.stats.cache_misses.values())
+                key = module.name.removeprefix("fastad._kernels.") + "." + name
+                misses[key] = sum(kernel.stats.cache_misses.values())
 print(json.dumps([misses, hits]))
 """
 

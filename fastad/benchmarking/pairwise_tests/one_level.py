@@ -58,7 +58,8 @@ def pair_p_values(
     if test == "tukey" and correction != "none":
         raise InvalidInputError(
             "correction must be 'none' for Tukey's test, which corrects itself; "
-            f"found {correction!r}"
+            f"found {correction!r}",
+            argument="correction",
         )
     if correction == "shaffer" and n_models > LARGEST_CORRECTED:
         raise InvalidInputError(

@@ -239,7 +239,8 @@ def _weighted_draws(
     if n_samples < FEWEST_SAMPLES:
         raise InvalidInputError(
             f"n_samples must be at least {FEWEST_SAMPLES} for method='importance'; found "
-            f"{n_samples}"
+            f"{n_samples}",
+            argument="n_samples",
         )
     first = cube.n_scored
 

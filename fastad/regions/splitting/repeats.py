@@ -93,7 +93,8 @@ def split(
     """
     if n_samples < _FEWEST_CALLS:
         raise InvalidInputError(
-            f"n_samples must be at least {_FEWEST_CALLS} for method='splitting'; found {n_samples}"
+            f"n_samples must be at least {_FEWEST_CALLS} for method='splitting'; found {n_samples}",
+            argument="n_samples",
         )
 
     def tell() -> None:

@@ -138,7 +138,8 @@ def load_goix(
     if missing:
         raise InvalidInputError(
             f"folder must hold the files of all data sets; {os.fspath(folder)} lacks "
-            f"{', '.join(missing)}"
+            f"{', '.join(missing)}",
+            argument="folder",
         )
     found = {}
     for name, path in paths.items():
@@ -187,13 +188,15 @@ def split_goix(
     labels = check_labels(y).values
     if labels.shape[0] != samples.shape[0]:
         raise InvalidInputError(
-            f"y must have a label for each of the {samples.shape[0]} rows; found {labels.shape[0]}"
+            f"y must have a label for each of the {samples.shape[0]} rows; found {labels.shape[0]}",
+            argument="y",
         )
     kept = [np.unique(column).shape[0] >= protocol.min_distinct for column in samples.T]
     if not any(kept):
         raise InvalidInputError(
             f"X must have a feature with at least {protocol.min_distinct} distinct values; "
-            "found none"
+            "found none",
+            argument="X",
         )
     rows = np.arange(samples.shape[0])
     if setting == "unsupervised":
@@ -207,7 +210,7 @@ def split_goix(
     judged = test if setting == "unsupervised" else test[labels[test] == 0]
     for left, name in ((train, "train on"), (judged, "judge on")):
         if left.shape[0] == 0:
-            raise InvalidInputError(f"X must leave rows to {name}; found none")
+            raise InvalidInputError(f"X must leave rows to {name}; found none", argument="X")
     table = samples[:, kept]
     if protocol.standardize:
         table = _standardized(table, table[train])

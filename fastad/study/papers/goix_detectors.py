@@ -40,5 +40,7 @@ def check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
     makers = {str(name): check_factory(own, str(name)) for name, own in detectors.items()}
     for name in makers:
         if COMMA in name:
-            raise InvalidInputError(f"detectors must have names without {COMMA!r}; found {name!r}")
+            raise InvalidInputError(
+                f"detectors must have names without {COMMA!r}; found {name!r}", argument="detectors"
+            )
     return makers
