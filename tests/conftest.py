@@ -2,12 +2,13 @@ from hypothesis import HealthCheck, settings
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.
-settings.register_profile(
-    "fastad",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    max_examples=80,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("fastad")
+for name, examples in (("default", 25), ("thorough", 150)):
+    settings.register_profile(
+        name,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("default")
