@@ -38,7 +38,7 @@ def _data(n: int) -> tuple[Labels, Scores]:
 
 def _fastad(labels: Labels, scores: Scores) -> tuple[float, float]:
     found = fastad.interval(
-        "auc", labels, scores, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
+        labels, scores, measure="auc", method="bootstrap", n_resamples=N_RESAMPLES, rng=0
     )
     return found.low, found.high
 
@@ -116,7 +116,7 @@ def test_bootstrap_of_a_million(benchmark: BenchmarkFixture) -> None:
 
 
 def _delong(labels: Labels, scores: Scores) -> tuple[float, float]:
-    found = fastad.interval("auc", labels, scores, method="delong")
+    found = fastad.interval(labels, scores, measure="auc", method="delong")
     return found.low, found.high
 
 
@@ -144,7 +144,7 @@ def test_other_measures(benchmark: BenchmarkFixture, measure: str) -> None:
 
     def interval() -> Any:
         return fastad.interval(
-            measure, labels, scores, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
+            labels, scores, measure=measure, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
         )
 
     benchmark(interval)
@@ -158,7 +158,7 @@ def test_memory_grows_with_the_points_only(benchmark: BenchmarkFixture, method: 
 
     def measured() -> None:
         tracemalloc.start()
-        fastad.interval("auc", labels, scores, method=method, n_resamples=20, rng=0)
+        fastad.interval(labels, scores, measure="auc", method=method, n_resamples=20, rng=0)
         peaks.append(tracemalloc.get_traced_memory()[1] / LARGE)
         tracemalloc.stop()
 

@@ -223,8 +223,6 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     data = {"y_true", "y_score", "scores_a", "scores_b"}
-    if name in ("interval", "chance_level"):
-        data.add("measure")
     if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
         data |= {"score", "scores", "threshold", "box", "X", "fitted"} - (
             {"box"} if name == "volumes" else set()

@@ -148,11 +148,11 @@ def _detectors(X: npt.NDArray[Any]) -> list[Any]:
 def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
     """Call what draws resamples, and what derives measures."""
     ranked = fastad.rank_scores(y_true, scores)
-    ranked.interval("auc", method="bootstrap", n_resamples=2, rng=0)
+    ranked.interval(measure="auc", method="bootstrap", n_resamples=2, rng=0)
     for measure in ("auc", "ap"):
-        ranked.interval(measure, method="bca", n_resamples=2, rng=0)
+        ranked.interval(measure=measure, method="bca", n_resamples=2, rng=0)
     for measure in ("auc", "eer"):
-        ranked.chance_level(measure, n_resamples=2, rng=0)
+        ranked.chance_level(measure=measure, n_resamples=2, rng=0)
         fastad.compare(
             y_true, scores, y_true, measure=measure, method="permutation", n_resamples=2, rng=0
         )

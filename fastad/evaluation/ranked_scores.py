@@ -449,8 +449,8 @@ class RankedScores:
 
     def interval(
         self,
-        measure: str,
         *,
+        measure: str,
         method: IntervalMethod = "auto",
         confidence_level: Point = 0.95,
         n_resamples: int = N_RESAMPLES,
@@ -513,8 +513,8 @@ class RankedScores:
 
     def chance_level(
         self,
-        measure: str,
         *,
+        measure: str,
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
         n_threads: int | None = None,

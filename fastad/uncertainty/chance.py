@@ -76,10 +76,10 @@ class ChanceLevel:
 
 
 def chance_level(
-    measure: str,
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
+    measure: str,
     n_resamples: int = 9999,
     rng: int | np.random.Generator | None = None,
     pos_label: Label | None = None,
@@ -93,14 +93,14 @@ def chance_level(
 
     Parameters
     ----------
-    measure : str
-        Label, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
-        operating point as an option: ``"tpr_at_fpr", fpr=0.01``.
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
         ordered as they are. Infinities are ordered, NaN is refused.
+    measure : str
+        Label, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
+        operating point as an option: ``measure="tpr_at_fpr", fpr=0.01``.
     n_resamples : int, default 9999
         Permutations that are drawn where no law is known, from 1 on. A p-value is then at least
         ``1 / (1 + n_resamples)``. Where no more outcomes than that are possible, and up to 10 000
@@ -146,7 +146,7 @@ def chance_level(
     Examples
     --------
     >>> import fastad
-    >>> found = fastad.chance_level("auc", [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> found = fastad.chance_level([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], measure="auc")
     >>> found.value, found.expected, found.adjusted, round(found.p_value, 12)
     (0.75, 0.5, 0.5, 0.333333333333)
     """

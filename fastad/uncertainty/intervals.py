@@ -19,10 +19,10 @@ from fastad.uncertainty.results import Interval
 
 
 def interval(
-    measure: str,
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
     *,
+    measure: str,
     method: IntervalMethod = "auto",
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -37,14 +37,14 @@ def interval(
 
     Parameters
     ----------
-    measure : str
-        Label such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such
-        as ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
-        ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``.
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal point, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
+    measure : str
+        Label such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such
+        as ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
+        ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``.
     method : str, default "auto"
         ``"delong"``
             Normal interval from DeLong's placements, for partial areas, average precision and
@@ -124,7 +124,7 @@ def interval(
     >>> import fastad
     >>> labels = [0] * 50 + [1] * 50
     >>> scores = [*range(50), *range(30, 80)]
-    >>> print(fastad.interval("auc", labels, scores, method="delong"))
+    >>> print(fastad.interval(labels, scores, measure="auc", method="delong"))
     0.9200 [0.8716, 0.9684]
     """
     question = check_question(

@@ -41,7 +41,7 @@ def refuse(*arguments: object) -> str:
 def test_a_table_with_intervals_shows_those_of_python(file: Path) -> None:
     shown = show("evaluate", file, "--measure", "auc", "--ci", "--confidence-level", 0.9)
     for scores in SCORES.values():
-        found = fastad.interval("auc", Y, scores, confidence_level=0.9)
+        found = fastad.interval(Y, scores, measure="auc", confidence_level=0.9)
         assert f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]" in shown
 
 
@@ -88,7 +88,7 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
     runs = json.loads(show("evaluate", tmp_path / "g.npz", *options))["detectors"]
     for one in runs:
         own = np.arange(600) % 2 == one["group"]["fold"] if "group" in one else slice(None)
-        found = fastad.interval("auc", Y[own], SCORES["a"][own])
+        found = fastad.interval(Y[own], SCORES["a"][own], measure="auc")
         assert one["intervals"]["auc"] == found.to_dict()
 
 

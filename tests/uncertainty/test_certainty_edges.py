@@ -33,7 +33,7 @@ def test_rates_at_a_threshold_are_compared_by_scores_not_by_ranks(shift: float) 
 @pytest.mark.parametrize("method", ["auto", "wilson", "clopper-pearson", "jeffreys", "bootstrap"])
 def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
     with pytest.raises(fastad.UndefinedMeasureError, match="denominator is 0"):
-        fastad.interval("precision", [0, 0, 1, 1], [1, 2, 3, 4], threshold=9, method=method)
+        fastad.interval([0, 0, 1, 1], [1, 2, 3, 4], measure="precision", threshold=9, method=method)
 
 
 @pytest.mark.parametrize("n_normals", [3, 29])
@@ -47,7 +47,7 @@ def test_few_normals_count_as_few_anomalies_do(n_normals: int) -> None:
 
 
 def test_nothing_is_promised_at_another_prevalence() -> None:
-    found = fastad.interval("ap", Y, MIXED, prevalence=0.03, rng=0)
+    found = fastad.interval(Y, MIXED, measure="ap", prevalence=0.03, rng=0)
     assert found.method == "bootstrap"
     assert found.coverage is None
 
@@ -57,7 +57,7 @@ def test_nothing_is_promised_at_another_prevalence() -> None:
 @pytest.mark.parametrize("method", ["delong", "logit", "newcombe", "bootstrap", "basic", "bca"])
 def test_extreme_levels_have_ends(level: Any, scores: list[int], method: Any) -> None:
     found = fastad.interval(
-        "auc", Y, scores, method=method, confidence_level=level, n_resamples=50, rng=0
+        Y, scores, measure="auc", method=method, confidence_level=level, n_resamples=50, rng=0
     )
     assert 0 <= found.low <= found.high <= 1
 
@@ -66,7 +66,7 @@ def test_extreme_levels_have_ends(level: Any, scores: list[int], method: Any) ->
 @pytest.mark.parametrize("threshold", [-1, 30, 99])
 def test_extreme_levels_of_rates_have_ends(method: Any, threshold: int) -> None:
     found = fastad.interval(
-        "tpr", Y, PERFECT, threshold=threshold, method=method, confidence_level=1 - 2**-53
+        Y, PERFECT, measure="tpr", threshold=threshold, method=method, confidence_level=1 - 2**-53
     )
     assert 0 <= found.low <= found.value <= found.high <= 1
 
@@ -98,5 +98,5 @@ def test_a_tiny_range_is_no_rounding() -> None:
 
 def test_an_interval_without_variance_holds_its_value() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning, match="nothing varies"):
-        found = fastad.interval("auc_at_tpr", Y, [0] * 60, min_tpr=0.9, method="logit")
+        found = fastad.interval(Y, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
     assert found.low == found.value == found.high

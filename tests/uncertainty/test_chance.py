@@ -100,19 +100,19 @@ def test_every_choice_of_anomalies(ties: str, row: Any) -> None:
             y = labelled(8, rng.choice(8, n, replace=False))
             if math.isnan(value(row.name, y, s, options)):
                 with pytest.raises(UndefinedMeasureError):
-                    chance_level(row.name, y, s, **options)
+                    chance_level(y, s, measure=row.name, **options)
             elif np.mean(np.isnan(values)) > 0.5:
                 with pytest.raises(UndefinedMeasureError, match="more than half"):
-                    chance_level(row.name, y, s, **options)
+                    chance_level(y, s, measure=row.name, **options)
             else:
-                agrees(chance_level(row.name, y, s, **options), row.name, values)
+                agrees(chance_level(y, s, measure=row.name, **options), row.name, values)
 
 
 @pytest.mark.parametrize("name", RATES)
 def test_rates_at_a_threshold(name: str) -> None:
     s, y = SCORES["tied"], labelled(8, [0, 2, 5])
     options: dict[str, Any] = {"threshold": 3.5}
-    found = chance_level(name, y, s, **options, n_resamples=1)
+    found = chance_level(y, s, measure=name, **options, n_resamples=1)
     agrees(found, name, every_value(name, 3, s, options))
     best = value(name, labelled(8, [0, 1, 2]), s, options)
     assert found.adjusted == pytest.approx(
@@ -149,7 +149,7 @@ def test_rates_at_a_threshold(name: str) -> None:
 @pytest.mark.parametrize("ties", ["distinct", "tied"])
 def test_options(ties: str, name: str, options: dict[str, Any]) -> None:
     s, y = SCORES[ties], labelled(8, [0, 1, 4])
-    agrees(chance_level(name, y, s, **options), name, every_value(name, 3, s, options))
+    agrees(chance_level(y, s, measure=name, **options), name, every_value(name, 3, s, options))
 
 
 @pytest.mark.parametrize("name", ["f1_at_fpr", "precision_at_fpr", "tpr_at_fpr", "roc_auc"])
@@ -157,7 +157,7 @@ def test_options(ties: str, name: str, options: dict[str, Any]) -> None:
 def test_infinite_scores(name: str, fpr: float) -> None:
     s, y = np.array([np.inf, 3, 2, 1, 0, -np.inf]), labelled(6, [0, 1, 3])
     options: dict[str, Any] = {"fpr": fpr} if name != "roc_auc" else {}
-    agrees(chance_level(name, y, s, **options), name, every_value(name, 3, s, options))
+    agrees(chance_level(y, s, measure=name, **options), name, every_value(name, 3, s, options))
 
 
 @pytest.mark.parametrize(
@@ -189,26 +189,26 @@ def test_no_order_of_distinct_scores_is_better_than_the_perfect_one() -> None:
 
 @pytest.mark.parametrize("label", ["auc", "ap", "auc_w", "f1@0.3", "fpr@tpr0.9", "eer", "auc_prg"])
 def test_the_perfect_order_adjusts_to_one(label: str) -> None:
-    found = chance_level(label, np.arange(40) >= 30, np.arange(40), n_resamples=9, rng=0)
+    found = chance_level(np.arange(40) >= 30, np.arange(40), measure=label, n_resamples=9, rng=0)
     assert found.adjusted == 1
-    worst = chance_level(label, np.arange(40) < 10, np.arange(40), n_resamples=9, rng=0)
+    worst = chance_level(np.arange(40) < 10, np.arange(40), measure=label, n_resamples=9, rng=0)
     assert worst.adjusted < 0
 
 
 def test_ties_that_keep_from_a_perfect_order_are_not_excused() -> None:
     """One anomaly tied with a normal: of four pairs half a one is lost."""
-    found = chance_level("auc", [1, 1, 0, 0], [2, 1, 1, 0])
+    found = chance_level([1, 1, 0, 0], [2, 1, 1, 0], measure="auc")
     assert (found.value, found.adjusted) == (0.875, 0.75)
-    assert chance_level("fpr@tpr1", [1, 1, 0, 0], [2, 1, 1, 0]).adjusted < 1
+    assert chance_level([1, 1, 0, 0], [2, 1, 1, 0], measure="fpr@tpr1").adjusted < 1
 
 
 def test_where_nothing_can_be_gained() -> None:
-    found = chance_level("recall_at_k", [1, 0, 0], [3, 2, 1], k=3)
+    found = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
     assert (found.value, found.expected, found.p_value) == (1, 1, 1)
     assert math.isnan(found.adjusted)
-    found = chance_level("auc", [1, 0, 0], [1, 1, 1])
+    found = chance_level([1, 0, 0], [1, 1, 1], measure="auc")
     assert (found.adjusted, found.standard_deviation, found.p_value) == (0, 0, 1)
-    assert chance_level("ap", [1, 1], [2, 1]).p_value == 1
+    assert chance_level([1, 1], [2, 1], measure="ap").p_value == 1
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (4, 9), (9, 4), (25, 30), (3, 200)])
@@ -218,7 +218,7 @@ def test_area_against_scipy(n: int, m: int) -> None:
     for shift in (-1, 0, 1):
         s = rng.normal(size=n + m) + shift * y
         test = stats.mannwhitneyu(s[:n], s[n:], alternative="greater", method="exact")
-        found = chance_level("auc", y, s, n_resamples=1)
+        found = chance_level(y, s, measure="auc", n_resamples=1)
         assert found.method == "exact"
         assert found.value == pytest.approx(test.statistic / (n * m))
         assert found.p_value == pytest.approx(test.pvalue, rel=1e-10)
@@ -241,21 +241,21 @@ def test_area_with_ties_against_whole_numbers(n: int, m: int) -> None:
         ways, above = step, above + size
     twice = round(2 * n * m * fastad.roc_auc(y, s))
     reached = sum(c for (a, area), c in ways.items() if a == n and area >= twice)
-    found = chance_level("auc", y, s, n_resamples=1)
+    found = chance_level(y, s, measure="auc", n_resamples=1)
     assert found.p_value == pytest.approx(reached / math.comb(n + m, n), rel=1e-12)
 
 
 @pytest.mark.parametrize(("n", "m"), [(10, 30), (30, 10), (5, 500), (60, 60)])
 def test_the_smallest_probability_has_all_its_digits(n: int, m: int) -> None:
     """One choice of all is perfect."""
-    found = chance_level("auc", np.arange(n + m) >= m, np.arange(n + m))
+    found = chance_level(np.arange(n + m) >= m, np.arange(n + m), measure="auc")
     assert found.p_value == pytest.approx(1 / math.comb(n + m, n), rel=1e-11)
 
 
 def areas(y: Vector, s: Vector) -> tuple[ChanceLevel, Any]:
     """What chance finds, and SciPy's normal law."""
     test = stats.mannwhitneyu(s[y], s[~y], alternative="greater", method="asymptotic")
-    return chance_level("auc", y, s, n_resamples=19, rng=0), test
+    return chance_level(y, s, measure="auc", n_resamples=19, rng=0), test
 
 
 @pytest.mark.parametrize("digits", [9, 1])
@@ -282,8 +282,8 @@ def test_where_the_normal_law_is_not_taken() -> None:
     ):
         y, s = np.arange(2000) < n, rng.normal(size=2000)
         s[rng.choice(2000, tied, replace=False)] = 0
-        assert chance_level("auc", y, s, n_resamples=19, rng=0).method == method
-        assert chance_level("auc", 1 - y, s, n_resamples=19, rng=0).method == method
+        assert chance_level(y, s, measure="auc", n_resamples=19, rng=0).method == method
+        assert chance_level(1 - y, s, measure="auc", n_resamples=19, rng=0).method == method
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_average_precision_against_bestgen(n: int, total: int) -> None:
         for i in range(1, min(k, n) + 1)
     ) / (n * math.comb(total, n))
     y = labelled(total, range(n))
-    found = chance_level("ap", y, np.arange(total), n_resamples=1, rng=0)
+    found = chance_level(y, np.arange(total), measure="ap", n_resamples=1, rng=0)
     assert found.expected == pytest.approx(float(expected), rel=1e-14)
 
 
@@ -325,7 +325,7 @@ def test_moments_of_average_precision_by_trial(digits: int) -> None:
     """4 000 permutations by NumPy: the deviation of a deviation is about 1.2 %."""
     rng = np.random.default_rng(0)
     s, y = rng.normal(size=400).round(digits), np.arange(400) < 30
-    found = chance_level("ap", y, s, n_resamples=1, rng=0)
+    found = chance_level(y, s, measure="ap", n_resamples=1, rng=0)
     trials = [fastad.average_precision(rng.permutation(y), s) for _ in range(4000)]
     deviation = found.standard_deviation
     assert np.mean(trials) == pytest.approx(found.expected, abs=4 * deviation / 4000**0.5)
@@ -336,11 +336,11 @@ def test_moments_of_a_million_points() -> None:
     """Known: the mean of the AUC, its variance (N + 1) / (12 n m), the bounds of harmonic sums."""
     n, total = 300_000, 1_000_000
     y, s = np.arange(total) < n, np.arange(total)
-    auc = chance_level("auc", y, s, n_resamples=1, rng=0)
+    auc = chance_level(y, s, measure="auc", n_resamples=1, rng=0)
     variance = (total + 1) / (12 * n * (total - n))
     assert auc.expected == 0.5
     assert auc.standard_deviation == pytest.approx(variance**0.5, rel=1e-14)
-    ap = chance_level("ap", y, s, n_resamples=1, rng=0)
+    ap = chance_level(y, s, measure="ap", n_resamples=1, rng=0)
     harmonic = math.log(total) + np.euler_gamma + 0.5 / total
     assert ap.expected == pytest.approx(
         (n - 1) / (total - 1) + (total - n) / total * harmonic / (total - 1), rel=1e-13
@@ -357,9 +357,9 @@ def test_hits_against_fisher(k: int) -> None:
     table = np.array([[hits, k - hits], [n - hits, 1000 - k - n + hits]])
     wanted = stats.fisher_exact(table, alternative="greater").pvalue
     for name in ("precision_at_k", "recall_at_k"):
-        found = chance_level(name, y, s, k=k, n_resamples=1)
+        found = chance_level(y, s, measure=name, k=k, n_resamples=1)
         assert found.p_value == pytest.approx(wanted, rel=1e-10)
-    at_threshold = chance_level("precision", y, s, threshold=1000 - k, n_resamples=1)
+    at_threshold = chance_level(y, s, measure="precision", threshold=1000 - k, n_resamples=1)
     assert at_threshold.p_value == pytest.approx(wanted, rel=1e-10)
 
 
@@ -369,7 +369,7 @@ def test_rates_against_the_negative_hypergeometric_law(fpr: float) -> None:
     y = np.arange(700) < 100
     s = rng.normal(size=700) + 0.3 * y
     allowed = math.floor(Fraction(repr(fpr)) * 600)
-    found = chance_level("tpr_at_fpr", y, s, fpr=fpr, n_resamples=1)
+    found = chance_level(y, s, measure="tpr_at_fpr", fpr=fpr, n_resamples=1)
     # Anomalies drawn before as many normals: SciPy counts those of the first kind.
     null = stats.nhypergeom(700, 100, allowed + 1)
     assert found.expected == pytest.approx((allowed + 1) / 601, rel=1e-13)
@@ -384,7 +384,7 @@ def test_adjustment_against_a_published_one() -> None:
     """
     for hits, published, adjusted in ((90, 0.50847, 0.45403), (93, 0.52542, 0.47286)):
         y = labelled(1775, [*range(hits), *range(1000, 1177 - hits)])
-        found = chance_level("precision@n", y, -np.arange(1775.0))
+        found = chance_level(y, -np.arange(1775.0), measure="precision@n")
         assert found.value == pytest.approx(published, abs=5e-6)
         assert found.adjusted == pytest.approx(adjusted, abs=5e-6)
 
@@ -432,9 +432,9 @@ def test_every_place_is_drawn_as_often(share: float) -> None:
 def test_drawn_permutations_have_the_law_of_all(name: str, digits: int) -> None:
     rng = np.random.default_rng(5)
     y, s = np.arange(16) < 6, rng.normal(size=16).round(digits)
-    exact = chance_level(name, y, s, n_resamples=math.comb(16, 6))
+    exact = chance_level(y, s, measure=name, n_resamples=math.comb(16, 6))
     # Rounded scores have fewer outcomes than there are choices.
-    drawn = chance_level(name, y, s, n_resamples=2000 if digits else 60, rng=0)
+    drawn = chance_level(y, s, measure=name, n_resamples=2000 if digits else 60, rng=0)
     assert (exact.method, drawn.method) == ("exact", "permutation")
     size = drawn.n_resamples
     error = exact.standard_deviation / size**0.5
@@ -451,7 +451,7 @@ def test_p_values_hold_their_level(label: str, digits: int) -> None:
     found = []
     for i in range(250):
         y, s = np.arange(25) < 8, rng.normal(size=25).round(digits)
-        found.append(chance_level(label, y, s, n_resamples=59, rng=i))
+        found.append(chance_level(y, s, measure=label, n_resamples=59, rng=i))
     low = np.mean([one.p_value <= 0.05 for one in found])
     assert low <= 0.05 + 4 * (0.05 * 0.95 / 250) ** 0.5
     adjusted = np.array([one.adjusted for one in found])
@@ -460,25 +460,27 @@ def test_p_values_hold_their_level(label: str, digits: int) -> None:
 
 def test_the_smallest_p_value_of_permutations() -> None:
     y, s = np.arange(60) >= 40, np.arange(60)
-    assert chance_level("auc_pr", y, s, n_resamples=99, rng=0).p_value == 0.01
-    assert chance_level("eer", y, s, n_resamples=99, rng=0).p_value == 0.01
-    assert chance_level("auc_pr", ~y, s, n_resamples=99, rng=0).p_value == 1
-    assert chance_level("eer", ~y, s, n_resamples=99, rng=0).p_value == 1
+    assert chance_level(y, s, measure="auc_pr", n_resamples=99, rng=0).p_value == 0.01
+    assert chance_level(y, s, measure="eer", n_resamples=99, rng=0).p_value == 0.01
+    assert chance_level(~y, s, measure="auc_pr", n_resamples=99, rng=0).p_value == 1
+    assert chance_level(~y, s, measure="eer", n_resamples=99, rng=0).p_value == 1
 
 
 def test_a_seed_has_one_result_for_any_number_of_threads() -> None:
     rng = np.random.default_rng(0)
     y, s = rng.random(300) < 0.2, rng.normal(size=300)
-    first = asdict(chance_level("auc_pr", y, s, rng=7, n_resamples=333, n_threads=1))
+    first = asdict(chance_level(y, s, measure="auc_pr", rng=7, n_resamples=333, n_threads=1))
     for n_threads in (2, 5):
-        again = chance_level("auc_pr", y, s, rng=7, n_resamples=333, n_threads=n_threads)
+        again = chance_level(y, s, measure="auc_pr", rng=7, n_resamples=333, n_threads=n_threads)
         assert asdict(again) == first
-    other = chance_level("auc_pr", y, s, rng=8, n_resamples=333)
+    other = chance_level(y, s, measure="auc_pr", rng=8, n_resamples=333)
     assert other.expected != first["expected"]
     generator = np.random.default_rng(7)
-    assert asdict(chance_level("auc_pr", y, s, rng=generator, n_resamples=333)) == first
+    assert asdict(chance_level(y, s, measure="auc_pr", rng=generator, n_resamples=333)) == first
     order = rng.permutation(300)
-    assert asdict(chance_level("auc_pr", y[order], s[order], rng=7, n_resamples=333)) == first
+    assert (
+        asdict(chance_level(y[order], s[order], measure="auc_pr", rng=7, n_resamples=333)) == first
+    )
 
 
 def test_questions_share_their_permutations() -> None:
@@ -505,7 +507,7 @@ def test_a_question_without_an_answer_leaves_the_others_theirs() -> None:
 
 
 def test_plain_values() -> None:
-    found = chance_level("recall_at_k", [1, 0, 0], [3, 2, 1], k=3)
+    found = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
     assert found.to_dict() == {
         "value": 1.0,
         "expected": 1.0,
@@ -540,15 +542,15 @@ def test_real_weights_cannot_be_permuted() -> None:
 def test_permutations_without_a_value_are_left_out() -> None:
     """Nothing is flagged at FPR 0 where a normal is highest: in four of ten permutations."""
     y, s = [1, 1, 1, 0, 0], [5, 4, 3, 2, 1]
-    found = chance_level("precision_at_fpr", y, s, fpr=0)
+    found = chance_level(y, s, measure="precision_at_fpr", fpr=0)
     assert found.undefined_share == pytest.approx(0.4)
     assert (found.expected, found.p_value) == (1, 1)
     drawn = chance_level(
-        "precision_at_fpr", y * 20, [x + i for i in range(20) for x in s], fpr=0, rng=0
+        y * 20, [x + i for i in range(20) for x in s], measure="precision_at_fpr", fpr=0, rng=0
     )
     assert drawn.n_resamples == 9999
     with pytest.raises(UndefinedMeasureError, match="more than half"):
-        chance_level("precision_at_fpr", [1, 0, 0], [3, 2, 1], fpr=0)
+        chance_level([1, 0, 0], [3, 2, 1], measure="precision_at_fpr", fpr=0)
 
 
 @pytest.mark.parametrize(
@@ -567,16 +569,16 @@ def test_permutations_without_a_value_are_left_out() -> None:
 )
 def test_bad_input_is_named(y: Any, s: Any, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidInputError, TypeError), match=message):
-        chance_level("auc", y, s, **keywords)
+        chance_level(y, s, measure="auc", **keywords)
 
 
 @pytest.mark.parametrize("measure", ["no_such", "roc_curve", "threshold_at_fpr", 5])
 def test_bad_measures_are_named(measure: Any) -> None:
     with pytest.raises((InvalidInputError, TypeError), match="measure"):
-        chance_level(measure, [1, 0], [1, 2])
+        chance_level([1, 0], [1, 2], measure=measure)
 
 
 @pytest.mark.parametrize(("y", "label"), [([0, 0], "ap"), ([1, 1], "auc"), ([0, 0], "precision@n")])
 def test_a_class_that_is_absent(y: list[int], label: str) -> None:
     with pytest.raises(UndefinedMeasureError, match="undefined"):
-        chance_level(label, y, [1, 2])
+        chance_level(y, [1, 2], measure=label)

@@ -191,7 +191,7 @@ def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
     rng = np.random.default_rng(0)
     close = scores[0] + 0.1 * rng.normal(size=300)
     found = fastad.compare(y, scores[0], close, measure="auc", method="bootstrap", rng=0)
-    alone = fastad.interval("auc", y, scores[0], method="bootstrap", rng=0)
+    alone = fastad.interval(y, scores[0], measure="auc", method="bootstrap", rng=0)
     assert found.high - found.low < (alone.high - alone.low) / 3
     delong = fastad.compare(y, scores[0], close, measure="auc")
     assert found.high - found.low == pytest.approx(delong.high - delong.low, rel=0.1)

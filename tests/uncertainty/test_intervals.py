@@ -70,7 +70,7 @@ def test_area_and_variance_are_those_of_proc(marker: str) -> None:
 
 def test_interval_and_covariances_are_those_of_proc() -> None:
     for marker, ends in PROC["interval"].items():
-        found = fastad.interval("auc", PROC_Y, scores_of(marker), method="delong")
+        found = fastad.interval(PROC_Y, scores_of(marker), measure="auc", method="delong")
         assert [found.low, found.high] == pytest.approx(ends, rel=PRINTED)
     names = list(PROC["markers"])
     covariance = fastad.uncertainty.delong_covariance(
@@ -87,7 +87,9 @@ def test_delong_is_the_normal_interval_of_the_placements(sample: Sample) -> None
     data = oracles.rows(sample.y, sample.s)
     area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
     for level in (0.5, 0.95, 0.999):
-        found = fastad.interval("auc", sample.y, sample.s, method="delong", confidence_level=level)
+        found = fastad.interval(
+            sample.y, sample.s, measure="auc", method="delong", confidence_level=level
+        )
         assert found.value == float(area)
         assert found.confidence_level == level
         if spread == 0:
@@ -104,7 +106,7 @@ def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
     data = oracles.rows(sample.y, sample.s)
     area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
     assume(spread > 0)
-    found = fastad.interval("auc", sample.y, sample.s, method="logit")
+    found = fastad.interval(sample.y, sample.s, measure="auc", method="logit")
     share = float(area)
     half = stats.norm.isf(0.025) * math.sqrt(spread) / (share * (1 - share))
     odds = math.log(share / (1 - share))
@@ -116,14 +118,16 @@ def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
 def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     """An area of a range without normalisation lies between 0 and its width."""
     options: Any = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
-    found = fastad.interval("auc_at_fpr", Y, S, method="logit", **options)
+    found = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
     counts, asked = count(Y, S), ask("auc_at_fpr", options)
     deviation = math.sqrt(variance(counts, influence(counts, asked)))
     share = found.value / 0.4
     half = 1.959963984540054 * deviation / 0.4 / (share * (1 - share))
     ends = [0.4 * float(stats.logistic.cdf(stats.logistic.ppf(share) + x)) for x in (-half, half)]
     assert [found.low, found.high] == pytest.approx(ends, rel=1e-12)
-    upper = fastad.interval("auc_at_fpr", Y, S, method="logit", fpr=0.9, normalize="mcclish")
+    upper = fastad.interval(
+        Y, S, measure="auc_at_fpr", method="logit", fpr=0.9, normalize="mcclish"
+    )
     assert 0.5 < upper.low < upper.value < upper.high < 1
 
 
@@ -155,7 +159,7 @@ def test_the_diagonal_is_the_variance_of_the_interval(name: str) -> None:
     options = options_of(MEASURES[name])
     covariance = fastad.uncertainty.delong_covariance(y, scores, measure=name, **options)
     for i in range(2):
-        found = fastad.interval(name, y, scores[i], method="delong", **options)
+        found = fastad.interval(y, scores[i], measure=name, method="delong", **options)
         assert covariance.values[i] == found.value
         half = 1.959963984540054 * math.sqrt(covariance.matrix[i, i])
         low, high = ask(name, options).bounds
@@ -228,7 +232,7 @@ def test_a_share_counts_its_own_trials(rate: str, threshold: float) -> None:
     if n == 0:
         return
     for method in ("wilson", "clopper-pearson", "jeffreys"):
-        found = fastad.interval(rate, Y, S, method=method, threshold=threshold)
+        found = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
         assert found.value == k / n
         assert (found.low, found.high) == BINOMIAL[method](k, n, 0.05)
         assert (found.method, found.n_resamples) == (method, 0)
@@ -236,15 +240,19 @@ def test_a_share_counts_its_own_trials(rate: str, threshold: float) -> None:
 
 @pytest.mark.parametrize("rate", sorted(RATES))
 def test_a_rate_is_that_of_the_confusion(rate: str) -> None:
-    found = fastad.interval(rate, Y, S, method="bootstrap", threshold=4, rng=0, n_resamples=99)
+    found = fastad.interval(
+        Y, S, measure=rate, method="bootstrap", threshold=4, rng=0, n_resamples=99
+    )
     assert found.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
     assert found.low <= found.value <= found.high
 
 
 def test_one_class_has_rates_of_its_own() -> None:
     """The FPR needs no anomaly, and one normal point is a trial."""
-    assert fastad.interval("fpr", [0] * 5, range(5), method="wilson", threshold=4).value == 0.2
-    found = fastad.interval("tnr", [0], [1.0], method="clopper-pearson", threshold=2)
+    assert (
+        fastad.interval([0] * 5, range(5), measure="fpr", method="wilson", threshold=4).value == 0.2
+    )
+    found = fastad.interval([0], [1.0], measure="tnr", method="clopper-pearson", threshold=2)
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low == pytest.approx(0.025)
 
@@ -259,8 +267,8 @@ def test_the_order_interval_is_the_band_and_its_mirror(sample: Sample, rate: Fra
     keywords: Any = {"method": "order", "confidence_level": 0.9}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval("tpr_at_fpr", y, ranks, fpr=rate, **keywords)
-        mirrored = fastad.interval("fpr_at_tpr", 1 - y, -ranks, tpr=1 - rate, **keywords)
+        found = fastad.interval(y, ranks, measure="tpr_at_fpr", fpr=rate, **keywords)
+        mirrored = fastad.interval(1 - y, -ranks, measure="fpr_at_tpr", tpr=1 - rate, **keywords)
     assert [found.low] == band.low.tolist()
     assert [found.high] == band.high.tolist()
     assert mirrored.low == pytest.approx(1 - found.high, abs=1e-15)
@@ -281,13 +289,13 @@ def test_perfect_separation_has_a_width(method: Any, n: int, m: int) -> None:
         # P(k pairs without a point in common are all concordant) = AUC ** k.
         end = ((1 - level) / 2) ** (1 / min(n, m))
         for scores in (y, np.arange(n + m), y * 7.5 - 3):
-            found = fastad.interval("auc", y, scores, **keywords)
+            found = fastad.interval(y, scores, measure="auc", **keywords)
             assert (found.value, found.high, found.method) == (1.0, 1.0, "pairs")
             assert found.low == pytest.approx(end, rel=1e-12)
-            found = fastad.interval("auc", y, -scores, **keywords)
+            found = fastad.interval(y, -scores, measure="auc", **keywords)
             assert (found.value, found.low, found.method) == (0.0, 0.0, "pairs")
             assert found.high == pytest.approx(1 - end, rel=1e-12)
-        found = fastad.interval("auc", y, np.zeros(n + m), **keywords)
+        found = fastad.interval(y, np.zeros(n + m), measure="auc", **keywords)
         assert found.value == 0.5
         assert found.low < 0.5 < found.high
 
@@ -297,7 +305,7 @@ def test_rounding_leaves_no_width_of_its_own(n: int, m: int, method: Any) -> Non
     """Placements of one value average to that value to a rounding, which is no variance."""
     y = np.repeat([0, 1], [m, n])
     for scores in (y, -y, np.arange(n + m), -np.arange(n + m), 0 * y):
-        found = fastad.interval("auc", y, scores, method=method)
+        found = fastad.interval(y, scores, measure="auc", method=method)
         assert found.method == "pairs"
         assert found.high - found.low > 0.02
 
@@ -305,7 +313,7 @@ def test_rounding_leaves_no_width_of_its_own(n: int, m: int, method: Any) -> Non
 def test_the_bound_of_pairs_holds_the_truth() -> None:
     """Samples that look perfect come from an area below the bound as seldom as promised."""
     n, doubt = 5, 0.05
-    low = fastad.interval("auc", [0] * n + [1] * n, range(2 * n), method="delong").low
+    low = fastad.interval([0] * n + [1] * n, range(2 * n), measure="auc", method="delong").low
     rng = np.random.default_rng(0)
     # The true area is that of two normal laws at this distance.
     shift = math.sqrt(2) * stats.norm.ppf(low)
@@ -319,7 +327,7 @@ def test_no_width_is_warned_of() -> None:
     for measure in ("ap", "tpr@0.1", "f1_best"):
         method: Any = "delong" if measure == "ap" else "bootstrap"
         with pytest.warns(fastad.errors.LowCoverageWarning, match="nothing varies"):
-            found = fastad.interval(measure, y, s, method=method, rng=0)
+            found = fastad.interval(y, s, measure=measure, method=method, rng=0)
         assert found.low == found.high == found.value == 1
         assert found.reliability_note is not None
 
@@ -328,10 +336,10 @@ def test_no_width_is_warned_of() -> None:
 def test_two_points_of_each_class_are_needed(method: Any) -> None:
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
         with pytest.raises(UndefinedMeasureError, match="two points of each class"):
-            fastad.interval("auc", y, range(4), method=method)
+            fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0] * 4, [1] * 4):
         with pytest.raises(UndefinedMeasureError):
-            fastad.interval("auc", y, range(4), method=method)
+            fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
         with pytest.raises(UndefinedMeasureError, match="two points of each class"):
             fastad.uncertainty.delong_covariance(y, [range(4), range(4)])
@@ -347,7 +355,9 @@ def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
         n_star = (n + m) / 2 - 1
         return t * (1 - t) * (1 + n_star * ((1 - t) / (2 - t) + t / (1 + t))) / (m * n)
 
-    found = fastad.interval("auc", sample.y, sample.s, method="newcombe", confidence_level=level)
+    found = fastad.interval(
+        sample.y, sample.s, measure="auc", method="newcombe", confidence_level=level
+    )
     area = float(oracles.roc_auc(oracles.rows(sample.y, sample.s)))
     assert found.value == area
     assert 0 <= found.low <= area <= found.high <= 1
@@ -364,10 +374,10 @@ def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
 def test_newcombe_of_an_area_of_1_has_a_width() -> None:
     for n, m in ((1, 1), (2, 5), (10, 1000)):
         y = np.repeat([0, 1], [m, n])
-        found = fastad.interval("auc", y, np.arange(n + m), method="newcombe")
+        found = fastad.interval(y, np.arange(n + m), measure="auc", method="newcombe")
         assert (found.value, found.high, found.method) == (1, 1, "newcombe")
         assert 0 < found.low < 0.99
-        exchanged = fastad.interval("auc", y, -np.arange(n + m), method="newcombe")
+        exchanged = fastad.interval(y, -np.arange(n + m), measure="auc", method="newcombe")
         assert exchanged.high == pytest.approx(1 - found.low, abs=1e-11)
         assert exchanged.low == 0
 
@@ -393,7 +403,7 @@ def test_smooth_intervals_hold_the_value_within_the_range(
             if method == "logit" and name == "precision_gain_auc":
                 continue
             found = fastad.interval(
-                name, sample.y, scores, method=method, confidence_level=level, **options
+                sample.y, scores, measure=name, method=method, confidence_level=level, **options
             )
             # To and from the log odds is right to a rounding.
             assert low <= found.low <= found.value + 1e-15
@@ -409,7 +419,7 @@ def test_only_the_order_and_the_set_of_rows_matter(sample: Sample, seed: int) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
             one, other, third = (
-                fastad.interval(measure, labels, scores, method="delong")
+                fastad.interval(labels, scores, measure=measure, method="delong")
                 for labels, scores in (
                     (y, sample.s),
                     (y[order], sample.s[order]),
@@ -417,10 +427,10 @@ def test_only_the_order_and_the_set_of_rows_matter(sample: Sample, seed: int) ->
                 )
             )
         assert one == other == third
-    area = fastad.interval("auc", y, ranks, method="delong")
-    exchanged = fastad.interval("auc", 1 - y, -ranks, method="delong")
+    area = fastad.interval(y, ranks, measure="auc", method="delong")
+    exchanged = fastad.interval(1 - y, -ranks, measure="auc", method="delong")
     assert (area.low, area.high) == pytest.approx((exchanged.low, exchanged.high), abs=1e-14)
-    negated = fastad.interval("auc", y, -ranks, method="delong")
+    negated = fastad.interval(y, -ranks, measure="auc", method="delong")
     assert negated.low == pytest.approx(1 - area.high, abs=1e-14)
     assert negated.high == pytest.approx(1 - area.low, abs=1e-14)
 
@@ -446,7 +456,13 @@ def test_whole_weights_repeat_rows(sample: Sample) -> None:
             warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
             weighted, repeated = (
                 fastad.interval(
-                    measure, labels, scores, method=method, sample_weight=w, **options, **keywords
+                    labels,
+                    scores,
+                    measure=measure,
+                    method=method,
+                    sample_weight=w,
+                    **options,
+                    **keywords,
                 )
                 for labels, scores, w in ((sample.y, sample.s, sample.w), (y, s, None))
             )
@@ -457,8 +473,8 @@ def test_whole_weights_repeat_rows(sample: Sample) -> None:
 def test_every_layout_of_the_input(layout: str) -> None:
     y, s = in_layout(Y, layout), in_layout(S, layout)
     for method in ("delong", "logit", "bootstrap", "bca"):
-        assert fastad.interval("auc", y, s, method=method, rng=1) == fastad.interval(
-            "auc", Y, S, method=method, rng=1
+        assert fastad.interval(y, s, measure="auc", method=method, rng=1) == fastad.interval(
+            Y, S, measure="auc", method=method, rng=1
         )
     scores = np.stack([S, S[::-1]])
     expected = fastad.uncertainty.delong_covariance(Y, scores).matrix
@@ -469,14 +485,17 @@ def test_every_layout_of_the_input(layout: str) -> None:
 
 
 def test_labels_of_another_kind() -> None:
-    expected = fastad.interval("auc", Y, S, method="delong")
+    expected = fastad.interval(Y, S, measure="auc", method="delong")
     for labels, positive in ((np.where(Y == 1, -1, 1), -1), (np.where(Y == 1, "bad", "ok"), "bad")):
-        assert fastad.interval("auc", labels, S, method="delong", pos_label=positive) == expected
-    assert fastad.interval("auc", Y == 1, S.tolist(), method="delong") == expected
+        assert (
+            fastad.interval(labels, S, measure="auc", method="delong", pos_label=positive)
+            == expected
+        )
+    assert fastad.interval(Y == 1, S.tolist(), measure="auc", method="delong") == expected
 
 
 def test_what_an_interval_says() -> None:
-    found = fastad.interval("auc", Y, S, method="delong")
+    found = fastad.interval(Y, S, measure="auc", method="delong")
     assert str(found) == f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]"
     assert found.to_dict() == {
         "value": found.value,
@@ -506,8 +525,8 @@ def test_a_label_is_a_name_with_its_operating_point(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        one = fastad.interval(label, Y, S, method="bootstrap", rng=4)
-        assert one == fastad.interval(name, Y, S, method="bootstrap", rng=4, **options)
+        one = fastad.interval(Y, S, measure=label, method="bootstrap", rng=4)
+        assert one == fastad.interval(Y, S, measure=name, method="bootstrap", rng=4, **options)
 
 
 # --- auto, and what coverage is known -----------------------------------------------------------
@@ -535,9 +554,9 @@ def test_auto_takes_a_method_of_the_measure(name: str) -> None:
     options = options_of(MEASURES[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval(name, y, s, rng=0, n_resamples=60, **options)
+        found = fastad.interval(y, s, measure=name, rng=0, n_resamples=60, **options)
         method: Any = found.method
-        again = fastad.interval(name, y, s, method=method, rng=0, n_resamples=60, **options)
+        again = fastad.interval(y, s, measure=name, method=method, rng=0, n_resamples=60, **options)
     assert found.method in methods_of(ask(name, options))
     assert found.coverage is not None
     assert 0 < found.coverage <= 1
@@ -554,7 +573,7 @@ def test_few_anomalies_are_warned_of_and_a_thousand_are_not(measure: str) -> Non
         s = rng.normal(y * (0.75 if measure == "precision@n" else 2.3), 1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = fastad.interval(measure, y, s, rng=0)
+            found = fastad.interval(y, s, measure=measure, rng=0)
         assert found.coverage is not None
         assert (found.coverage < 0.9) == warned
         assert (found.reliability_note is not None) == warned
@@ -566,7 +585,7 @@ def test_few_anomalies_are_warned_of_and_a_thousand_are_not(measure: str) -> Non
 
 def test_the_warning_names_the_line_that_asked() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
-        fastad.interval("ap", [0] * 9 + [1] * 9, range(18), method="delong")
+        fastad.interval([0] * 9 + [1] * 9, range(18), measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -580,14 +599,14 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     ]
     for question in questions:
         options = {name: value for name, value in question.items() if name != "measure"}
-        found = ranked.interval(question["measure"], **options)
-        assert found == fastad.interval(question["measure"], Y, S, **options)
+        found = ranked.interval(measure=question["measure"], **options)
+        assert found == fastad.interval(Y, S, measure=question["measure"], **options)
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
-        fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval("ap", method="delong")
+        fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval(measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
     weighted = fastad.rank_scores(Y, S, sample_weight=S / 7)
     with pytest.raises(InvalidInputError, match="sample_weight must hold whole numbers"):
-        weighted.interval("auc", method="delong")
+        weighted.interval(measure="auc", method="delong")
 
 
 # --- The door -----------------------------------------------------------------------------------
@@ -633,7 +652,7 @@ def test_wrong_questions_are_named(
     measure: Any, keywords: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     for function in (
-        lambda **options: fastad.interval(measure, Y, S, method="bootstrap", **options),
+        lambda **options: fastad.interval(Y, S, measure=measure, method="bootstrap", **options),
         lambda **options: fastad.compare(Y, S, S, measure=measure, method="bootstrap", **options),
         lambda **options: fastad.compare_all(
             Y, [S, S], measure=measure, method="bootstrap", **options
@@ -679,7 +698,7 @@ def test_bad_options_are_named(
     keywords: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        fastad.interval("auc", Y, S, **{"method": "delong", **keywords})
+        fastad.interval(Y, S, measure="auc", **{"method": "delong", **keywords})
 
 
 @pytest.mark.parametrize(
@@ -699,7 +718,7 @@ def test_a_method_that_the_measure_lacks(
     measure: str, options: dict[str, Any], method: Any
 ) -> None:
     with pytest.raises(InvalidInputError, match=f"for {measure}; found '{method}'"):
-        fastad.interval(measure, Y, S, method=method, **options)
+        fastad.interval(Y, S, measure=measure, method=method, **options)
 
 
 @pytest.mark.parametrize(
@@ -717,7 +736,7 @@ def test_a_method_that_the_measure_lacks(
 )
 def test_bad_data_are_named(y: Any, s: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        fastad.interval("auc", y, s, method="delong")
+        fastad.interval(y, s, measure="auc", method="delong")
 
 
 @pytest.mark.parametrize(

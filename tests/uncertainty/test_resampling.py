@@ -233,7 +233,7 @@ def test_without_strata_the_number_of_anomalies_is_binomial() -> None:
 def test_undefined_replicates_are_counted_and_left_out(measure: str) -> None:
     y, s = [0, 0, 0, 1, 1], [1, 3, 2, 2, 4]
     options: Any = {"method": "bootstrap", "rng": 5, "n_resamples": 3000}
-    found = fastad.interval(measure, y, s, stratified=False, **options)
+    found = fastad.interval(y, s, measure=measure, stratified=False, **options)
     values, _ = replicates_of(y, s, [ask(measure, {})], 3000, 5, stratified=False)
     assert found.n_resamples == 3000
     assert found.n_undefined == np.count_nonzero(np.isnan(values[0])) > 0
@@ -241,7 +241,7 @@ def test_undefined_replicates_are_counted_and_left_out(measure: str) -> None:
     # A class is absent with probability 0.4 ** 5 + 0.6 ** 5.
     p = 0.4**5 + 0.6**5
     assert abs(found.n_undefined - 3000 * p) < 4 * math.sqrt(3000 * p * (1 - p))
-    assert fastad.interval(measure, y, s, **options).n_undefined == 0
+    assert fastad.interval(y, s, measure=measure, **options).n_undefined == 0
 
 
 def test_one_in_three_may_be_undefined() -> None:
@@ -251,7 +251,7 @@ def test_one_in_three_may_be_undefined() -> None:
     n_undefined = int(np.isnan(values).sum())
     p = 0.75**4
     assert abs(n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
-    found = fastad.interval("recall@precision1", y, s, method="bootstrap", rng=0)
+    found = fastad.interval(y, s, measure="recall@precision1", method="bootstrap", rng=0)
     assert found.n_undefined == n_undefined
 
 
@@ -266,9 +266,9 @@ def test_more_than_half_undefined_is_an_error() -> None:
         outcomes.add(n_undefined)
         if n_undefined == 2:
             with pytest.raises(UndefinedMeasureError, match="undefined on 2 of 2"):
-                fastad.interval("auc", y, s, stratified=False, **keywords)
+                fastad.interval(y, s, measure="auc", stratified=False, **keywords)
         else:
-            found = fastad.interval("auc", y, s, stratified=False, **keywords)
+            found = fastad.interval(y, s, measure="auc", stratified=False, **keywords)
             assert found.n_undefined == n_undefined
     assert outcomes == {0, 1, 2}
 
@@ -386,7 +386,13 @@ def test_ends_are_those_of_scipy(level: float) -> None:
             **SEED,
         ).confidence_interval
         found = fastad.interval(
-            "probabilistic_auc", y, s, method=method, rng=9, confidence_level=level, **options
+            y,
+            s,
+            measure="probabilistic_auc",
+            method=method,
+            rng=9,
+            confidence_level=level,
+            **options,
         )
         assert [found.low, found.high] == pytest.approx([ends.low, ends.high], rel=1e-11)
 
@@ -412,7 +418,7 @@ def test_bca_by_its_formulas(measure: str) -> None:
     assert acceleration(counts, moved) == pytest.approx(a, rel=1e-10)
     z = z0 + stats.norm.ppf([0.05, 0.95])
     ends = np.quantile(values[0], stats.norm.cdf(z0 + z / (1 - a * z)))
-    found = fastad.interval(measure, y, s, method="bca", rng=3, confidence_level=0.9)
+    found = fastad.interval(y, s, measure=measure, method="bca", rng=3, confidence_level=0.9)
     assert [found.low, found.high] == pytest.approx(ends.tolist(), rel=1e-12)
     assert (found.method, found.n_resamples, found.n_undefined) == ("bca", 2000, 0)
 
@@ -449,7 +455,7 @@ def test_ends_are_numbers_within_the_range(sample: Any, seed: int, level: float)
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
         for measure in ("auc", "ap", "tpr@0.3", "f1_best", "eer", "auc_w"):
             for method in ("bootstrap", "basic"):
-                found = fastad.interval(measure, sample.y, ranks, method=method, **options)
+                found = fastad.interval(sample.y, ranks, measure=measure, method=method, **options)
                 low, high = ask(measure, {}).bounds
                 assert low <= found.low <= found.high <= high
 
@@ -469,26 +475,31 @@ def test_a_seed_makes_the_same_interval(measure: str, stratified: bool) -> None:
     """For any number of threads, any order of the rows, and a generator of that seed."""
     y, s = hard_sample()
     keywords: Any = {"method": "bootstrap", "n_resamples": 600, "stratified": stratified}
-    expected = fastad.interval(measure, y, s, rng=11, **keywords)
+    expected = fastad.interval(y, s, measure=measure, rng=11, **keywords)
     for threads in (1, 2, 3):
-        assert fastad.interval(measure, y, s, rng=11, n_threads=threads, **keywords) == expected
+        assert (
+            fastad.interval(y, s, measure=measure, rng=11, n_threads=threads, **keywords)
+            == expected
+        )
     generator = np.random.default_rng(11)
-    assert fastad.interval(measure, y, s, rng=generator, **keywords) == expected
+    assert fastad.interval(y, s, measure=measure, rng=generator, **keywords) == expected
     # A generator goes on, a seed does not.
-    assert fastad.interval(measure, y, s, rng=generator, **keywords) != expected
-    assert fastad.interval(measure, y, s, rng=12, **keywords) != expected
-    assert fastad.interval(measure, y, s, rng=np.int32(11), **keywords) == expected
+    assert fastad.interval(y, s, measure=measure, rng=generator, **keywords) != expected
+    assert fastad.interval(y, s, measure=measure, rng=12, **keywords) != expected
+    assert fastad.interval(y, s, measure=measure, rng=np.int32(11), **keywords) == expected
     order = np.random.default_rng(0).permutation(len(y))
-    assert fastad.interval(measure, y[order], s[order], rng=11, **keywords) == expected
+    assert fastad.interval(y[order], s[order], measure=measure, rng=11, **keywords) == expected
     if measure != "auc":
         return
-    assert fastad.interval(measure, y, 3 * s - 7, rng=11, **keywords) == expected
-    assert fastad.interval(measure, y, s.astype(np.float32), rng=11, **keywords) == expected
+    assert fastad.interval(y, 3 * s - 7, measure=measure, rng=11, **keywords) == expected
+    assert fastad.interval(y, s.astype(np.float32), measure=measure, rng=11, **keywords) == expected
 
 
 def test_without_a_seed_intervals_differ() -> None:
     y, s = hard_sample()
-    drawn = {fastad.interval("auc", y, s, method="bootstrap", n_resamples=50) for _ in range(3)}
+    drawn = {
+        fastad.interval(y, s, measure="auc", method="bootstrap", n_resamples=50) for _ in range(3)
+    }
     assert len(drawn) == 3
 
 
@@ -503,7 +514,7 @@ def test_measures_share_their_replicates() -> None:
     assert isinstance(together[-1], UndefinedMeasureError)
     for label, found in zip(labels, together, strict=False):
         alone = fastad.interval(
-            label, y, s, method="bootstrap", confidence_level=0.9, n_resamples=200, rng=7
+            y, s, measure=label, method="bootstrap", confidence_level=0.9, n_resamples=200, rng=7
         )
         assert found == alone
 
