@@ -533,7 +533,7 @@ def test_a_label_is_a_name_with_its_operating_point(
 
 
 def test_the_table_of_coverages_is_complete() -> None:
-    text = files("fastad.certainty").joinpath("coverage.csv").read_text(encoding="utf-8")
+    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
     head, *lines = text.splitlines()
     assert head.split(",")[:2] == ["measure", "method"]
     known = {tuple(line.split(",")[:2]) for line in lines}
