@@ -63,7 +63,8 @@ values = {{}}
 for name, s in scores.items():
     for measure in {MEASURES[:5]!r}:
         for method in ("bootstrap", "basic"):
-            found = [fastad.interval(y, s, measure=measure, method=method, stratified=stratified, **options)
+            found = [fastad.interval(y, s, measure=measure, method=method, stratified=stratified,
+                                     **options)
                      if not (measure.startswith("tpr") and not stratified) else None
                      for stratified in (True, False)]
             values[name + measure + method] = str(found)
