@@ -7,7 +7,8 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._core.parameters import N_RESAMPLES, check_generator, check_inside
+from fastad._core.parameters import N_RESAMPLES, check_inside
+from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point
 from fastad.benchmarking.correlation import kendall_matrix
@@ -155,7 +156,7 @@ def compare_runs(
     check_resampling(table.clusters, confidence_level, n_resamples, rng)
     # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
     # depends on which comparisons there are.
-    seed = rng if isinstance(rng, int) else int(check_generator(rng).integers(2**63))
+    seed = rng if isinstance(rng, int) else random_seed(rng)
     options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
     sections: dict[str, Tabular] = {}
     skipped: dict[str, str] = {}

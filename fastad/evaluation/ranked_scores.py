@@ -27,6 +27,7 @@ from fastad._core.parameters import (
     check_some_counts,
     exact_rate,
 )
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import (
     Count,
@@ -522,10 +523,9 @@ class RankedScores:
     ) -> "ChanceLevel":
         """See `fastad.chance_level`."""
         from fastad.uncertainty import asked, chance
-        from fastad.uncertainty import bootstrap as replicates
 
         question = asked.ask(measure, options)
-        repeats, key = check_count(n_resamples, "n_resamples"), replicates.random_key(rng)
+        repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
         with thread_limit(n_threads):
             return chance.chance_of(self._counts, question, n_resamples=repeats, key=key)
 

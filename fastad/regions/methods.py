@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
+from fastad._core.random import random_key
 from fastad._core.types import FloatMatrix, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -63,7 +64,7 @@ class Plan(NamedTuple):
 
     def draws(self, box: Box) -> Draws:
         """Return uniform draws of a box."""
-        return Draws(box, self.rng.integers(2**64, dtype=np.uint64))
+        return Draws(box, random_key(self.rng))
 
     def after(self, n_scored: int, method: str) -> "Plan":
         """Return the plan of a method for what so many score calls have left."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.frames import Frameable
 from fastad._core.parameters import check_mapping, check_rate
+from fastad._core.random import random_seed
 from fastad._core.text_tables import grid
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
@@ -198,7 +199,7 @@ def volumes(
         )
     normals = samples[labels.values == 0]
     plan = check_plan(method, n_samples, rtol, normals, confidence_level, rng, progress)
-    seed = int(plan.rng.integers(2**63))
+    seed = random_seed(plan.rng)
     at_each: Any = rates
     estimates: dict[str, dict[str, VolumeEstimate]] = {}
     with thread_limit(n_threads):

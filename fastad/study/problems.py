@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_choice, check_count, check_flag
+from fastad._core.random import string_seed
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
 from fastad.errors import InvalidInputError
@@ -336,7 +336,7 @@ def _class_sizes(
         remarks.append(f"{name}: {len(few)} of {len(sizes)} classes left out {fewer}")
     most = selection.max_subproblems
     if most is not None and len(enough) > most:
-        rng = np.random.default_rng(np.random.SeedSequence([seed, crc32(name.encode())]))
+        rng = np.random.default_rng(np.random.SeedSequence([seed, string_seed(name)]))
         drawn = np.sort(rng.choice(len(enough), most, replace=False))
         kept = [enough[i] for i in drawn]
         remarks.append(f"{name}: {most} of {len(enough)} classes drawn: {', '.join(kept)}")

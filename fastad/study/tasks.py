@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
-from zlib import crc32
 
 import numpy as np
 
+from fastad._core.random import string_seed
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix
 from fastad.regions.box import Box
@@ -178,7 +178,7 @@ def _split_of(
         *(X, y),
         contamination=contamination,
         repeat=repeat,
-        seed_key=(seed, _number(problem.name)),
+        seed_key=(seed, string_seed(problem.name)),
         protocol=protocol,
     )
     return split, Box.from_data(np.concatenate([split.X_train, split.X_test]))
@@ -243,14 +243,10 @@ def _in_words(undefined: Mapping[str, str]) -> str:
 
 
 def _key(problem: Problem, seed: int, repeat: int) -> tuple[int, ...]:
-    return seed, _number(problem.name), repeat
+    return seed, string_seed(problem.name), repeat
 
 
 def _seed(key: tuple[int, ...], one: Configuration, contamination: float) -> int:
     """Return the seed of a detector, which depends on nothing else that runs."""
-    own = [*key, _DETECTORS, _number(one.key), _number(repr(contamination))]
+    own = [*key, _DETECTORS, string_seed(one.key), string_seed(repr(contamination))]
     return int(np.random.SeedSequence(own).generate_state(1)[0])
-
-
-def _number(text: str) -> int:
-    return crc32(text.encode())

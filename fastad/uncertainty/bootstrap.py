@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import check_generator
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import Count, FloatVector, IntMatrix, ShortVector
 from fastad._kernels.curves.influence import sum_of_powers
@@ -88,12 +87,6 @@ def too_few_points(what: str, n_anomalies: Count, n_normals: Count) -> Undefined
         f"{what} needs two points of each class; found {n_anomalies} anomalies and {n_normals} "
         "normal points"
     )
-
-
-def random_key(rng: int | np.random.Generator | None) -> np.uint64:
-    """Return the key of all random numbers that a seed or a generator stands for."""
-    key: np.uint64 = check_generator(rng).integers(2**64, dtype=np.uint64)
-    return key
 
 
 def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_count
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Label
 from fastad.errors import UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.asked import Asked, ask
-from fastad.uncertainty.bootstrap import random_key
 from fastad.uncertainty.null_distributions import (
     Law,
     drawn_values,

@@ -19,6 +19,7 @@ from fastad._core.parameters import (
     check_inside,
     check_positive,
 )
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ComparisonMethod, FloatVector, Label, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -28,7 +29,6 @@ from fastad.uncertainty.bootstrap import (
     Ranking,
     percentile,
     plan,
-    random_key,
     replicate_values,
     too_few_points,
 )

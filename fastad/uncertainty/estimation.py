@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
+from fastad._core.random import random_key
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.operating import confusion_at
@@ -24,7 +25,6 @@ from fastad.uncertainty.bootstrap import (
     need_whole,
     percentile,
     plan,
-    random_key,
     replicate_values,
     too_few_points,
 )

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_generator, check_mapping
+from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point, ScoreVector, ShortVector
 from fastad.errors import InvalidInputError
@@ -209,7 +210,7 @@ def evaluate_unsupervised(
     samples, region = check_data(X, box)
     named = named_once(scores, "scores")
     scored = {name: block_score(own, region.n_features) for name, own in named.items()}
-    seed = int(generator.integers(2**63))
+    seed = random_seed(generator)
     judged = {}
     with thread_limit(n_threads):
         for number, (name, own) in enumerate(scored.items()):

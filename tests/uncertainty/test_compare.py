@@ -18,11 +18,12 @@ from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad._core.random import random_key
 from fastad.measures.registry import MEASURES
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty import Comparison
 from fastad.uncertainty.asked import Asked, ask
-from fastad.uncertainty.bootstrap import plan, random_key, replicate_values
+from fastad.uncertainty.bootstrap import plan, replicate_values
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.influence import INFLUENCES
 from fastad.uncertainty.paired import order_detectors

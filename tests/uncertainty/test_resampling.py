@@ -18,6 +18,7 @@ from scipy import stats
 
 import fastad
 from fastad import UndefinedMeasureError
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._kernels.resampling import resample
 from fastad.measures.registry import MEASURES
@@ -32,7 +33,6 @@ from fastad.uncertainty.bootstrap import (
     bias_corrected,
     percentile,
     plan,
-    random_key,
     replicate_values,
 )
 from fastad.uncertainty.estimation import check_wanted, intervals_of

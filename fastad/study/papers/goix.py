@@ -1,7 +1,6 @@
 """``goix_benchmark``: whether EM and MV order detectors as labels do."""
 
 import math
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_generator
+from fastad._core.random import random_seed, string_seed
 from fastad._core.types import FloatMatrix, LabelVector, ScoreVector
 from fastad.errors import UndefinedMeasureError
 from fastad.labelled.precision import pr_auc
@@ -180,12 +180,12 @@ def goix_cell(
     """
     check_choice(setting, SETTINGS, "setting")
     makers = paper_detectors() if detectors is None else check_detectors(detectors)
-    key = [_entropy(rng), zlib.crc32(dataset.encode()), SETTINGS.index(setting)]
+    key = [_entropy(rng), string_seed(dataset), SETTINGS.index(setting)]
     of_rows, of_detectors, of_criteria = map(
         np.random.default_rng, np.random.SeedSequence(key).spawn(3)
     )
     split = split_goix(X, y, setting, protocol=protocol, rng=of_rows)
-    seed = int(of_detectors.integers(2**63))
+    seed = random_seed(of_detectors)
     scores = {
         name: train(own, split.X_train, np.random.default_rng(seed)) for name, own in makers.items()
     }
@@ -263,7 +263,7 @@ def _entropy(rng: int | np.random.Generator | None) -> int:
     """Return a seed: the one given, or one that is drawn."""
     generator = check_generator(rng)
     if rng is None or isinstance(rng, np.random.Generator):
-        return int(generator.integers(2**63))
+        return random_seed(generator)
     return int(rng)
 
 
