@@ -15,11 +15,11 @@ from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.readers import ScoredTable, Wanted, read_table
 from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import shown_name
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation, envelope
 from fastad.measures.requests import parse_questions, standard_questions, with_range
+from fastad.ordering.named_scores import score_name
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
 
@@ -145,7 +145,7 @@ def about_columns(message: str, table: ScoredTable, columns: Wanted) -> str:
     """Return a message about an argument as one about the column that it came from."""
     arguments = {
         "y_true": columns.label,
-        **{shown_name(name): name for name in table.scores},
+        **{score_name(name): name for name in table.scores},
         **{f"groups[{name!r}]": name for name in table.groups},
     }
     for argument, column in arguments.items():

@@ -16,6 +16,7 @@ from fastad.measures.operating import threshold_and_flagged
 from fastad.measures.requests import Question, Questions
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_scores
+from fastad.ordering.named_scores import score_name
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -53,11 +54,6 @@ class Inquiry:
         return names == ["roc_auc"] and self.intervals is None and self.chance is None
 
 
-def shown_name(detector: str) -> str:
-    """Return how messages name the scores of a detector."""
-    return "y_score" if detector == "score" else f"y_score[{detector!r}]"
-
-
 def evaluate_detector(
     detector: tuple[str, npt.ArrayLike],
     labels: Labels,
@@ -66,7 +62,7 @@ def evaluate_detector(
     """Order the scores of one detector and answer all questions about them."""
     name, y_score = detector
     try:
-        scores = check_scores(y_score, labels, name=shown_name(name))
+        scores = check_scores(y_score, labels, name=score_name(name))
     except InvalidInputError as error:
         if inquiry.on_error == "raise":
             raise
@@ -83,7 +79,7 @@ def evaluate_scores(
     """Order scores that have passed the door and answer all questions about them."""
     with ReusedBuffers():
         try:
-            counts = count_scores(scores, labels, shown_name(name))
+            counts = count_scores(scores, labels, score_name(name))
         except InvalidInputError as error:
             if inquiry.on_error == "raise":
                 raise
@@ -104,7 +100,7 @@ def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEv
             undefined[question.label] = str(error)
         except InvalidInputError as error:
             # A measure of values, which these scores violate.
-            message = str(error).replace("y_score", shown_name(name))
+            message = str(error).replace("y_score", score_name(name))
             if inquiry.on_error == "raise":
                 raise InvalidInputError(message) from None
             values[question.label] = float("nan")

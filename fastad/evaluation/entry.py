@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +20,15 @@ from fastad._core.parameters import (
 )
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import Label, OnError, Point, Points
-from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import Inquiry, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
 from fastad.measures.requests import parse_questions, standard_questions, with_range
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels
+from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
-
-# Anything with named columns: pandas, polars or pyarrow tables; no library is imported for them.
-Table: TypeAlias = Any
 
 
 @overload
@@ -180,39 +177,10 @@ def evaluate(
         inquiry = Inquiry(questions, on_error, intervals, wanted if chance else None)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        detectors = named_detectors(y_score, labels.n_rows)
+        detectors = named_scores(y_score, labels.n_rows)
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels.n_rows, labels.rows)
             return evaluate_groups(labels, detectors, runs, inquiry)
         answer = partial(evaluate_detector, labels=labels, inquiry=inquiry)
         return Evaluation(thread_map(answer, detectors))
-
-
-def named_detectors(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
-    """Return the detectors of whatever holds them, with their names."""
-    columns = table_columns(y_score, "y_score")
-    if columns is not None:
-        return columns
-    try:
-        scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"y_score must hold equally many scores for each detector; found {error}",
-            argument="y_score",
-        ) from None
-    if scores.ndim == 1:
-        return [("score", y_score)]
-    if scores.ndim != 2 or scores.shape[0] == 0:
-        raise InvalidInputError(
-            "y_score must be a vector, an array (detectors, points), or name scores; "
-            f"found shape {scores.shape}",
-            argument="y_score",
-        )
-    if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
-        raise InvalidInputError(
-            f"y_score must have one row for each detector; found shape {scores.shape} for "
-            f"{n_rows} labels, which looks transposed: pass y_score.T",
-            argument="y_score",
-        )
-    return [(f"score_{i}", row) for i, row in enumerate(scores)]

@@ -15,12 +15,13 @@ from fastad._core.text_tables import grid
 from fastad._core.threads import thread_map
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import Inquiry, answer_all, evaluate_scores, failed, shown_name
+from fastad.evaluation.detector import Inquiry, answer_all, evaluate_scores, failed
 from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of, envelope
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
 from fastad.ordering.labels import Labels, check_scores
+from fastad.ordering.named_scores import score_name
 
 # So many runs are printed; all are in the frame.
 _SHOWN = 20
@@ -173,7 +174,7 @@ def evaluate_groups(
 
     def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
-        shown = shown_name(name)
+        shown = score_name(name)
         try:
             scores = check_scores(y_score, labels, name=shown)
         except InvalidInputError as error:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from fastad._core.parameters import check_positive
 from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import Inquiry, answer_all, shown_name
-from fastad.evaluation.entry import named_detectors
+from fastad.evaluation.detector import Inquiry, answer_all
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.requests import Questions, parse_questions, with_range
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
 
 Result = TypeVar("Result")
 # Detector, then label of a measure, then value: what `fastad.evaluate` returns, for one.
@@ -33,9 +33,9 @@ def rank_detectors(
     """Check labels and the scores of one detector or many, and order each."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     ranked = {}
-    for name, values in named_detectors(y_score, labels.n_rows):
-        scores = check_scores(values, labels, name=shown_name(name))
-        ranked[name] = RankedScores(count_scores(scores, labels, shown_name(name)))
+    for name, values in named_scores(y_score, labels.n_rows):
+        scores = check_scores(values, labels, name=score_name(name))
+        ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
     return ranked
 
 
@@ -48,7 +48,7 @@ def ask_each(
         try:
             results[name] = ask(one)
         except InvalidInputError as error:
-            message = str(error).replace("y_score", shown_name(name))
+            message = str(error).replace("y_score", score_name(name))
             raise InvalidInputError(message) from None
     return results
 

@@ -12,7 +12,7 @@ from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice, check_inside
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import shown_name
+from fastad.ordering.named_scores import score_name
 from fastad.plot import _band, _data, _drawing
 from fastad.regions.box import Box
 from fastad.regions.results import share_text
@@ -271,7 +271,7 @@ def level_sets_by_name(
         try:
             found[name] = level_sets_of_scores(scores, uniform[name], box)
         except InvalidInputError as error:
-            shown = shown_name(name)
+            shown = score_name(name)
             message = str(error).replace("y_score", shown)
             message = message.replace("uniform_score", shown.replace("y_score", "uniform_score"))
             raise InvalidInputError(message) from None

@@ -12,14 +12,13 @@ from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
 from fastad._core.types import FloatVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.evaluation.detector import shown_name
-from fastad.evaluation.entry import named_detectors
 from fastad.evaluation.groups import labels_by_group
 from fastad.measures.results import RocCurve
 from fastad.measures.roc import roc_curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import _data, _drawing
 from fastad.plot._roc import SCALES, Scale, path_on, set_rate_axes
 
@@ -326,22 +325,22 @@ def _curves_of_runs(
 ) -> tuple[dict[str, list[RocCurve]], float | None]:
     """Return the curves of each detector, and the least number of normals in a run."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    detectors = named_detectors(y_score, labels.n_rows)
+    detectors = named_scores(y_score, labels.n_rows)
     columns = dict(table_columns(groups, "groups") or [("group", groups)])
     runs = make_groups(columns, labels.n_rows, labels.rows)
     curves: dict[str, list[RocCurve]] = {}
     sizes: list[float] = []
     whole = True
     for name, values in detectors:
-        scores = check_scores(values, labels, name=shown_name(name))
+        scores = check_scores(values, labels, name=score_name(name))
         if scores.dtype.kind == "f" and np.isnan(scores).any():
             # Here, because a single run would not tell how many there are.
-            refuse_nan(scores, shown_name(name), labels.rows)
+            refuse_nan(scores, score_name(name), labels.rows)
         scores = runs.arrange(scores)
         curves[name] = []
         parts = labels_by_group(labels, runs)
         for i, (where, part) in enumerate(zip(runs.slices(), parts, strict=True)):
-            counts = count_scores(scores[where], part, shown_name(name))
+            counts = count_scores(scores[where], part, score_name(name))
             try:
                 curves[name].append(roc_curve(counts))
             except UndefinedMeasureError as error:

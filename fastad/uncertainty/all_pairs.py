@@ -15,9 +15,8 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ComparisonMethod, Correction, Label, Point
 from fastad._core.version import SCHEMA_VERSION, __version__
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import shown_name
-from fastad.evaluation.entry import Table, named_detectors
 from fastad.ordering.labels import check_labels
+from fastad.ordering.named_scores import Table, named_scores, score_name
 from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import too_few_points
 from fastad.uncertainty.comparison import check_comparison, compare_pairs
@@ -307,8 +306,8 @@ def delong_covariance(
 
 def _order(y_true: npt.ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
     labels = check_labels(y_true, pos_label=pos_label)
-    named = named_detectors(y_score, labels.n_rows)
-    return order_detectors(labels, [(name, shown_name(name), scores) for name, scores in named])
+    named = named_scores(y_score, labels.n_rows)
+    return order_detectors(labels, [(name, score_name(name), scores) for name, scores in named])
 
 
 def _covariance(detectors: Detectors, asked: Asked) -> Covariance:

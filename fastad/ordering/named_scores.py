@@ -1,0 +1,46 @@
+"""Scores of several detectors, by name: vectors, matrices, mappings and tables."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.frames import table_columns
+from fastad.errors import InvalidInputError
+
+# Anything with named columns: pandas, polars or pyarrow tables; no library is imported for them.
+Table: TypeAlias = Any
+
+
+def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
+    """Return the name and the scores of each detector in a vector, matrix, mapping or table."""
+    columns = table_columns(y_score, "y_score")
+    if columns is not None:
+        return columns
+    try:
+        scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"y_score must hold equally many scores for each detector; found {error}",
+            argument="y_score",
+        ) from None
+    if scores.ndim == 1:
+        return [("score", y_score)]
+    if scores.ndim != 2 or scores.shape[0] == 0:
+        raise InvalidInputError(
+            "y_score must be a vector, an array (detectors, points), or name scores; "
+            f"found shape {scores.shape}",
+            argument="y_score",
+        )
+    if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
+        raise InvalidInputError(
+            f"y_score must have one row for each detector; found shape {scores.shape} for "
+            f"{n_rows} labels, which looks transposed: pass y_score.T",
+            argument="y_score",
+        )
+    return [(f"score_{i}", row) for i, row in enumerate(scores)]
+
+
+def score_name(detector: str) -> str:
+    """Return how messages name the scores of a detector."""
+    return "y_score" if detector == "score" else f"y_score[{detector!r}]"
