@@ -1,4 +1,4 @@
-"""p-values of several tests at once."""
+"""p-values adjusted for several tests."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,14 +23,14 @@ def _bonferroni(p_values: FloatVector) -> FloatVector:
 def _holm(p_values: FloatVector) -> FloatVector:
     """Step down: the k-th smallest is tested among those that are left (Holm 1979)."""
     order = np.argsort(p_values)
-    left = np.arange(p_values.shape[0], 0, -1)
+    n_left = np.arange(p_values.shape[0], 0, -1)
     adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * left), 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * n_left), 1.0)
     return adjusted
 
 
 def _benjamini_hochberg(p_values: FloatVector) -> FloatVector:
-    # Here, because SciPy's statistics take half a second to import.
+    # Imported here, because scipy.stats takes half a second to import.
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p_values, method="bh"), np.float64)
@@ -55,9 +55,9 @@ def shaffer(p_values: FloatVector) -> FloatVector:
     """
     n_groups = (1 + math.isqrt(1 + 8 * p_values.shape[0])) // 2
     order = np.argsort(p_values)
-    left = np.arange(p_values.shape[0], 0, -1)
+    n_left = np.arange(p_values.shape[0], 0, -1)
     adjusted = np.empty_like(p_values)
-    products = p_values[order] * possible(n_groups)[left]
+    products = p_values[order] * possible(n_groups)[n_left]
     adjusted[order] = np.minimum(np.maximum.accumulate(products), 1.0)
     return adjusted
 

@@ -1,4 +1,4 @@
-"""Thresholds whose rate holds for the points to come."""
+"""Thresholds with a guaranteed error rate on new samples."""
 
 import math
 from dataclasses import dataclass
@@ -11,29 +11,34 @@ from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.parameters import check_inside
 from fastad._core.types import Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.order_statistics import guaranteed_rank, points_needed, probability
+from fastad.uncertainty.order_statistics import (
+    confidence_of_rank,
+    guaranteed_rank,
+    required_sample_size,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedThreshold:
-    """A threshold, and what is guaranteed of it.
+    """A threshold and its guarantee.
 
     Attributes
     ----------
     threshold : float or int
-        Flags what scores at or above it; in the units of the scores, exact in their type.
+        Samples that score at or above it are flagged; in the units of the scores, exact in their
+        type.
     confidence : float
-        Probability, over the scores that were given, that the rate holds: at least the confidence
-        level that was asked for.
-    n_points : int
+        Probability, over the draw of the scores, that the rate holds: at least the confidence
+        level that was given.
+    n_samples : int
         Number of scores.
     n_exceeding : int
-        How many of them lie on the side of the errors: flagged normals, or missed anomalies.
+        Number of errors among them: flagged normal samples, or missed anomalies.
     """
 
     threshold: Threshold
     confidence: float
-    n_points: int
+    n_samples: int
     n_exceeding: int
 
 
@@ -44,30 +49,30 @@ def threshold_with_guarantee(
     tpr: Point | None = None,
     confidence_level: Point = 0.95,
 ) -> GuaranteedThreshold:
-    """Threshold whose false or true positive rate holds for the points to come.
+    """Threshold with a guaranteed false or true positive rate on new samples.
 
-    With ``fpr`` from scores of *normal* points: the lowest threshold of which it is guaranteed
-    that it flags at most this share of all normal points. With ``tpr`` from scores of
-    *anomalies*: the highest threshold of which it is guaranteed that it flags at least this share
-    of all anomalies. `fastad.threshold_at_fpr` meets a rate on the points that it was given; on
-    new ones it exceeds the rate about every second time.
+    With ``fpr``, from scores of *normal* samples: the lowest threshold that is guaranteed to flag
+    at most this fraction of all normal samples. With ``tpr``, from scores of *anomalies*: the
+    highest threshold that is guaranteed to flag at least this fraction of all anomalies.
+    `fastad.threshold_at_fpr` meets a rate on the samples that it was given; on new ones it exceeds
+    the rate about every second time.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
-        Anomaly scores of one class, higher is more anomalous, of points that the detector was not
-        fitted to.
+        Anomaly scores of one class, higher is more anomalous, of samples that the detector was
+        not fitted to.
     fpr : float, optional
-        Bound on the false positive rate, in (0, 1), taken as the decimal that is written.
+        Bound on the false positive rate, in (0, 1), taken as the decimal as written.
     tpr : float, optional
-        Bound on the true positive rate, in (0, 1); give one of both.
+        Bound on the true positive rate, in (0, 1); give one of the two.
     confidence_level : float, default 0.95
-        How probable it must be, over the draw of the scores, that the rate holds; in (0, 1).
+        Probability, over the draw of the scores, that the rate holds; in (0, 1).
 
     Returns
     -------
     GuaranteedThreshold
-        ``threshold``, its ``confidence``, and how many of the scores lie beyond it.
+        ``threshold``, its ``confidence``, and the numbers of scores and of errors among them.
 
     Raises
     ------
@@ -78,8 +83,8 @@ def threshold_with_guarantee(
 
     Notes
     -----
-    Points must be independent and alike; nothing is assumed of their distribution. The law is
-    exact for scores without ties, and on the safe side with them. O(n) time for n points.
+    Samples must be independent and identically distributed; nothing else is assumed of their
+    distribution. The confidence is exact without ties, and conservative with them. O(n) time.
 
     References
     ----------
@@ -93,38 +98,41 @@ def threshold_with_guarantee(
     >>> fastad.threshold_with_guarantee(range(100), fpr=0.05).threshold
     99
     """
-    rate, doubt = _check(fpr, tpr, confidence_level)
+    rate, alpha = _check(fpr, tpr, confidence_level)
     scores = real_vector(y_score, "y_score")
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         refuse_nan(scores, "y_score", None)
-    n_points = scores.shape[0]
-    rank = guaranteed_rank(n_points, rate, doubt)
+    n_samples = scores.shape[0]
+    rank = guaranteed_rank(n_samples, rate, alpha)
     if rank == 0:
-        wanted = f"fpr = {float(rate):g}" if tpr is None else f"tpr = {float(1 - rate):g}"
+        target = f"fpr = {float(rate):g}" if tpr is None else f"tpr = {float(1 - rate):g}"
         raise UndefinedMeasureError(
-            f"{wanted} with confidence {float(1 - doubt):g} takes at least "
-            f"{points_needed(rate, doubt)} scores; found {n_points}"
+            f"{target} with confidence {float(1 - alpha):g} needs at least "
+            f"{required_sample_size(rate, alpha)} scores; found {n_samples}"
         )
-    threshold = _above(scores, rank) if tpr is None else _lowest(scores, rank)
-    beyond = scores >= threshold if tpr is None else scores < threshold
+    threshold = _lowest_above(scores, rank) if tpr is None else _score_of_rank(scores, rank)
+    is_error = scores >= threshold if tpr is None else scores < threshold
     return GuaranteedThreshold(
-        threshold, probability(rank, n_points, rate), n_points, int(np.count_nonzero(beyond))
+        threshold,
+        confidence_of_rank(rank, n_samples, rate),
+        n_samples,
+        int(np.count_nonzero(is_error)),
     )
 
 
 def sample_size_for_guarantee(
     *, fpr: Point | None = None, tpr: Point | None = None, confidence_level: Point = 0.95
 ) -> int:
-    """Smallest number of scores with which `threshold_with_guarantee` has an answer.
+    """Smallest number of scores for which `threshold_with_guarantee` returns a threshold.
 
     Parameters
     ----------
     fpr : float, optional
-        Bound on the false positive rate, in (0, 1): how many normal points.
+        Bound on the false positive rate, in (0, 1): the result counts normal samples.
     tpr : float, optional
-        Bound on the true positive rate, in (0, 1): how many anomalies; give one of both.
+        Bound on the true positive rate, in (0, 1): the result counts anomalies; give one of them.
     confidence_level : float, default 0.95
-        How probable it must be that the rate holds, in (0, 1).
+        Probability that the rate holds, in (0, 1).
 
     Returns
     -------
@@ -142,23 +150,25 @@ def sample_size_for_guarantee(
     >>> fastad.sample_size_for_guarantee(fpr=0.01)
     299
     """
-    return points_needed(*_check(fpr, tpr, confidence_level))
+    return required_sample_size(*_check(fpr, tpr, confidence_level))
 
 
 def _check(
     fpr: Point | None, tpr: Point | None, confidence_level: Point
 ) -> tuple[Fraction, Fraction]:
-    """Return the bound on the rate of errors, and the probability that it may fail."""
+    """Return the bound on the rate of errors, and the probability alpha that it is exceeded."""
     if (fpr is None) == (tpr is None):
-        raise InvalidInputError(f"give one of fpr and tpr; found fpr={fpr!r} and tpr={tpr!r}")
+        raise InvalidInputError(
+            f"exactly one of fpr and tpr must be given; found fpr={fpr!r} and tpr={tpr!r}"
+        )
     name, bound = ("tpr", tpr) if fpr is None else ("fpr", fpr)
     assert bound is not None
     rate = check_inside(bound, name)
-    doubt = 1 - check_inside(confidence_level, "confidence_level")
-    return rate if name == "fpr" else 1 - rate, doubt
+    alpha = 1 - check_inside(confidence_level, "confidence_level")
+    return rate if name == "fpr" else 1 - rate, alpha
 
 
-def _above(scores: ScoreVector, rank: int) -> Threshold:
+def _lowest_above(scores: ScoreVector, rank: int) -> Threshold:
     """Return the lowest threshold that does not flag the score of a rank from above."""
     score = np.partition(scores, scores.shape[0] - rank)[scores.shape[0] - rank]
     if scores.dtype.kind != "f":
@@ -172,7 +182,7 @@ def _above(scores: ScoreVector, rank: int) -> Threshold:
     return next_score
 
 
-def _lowest(scores: ScoreVector, rank: int) -> Threshold:
+def _score_of_rank(scores: ScoreVector, rank: int) -> Threshold:
     """Return the score of a rank from below."""
     score: Threshold = np.partition(scores, rank - 1)[rank - 1].item()
     return score if scores.dtype.kind == "f" else int(score)

@@ -1,6 +1,6 @@
-"""The exact law of the rate beyond an order statistic.
+"""The exact distribution of the rate beyond an order statistic.
 
-Of n independent points, let t be the r-th from one end. The true share of points beyond t is at
+Of n independent samples, let t be the r-th from one end. The true proportion beyond t is at
 most a rate with the probability that a binomial number of n trials at that rate is at least r;
 with ties it is more probable still. (Order statistics of uniforms are beta distributed: David and
 Nagaraja, "Order Statistics", 2003, section 2.3.)
@@ -20,79 +20,79 @@ from scipy.special import bdtr, betainccinv, betaincinv
 from fastad._core.arrays import set_readonly
 from fastad._core.types import FloatVector, IntVector
 
-# Floats decide unless they are so close to the bound, relative to it; then whole numbers do.
+# Floats decide unless they are so close to the bound, relative to it; then integers do.
 _CLOSE = 1e-9
-# Up to so many points; beyond, a bound that floats cannot tell counts as not reached.
+# Up to so many samples; beyond, a bound that floats cannot decide counts as not reached.
 _LARGEST_EXACT = 5_000
 
 
-def guaranteed_rank(n_points: int, rate: Fraction, doubt: Fraction) -> int:
-    """Return the largest rank beyond which the rate holds, but for a doubt; 0 if there is none."""
-    low, high = 0, n_points
+def guaranteed_rank(n_samples: int, rate: Fraction, alpha: Fraction) -> int:
+    """Return the largest rank that guarantees the rate with confidence 1 - alpha, else 0."""
+    low, high = 0, n_samples
     while low < high:
         middle = (low + high + 1) // 2
-        if _is_doubt_enough(middle, n_points, rate, doubt):
+        if _is_guaranteed(middle, n_samples, rate, alpha):
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def probability(rank: int, n_points: int, rate: Fraction) -> float:
-    """Return how probable it is, at least, that the rate beyond a rank holds."""
-    return 1.0 - float(bdtr(rank - 1, n_points, float(rate)))
+def confidence_of_rank(rank: int, n_samples: int, rate: Fraction) -> float:
+    """Return a lower bound on the probability that the rate beyond a rank holds."""
+    return 1.0 - float(bdtr(rank - 1, n_samples, float(rate)))
 
 
-def points_needed(rate: Fraction, doubt: Fraction) -> int:
-    """Return the smallest number of points of which the first rank guarantees a rate."""
-    exact = math.log(doubt) / math.log1p(-float(rate))
+def required_sample_size(rate: Fraction, alpha: Fraction) -> int:
+    """Return the smallest number of samples of which the first rank guarantees a rate."""
+    exact = math.log(alpha) / math.log1p(-float(rate))
     nearest = max(round(exact), 1)
     if abs(exact - nearest) > _CLOSE * nearest:
         return math.ceil(exact)
-    return nearest if _decided_exactly(1, nearest, rate, doubt) else nearest + 1
+    return nearest if _is_guaranteed_exactly(1, nearest, rate, alpha) else nearest + 1
 
 
-def _is_doubt_enough(rank: int, n_points: int, rate: Fraction, doubt: Fraction) -> bool:
-    """Tell whether a binomial number is below the rank with at most the probability of doubt."""
-    below = float(bdtr(rank - 1, n_points, float(rate)))
-    if abs(below - float(doubt)) > _CLOSE * float(doubt):
-        return below < doubt
-    return _decided_exactly(rank, n_points, rate, doubt)
+def _is_guaranteed(rank: int, n_samples: int, rate: Fraction, alpha: Fraction) -> bool:
+    """Return whether a binomial number is below the rank with probability alpha at most."""
+    below = float(bdtr(rank - 1, n_samples, float(rate)))
+    if abs(below - float(alpha)) > _CLOSE * float(alpha):
+        return below < alpha
+    return _is_guaranteed_exactly(rank, n_samples, rate, alpha)
 
 
-def _decided_exactly(rank: int, n_points: int, rate: Fraction, doubt: Fraction) -> bool:
-    """Tell the same in whole numbers; False where there are too many points for them."""
-    if n_points > _LARGEST_EXACT:
+def _is_guaranteed_exactly(rank: int, n_samples: int, rate: Fraction, alpha: Fraction) -> bool:
+    """Return the same from integers; False where there are too many samples for them."""
+    if n_samples > _LARGEST_EXACT:
         return False
     p, q = rate.numerator, rate.denominator
-    ways = sum(math.comb(n_points, k) * p**k * (q - p) ** (n_points - k) for k in range(rank))
-    return bool(ways * doubt.denominator <= doubt.numerator * q**n_points)
+    ways = sum(math.comb(n_samples, k) * p**k * (q - p) ** (n_samples - k) for k in range(rank))
+    return bool(ways * alpha.denominator <= alpha.numerator * q**n_samples)
 
 
-# Up to so many points, the joint law is that of all ranks; of larger samples, that of ranks
+# Up to so many samples, the joint distribution of all ranks is simulated; of more, that of ranks
 # spaced logarithmically from both ends, and of others spaced evenly.
 _ALL = 256
 _LOGARITHMIC = 100
 _EVEN = 56
-# Share of the doubt that goes to the ranks between. Halved or doubled, no width changes by more
-# than 2 %.
+# Fraction of alpha for the ranks between those simulated. Halved or doubled, no width changes by
+# more than 2 %.
 _BETWEEN = 0.1
 
 _SIMULATIONS = 20_000
 _SEED = 20_130_701
-# Probability that chance makes the simulated level too high.
-_LUCK = Fraction(1, 1000)
+# Probability that the simulated level is too high by chance.
+_SIMULATION_ALPHA = Fraction(1, 1000)
 # Halvings of the range of the logarithm, after which the level is known to a factor of
 # 256 ** (1 / 1024), or 1.005.
 _STEPS = 10
 
 
 class RateBounds(Protocol):
-    """Bounds on the rate at a rank: 0 at rank 0, and 1 at rank n + 1, below all points."""
+    """Bounds on the rate at a rank: 0 at rank 0, and 1 at rank n + 1, below all samples."""
 
     @property
     def n_points(self) -> int:
-        """Number of points, n."""
+        """Number of samples, n."""
 
     def lower(self, ranks: IntVector) -> FloatVector:
         """Return lower bounds, which rise with the rank."""
@@ -103,21 +103,21 @@ class RateBounds(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EachRank:
-    """Bounds that hold at any one rank, but for a doubt: those of Clopper and Pearson."""
+    """Bounds that hold at any one rank with confidence 1 - alpha: those of Clopper and Pearson."""
 
     n_points: int
-    doubt: float
+    alpha: float
 
     def lower(self, ranks: IntVector) -> FloatVector:
-        """Return quantiles of the beta law of each rank at half the doubt."""
+        """Return quantiles of the beta distribution of each rank at alpha / 2."""
         inside = np.clip(ranks, 1, self.n_points)
-        bounds = betaincinv(inside, self.n_points - inside + 1, self.doubt / 2)
+        bounds = betaincinv(inside, self.n_points - inside + 1, self.alpha / 2)
         return self._with_ends(ranks, np.asarray(bounds, np.float64))
 
     def upper(self, ranks: IntVector) -> FloatVector:
-        """Return quantiles of the beta law of each rank above which half the doubt lies."""
+        """Return quantiles of the beta distribution of each rank at 1 - alpha / 2."""
         inside = np.clip(ranks, 1, self.n_points)
-        bounds = betainccinv(inside, self.n_points - inside + 1, self.doubt / 2)
+        bounds = betainccinv(inside, self.n_points - inside + 1, self.alpha / 2)
         return self._with_ends(ranks, np.asarray(bounds, np.float64))
 
     def _with_ends(self, ranks: IntVector, bounds: FloatVector) -> FloatVector:
@@ -126,18 +126,18 @@ class EachRank:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllRanks:
-    """Bounds that hold at all ranks at once, but for a doubt.
+    """Bounds that hold at all ranks at once with confidence 1 - alpha.
 
     Attributes
     ----------
     n_points : int
-        Number of points, n.
+        Number of samples, n.
     knots : numpy.ndarray of shape (n_knots,)
-        Ranks whose joint law was simulated, with 0 and n + 1 around them.
+        Ranks whose joint distribution was simulated, with 0 and n + 1 around them.
     lows, highs : numpy.ndarray of shape (n_knots,)
         Bounds there.
     slacks : numpy.ndarray of shape (n_knots,)
-        How far the points behind each knot may be from even, as shares of their gap.
+        How far the samples behind each knot may be from even, as fractions of their gap.
     """
 
     n_points: int
@@ -148,15 +148,15 @@ class AllRanks:
 
     def lower(self, ranks: IntVector) -> FloatVector:
         """Return the bounds at the knots, and what follows from them between."""
-        left, step, inner = self._place(ranks)
+        left, step, inner = self._locate(ranks)
         return self._between(self.lows, left, step, step / inner - self.slacks[left])
 
     def upper(self, ranks: IntVector) -> FloatVector:
         """Return the bounds at the knots, and what follows from them between."""
-        left, step, inner = self._place(ranks)
+        left, step, inner = self._locate(ranks)
         return self._between(self.highs, left, step, (step - 1) / inner + self.slacks[left])
 
-    def _place(self, ranks: IntVector) -> tuple[IntVector, IntVector, IntVector]:
+    def _locate(self, ranks: IntVector) -> tuple[IntVector, IntVector, IntVector]:
         """Return the knot at or before each rank, the steps from it, and how many lie between."""
         left = np.searchsorted(self.knots, ranks, side="right") - 1
         right = np.minimum(left + 1, self.knots.shape[0] - 1)
@@ -164,50 +164,50 @@ class AllRanks:
         return left, ranks - self.knots[left], inner
 
     def _between(
-        self, bounds: FloatVector, left: IntVector, step: IntVector, share: FloatVector
+        self, bounds: FloatVector, left: IntVector, step: IntVector, fraction: FloatVector
     ) -> FloatVector:
-        """Return a bound on the rate that lies at most, or at least, at a share of its gap."""
-        share = np.where(step == 0, 0.0, np.clip(share, 0.0, 1.0))
+        """Return a bound on the rate that lies at most, or at least, at a fraction of its gap."""
+        fraction = np.where(step == 0, 0.0, np.clip(fraction, 0.0, 1.0))
         right = np.minimum(left + 1, bounds.shape[0] - 1)
-        between: FloatVector = (1 - share) * bounds[left] + share * bounds[right]
+        between: FloatVector = (1 - fraction) * bounds[left] + fraction * bounds[right]
         return between
 
 
 def last_rank(
     holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_points: int, size: int
 ) -> IntVector:
-    """Return the last rank up to n + 1 for which something holds, or -1; one of each point."""
+    """Return, for each point, the last rank up to n + 1 at which the condition holds, or -1."""
     low, high = np.full(size, -1), np.full(size, n_points + 1)
     while np.any(low < high):
         middle = low + (high - low + 1) // 2
-        held = holds(middle)
-        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
+        is_true = holds(middle)
+        low, high = np.where(is_true, middle, low), np.where(is_true, high, middle - 1)
     return low
 
 
 @lru_cache(maxsize=128)
-def all_ranks(n_points: int, doubt: float) -> AllRanks:
-    """Return bounds at all ranks at once, each knot with the same doubt by itself.
+def all_ranks(n_points: int, alpha: float) -> AllRanks:
+    """Return bounds at all ranks at once, each knot with the same miscoverage by itself.
 
     Equal local levels (Aldor-Noiman et al. 2013, "The power to see: a new graphical test of
     normality", section 2). Given the rates at two knots, those between are as many independent
     uniform numbers: Massart's inequality (1990) bounds how far they are from even.
     """
-    ranks = _chosen(n_points)
+    ranks = _simulated_ranks(n_points)
     between = np.diff(ranks) - 1
     n_gaps = int(np.count_nonzero(between))
-    for_gaps = _BETWEEN * doubt if n_gaps else 0.0
-    local = EachRank(n_points, _local_doubt(ranks, n_points, doubt - for_gaps))
+    alpha_of_gaps = _BETWEEN * alpha if n_gaps else 0.0
+    local = EachRank(n_points, _local_alpha(ranks, n_points, alpha - alpha_of_gaps))
     slacks = np.zeros(ranks.shape[0] + 2)
     if n_gaps:
-        slacks[1:-2] = np.sqrt(math.log(2 * n_gaps / for_gaps) / (2 * np.maximum(between, 1)))
+        slacks[1:-2] = np.sqrt(math.log(2 * n_gaps / alpha_of_gaps) / (2 * np.maximum(between, 1)))
     knots = np.concatenate([[0], ranks, [n_points + 1]])
     bounds = (local.lower(knots), local.upper(knots), slacks)
     return AllRanks(n_points, set_readonly(knots), *map(set_readonly, bounds))
 
 
-def _chosen(n_points: int) -> IntVector:
-    """Return the ranks whose joint law is simulated: the first, the last, and some between."""
+def _simulated_ranks(n_points: int) -> IntVector:
+    """Return the ranks whose joint distribution is simulated: both ends, and some between."""
     if n_points <= _ALL:
         return np.arange(1, n_points + 1)
     first = np.geomspace(1, n_points // 2, _LOGARITHMIC).round().astype(np.int64)
@@ -215,18 +215,18 @@ def _chosen(n_points: int) -> IntVector:
     return np.unique(np.concatenate([first, even, n_points + 1 - first]))
 
 
-def _local_doubt(ranks: IntVector, n_points: int, doubt: float) -> float:
-    """Return the doubt at each rank with which the doubt at any of them is as given.
+def _local_alpha(ranks: IntVector, n_points: int, alpha: float) -> float:
+    """Return the miscoverage of each rank with which that of all at once is alpha.
 
-    As many simulations may fail as leave the true doubt where it should be but for bad luck. If
-    none may, the doubt is shared out, which needs no simulation.
+    As many simulations may fail as leave the true miscoverage at alpha with high confidence. If
+    none may, alpha is divided by the number of ranks (Bonferroni), which needs no simulation.
     """
-    shared: float = doubt / ranks.shape[0]
-    may_fail = guaranteed_rank(_SIMULATIONS, Fraction(doubt), _LUCK) - 1
+    bonferroni: float = alpha / ranks.shape[0]
+    may_fail = guaranteed_rank(_SIMULATIONS, Fraction(alpha), _SIMULATION_ALPHA) - 1
     if may_fail < 0:
-        return shared
-    rates = _simulated(ranks, n_points)
-    low, high = math.log(shared), math.log(doubt)
+        return bonferroni
+    rates = _simulated_rates(ranks, n_points)
+    low, high = math.log(bonferroni), math.log(alpha)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         bounds = EachRank(n_points, math.exp(middle))
@@ -239,7 +239,7 @@ def _local_doubt(ranks: IntVector, n_points: int, doubt: float) -> float:
     return math.exp(low)
 
 
-def _simulated(ranks: IntVector, n_points: int) -> npt.NDArray[np.float64]:
+def _simulated_rates(ranks: IntVector, n_points: int) -> npt.NDArray[np.float64]:
     """Return simulated rates at the ranks of samples, one sample a column.
 
     Spacings of n uniform numbers are n + 1 exponential ones over their sum, and gaps of several

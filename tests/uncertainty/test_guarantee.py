@@ -1,4 +1,4 @@
-"""Thresholds with a guarantee, against the law of order statistics term by term and by trial."""
+"""Thresholds with a guarantee, against the binomial distribution term by term and by simulation."""
 
 import math
 from fractions import Fraction
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.order_statistics import guaranteed_rank, points_needed
+from fastad.uncertainty.order_statistics import guaranteed_rank, required_sample_size
 from tests.support.strategies import FLOATS, INTEGERS
 
 
 def below(rank: int, n: int, rate: Fraction) -> Fraction:
-    """Probability that fewer of n points than the rank lie beyond the quantile of a rate."""
+    """Probability that fewer of n samples than the rank lie beyond the quantile of a rate."""
     return sum(
         (math.comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(rank)), Fraction(0)
     )
@@ -26,26 +26,24 @@ exact_rates = st.fractions(0, 1, max_denominator=40).filter(lambda x: 0 < x < 1)
 
 
 @given(st.integers(1, 60), exact_rates, exact_rates)
-def test_the_rank_is_the_largest_that_the_law_allows(
-    n: int, rate: Fraction, doubt: Fraction
+def test_the_rank_is_the_largest_that_the_distribution_allows(
+    n: int, rate: Fraction, alpha: Fraction
 ) -> None:
-    allowed = [rank for rank in range(1, n + 1) if below(rank, n, rate) <= doubt]
-    assert guaranteed_rank(n, rate, doubt) == max(allowed, default=0)
+    allowed = [rank for rank in range(1, n + 1) if below(rank, n, rate) <= alpha]
+    assert guaranteed_rank(n, rate, alpha) == max(allowed, default=0)
 
 
 @given(exact_rates.filter(lambda x: x > Fraction(1, 20)), exact_rates)
-def test_so_many_points_are_needed_and_one_fewer_is_too_few(
-    rate: Fraction, doubt: Fraction
-) -> None:
-    n = points_needed(rate, doubt)
-    assert (1 - rate) ** n <= doubt
-    assert n == 1 or (1 - rate) ** (n - 1) > doubt
+def test_the_required_sample_size_is_minimal(rate: Fraction, alpha: Fraction) -> None:
+    n = required_sample_size(rate, alpha)
+    assert (1 - rate) ** n <= alpha
+    assert n == 1 or (1 - rate) ** (n - 1) > alpha
 
 
-def test_bounds_that_floats_cannot_tell_apart() -> None:
-    """(1/2)**n is 1 of 2**n: the float law is at the bound itself."""
+def test_bounds_that_floats_cannot_decide() -> None:
+    """(1/2)**n is 1 of 2**n: the float probability is at the bound itself."""
     for n in range(1, 200):
-        assert points_needed(Fraction(1, 2), Fraction(1, 2**n)) == n
+        assert required_sample_size(Fraction(1, 2), Fraction(1, 2**n)) == n
         assert guaranteed_rank(n, Fraction(1, 2), Fraction(1, 2**n)) == 1
         assert guaranteed_rank(n, Fraction(1, 2), Fraction(1, 2**n + 1)) == 0
 
@@ -60,7 +58,7 @@ def test_well_known_sample_sizes(fpr: float, confidence_level: float, n: int) ->
     assert fastad.sample_size_for_guarantee(tpr=tpr, confidence_level=confidence_level) == n
     scores = np.arange(n)
     found = fastad.threshold_with_guarantee(scores, fpr=fpr, confidence_level=confidence_level)
-    assert (found.threshold, found.n_exceeding, found.n_points) == (n, 0, n)
+    assert (found.threshold, found.n_exceeding, found.n_samples) == (n, 0, n)
     with pytest.raises(UndefinedMeasureError, match=f"at least {n} scores; found {n - 1}"):
         fastad.threshold_with_guarantee(scores[1:], fpr=fpr, confidence_level=confidence_level)
 
@@ -89,10 +87,10 @@ def test_the_threshold_is_next_to_the_score_of_the_rank(dtype: Any, n: int, seed
 
 
 @pytest.mark.parametrize("digits", [None, 1])
-def test_the_rate_holds_as_often_as_promised(digits: int | None) -> None:
-    """4 000 samples of 200 normal scores, whose true rate is known; ties are on the safe side."""
+def test_the_rate_holds_with_the_stated_confidence(digits: int | None) -> None:
+    """4 000 samples of 200 normal scores, whose true rate is known; ties are conservative."""
     rng = np.random.default_rng(0)
-    held = 0
+    n_held = 0
     for _ in range(4000):
         scores = rng.normal(size=200)
         if digits is not None:
@@ -100,12 +98,12 @@ def test_the_rate_holds_as_often_as_promised(digits: int | None) -> None:
         found = fastad.threshold_with_guarantee(scores, fpr=0.05)
         # Rounded scores reach a threshold from half a step below it.
         reach = found.threshold if digits is None else math.ceil(found.threshold * 10) / 10 - 0.05
-        held += 0.5 * math.erfc(reach / math.sqrt(2)) <= 0.05
+        n_held += 0.5 * math.erfc(reach / math.sqrt(2)) <= 0.05
     expected = 4000 * found.confidence
     deviation = math.sqrt(4000 * found.confidence * (1 - found.confidence))
     if digits is None:
-        assert abs(held - expected) < 4 * deviation
-    assert held > expected - 4 * deviation
+        assert abs(n_held - expected) < 4 * deviation
+    assert n_held > expected - 4 * deviation
 
 
 def test_infinite_scores() -> None:
@@ -134,14 +132,14 @@ def test_the_largest_integers_have_a_threshold_above_them() -> None:
         ({"fpr": 0.1, "confidence_level": "high"}, "confidence_level"),
     ],
 )
-def test_bad_options_are_named(keywords: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_named(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidInputError, TypeError), match=message):
         fastad.threshold_with_guarantee([0.0] * 100, **keywords)
     with pytest.raises((InvalidInputError, TypeError), match=message):
         fastad.sample_size_for_guarantee(**keywords)
 
 
-@pytest.mark.parametrize("bad", [[np.nan] * 100, [], ["a"] * 100, [[0.0]] * 100])
-def test_bad_scores_are_named(bad: Any) -> None:
+@pytest.mark.parametrize("scores", [[np.nan] * 100, [], ["a"] * 100, [[0.0]] * 100])
+def test_invalid_scores_are_named(scores: Any) -> None:
     with pytest.raises(InvalidInputError, match="y_score"):
-        fastad.threshold_with_guarantee(bad, fpr=0.05)
+        fastad.threshold_with_guarantee(scores, fpr=0.05)
