@@ -69,6 +69,12 @@ def set_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return vector
 
 
+def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
+    """Make the arrays of a result read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
 def as_vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -14,36 +13,6 @@ from fastad.errors import InvalidInputError, MissingExtraError
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 _LARGEST_INT64 = 2**63 - 1
 LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
-class Frameable(ABC):
-    """What has columns of equal length, and turns into a data frame of them."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
-
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
-        """Return a data frame of the columns that `to_columns` names.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Its rows and columns are those of `to_columns`.
-
-        Raises
-        ------
-        MissingExtraError
-            If narwhals or the library is not installed.
-        """
-        return frame(self.to_columns(), library)
 
 
 def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) -> Any:

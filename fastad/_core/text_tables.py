@@ -1,11 +1,18 @@
-"""Tables of text: plain, Markdown and LaTeX."""
+"""Tables of text: plain, Markdown and LaTeX, and how numbers read in them."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-# Behind the best three of a column, where colour is not to be had.
-_PLACES = ("", "¹", "²", "³")
-# Shades of grey behind them, as in print.
+import numpy as np
+
+from fastad._core.types import FloatMatrix, IntMatrix
+
+# The cell of what has no value.
+DASH = "-"
+# Behind the best three of a column in plain text.
+_MARKS = ("", "¹", "²", "³")
+# Shades of grey of their cells in LaTeX.
 _SHADES = ("", "0.70", "0.82", "0.92")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,7 +35,7 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Cells as text, and which of them are among the best three.
+    """Cells as strings, and which of them are among the best three.
 
     Attributes
     ----------
@@ -36,41 +43,41 @@ class TextTable:
         Heads of the columns.
     rows : sequence of sequences of str
         Cells, the first of each row its name.
-    places : sequence of sequences of int
-        1, 2 or 3 for each cell beside the first that is among the best three, else 0; empty
+    marks : sequence of sequences of int
+        1, 2 or 3 for each cell after the first that is among the best three, else 0; empty
         where nothing is marked.
     """
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
-    places: Sequence[Sequence[int]] = field(default_factory=list)
+    marks: Sequence[Sequence[int]] = field(default_factory=list)
 
-    def marked(self) -> list[list[str]]:
+    def marked_cells(self) -> list[list[str]]:
         """Return the cells, with 1, 2 and 3 behind the best."""
-        if not self.places:
+        if not self.marks:
             return [list(row) for row in self.rows]
-        width = [1 if any(places) else 0 for places in zip(*self.places, strict=True)]
+        widths = [1 if any(column) else 0 for column in zip(*self.marks, strict=True)]
         return [
             [row[0]]
             + [
-                cell + _PLACES[place].ljust(room)
-                for cell, place, room in zip(row[1:], places, width, strict=True)
+                cell + _MARKS[mark].ljust(width)
+                for cell, mark, width in zip(row[1:], marks, widths, strict=True)
             ]
-            for row, places in zip(self.rows, self.places, strict=True)
+            for row, marks in zip(self.rows, self.marks, strict=True)
         ]
 
     def plain(self) -> str:
         """Return columns of text."""
-        return grid(self.header, self.marked())
+        return grid(self.header, self.marked_cells())
 
     def markdown(self) -> str:
         """Return a table in Markdown, the best of a column in bold type."""
         lines = ["| " + " | ".join(map(_markdown, self.header)) + " |"]
         lines.append("|" + "|".join([":--", *["--:"] * (len(self.header) - 1)]) + "|")
-        for row, places in self._placed():
+        for row, marks in self.rows_with_marks():
             cells = [
-                f"**{_markdown(cell)}**" if place == 1 else _markdown(cell) + _PLACES[place]
-                for cell, place in zip(row, places, strict=True)
+                f"**{_markdown(cell)}**" if mark == 1 else _markdown(cell) + _MARKS[mark]
+                for cell, mark in zip(row, marks, strict=True)
             ]
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines) + "\n"
@@ -83,20 +90,20 @@ class TextTable:
             " & ".join(map(_latex, self.header)) + r" \\",
             r"\midrule",
         ]
-        for row, places in self._placed():
+        for row, marks in self.rows_with_marks():
             cells = [
-                (rf"\cellcolor[gray]{{{_SHADES[place]}}}" if place else "") + _latex(cell)
-                for cell, place in zip(row, places, strict=True)
+                (rf"\cellcolor[gray]{{{_SHADES[mark]}}}" if mark else "") + _latex(cell)
+                for cell, mark in zip(row, marks, strict=True)
             ]
             # Behind \\ a row must not begin like an option.
             start = "{}" if cells[0].startswith(("[", "*")) else ""
             lines.append(start + " & ".join(cells) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
-    def _placed(self) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
-        """Yield the rows with the place of each cell, 0 where there is none."""
+    def rows_with_marks(self) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+        """Yield the rows with the mark of each cell, 0 where there is none."""
         for i, row in enumerate(self.rows):
-            yield row, [0, *self.places[i]] if self.places else [0] * len(row)
+            yield row, [0, *self.marks[i]] if self.marks else [0] * len(row)
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -112,8 +119,40 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def best_three(merits: FloatMatrix) -> IntMatrix:
+    """Return 1, 2 and 3 where a value is among the three highest of its column, else 0.
+
+    Equal values share the mark of the first of them; NaN has none.
+    """
+    marks = np.zeros(merits.shape, np.int64)
+    for column in range(merits.shape[1]):
+        values = merits[:, column]
+        defined = values[~np.isnan(values)]
+        rank = 1 + np.sum(defined[None, :] > values[:, None], axis=1)
+        marks[:, column] = np.where(np.isnan(values) | (rank > 3), 0, rank)
+    return marks
+
+
+def number_text(value: float, form: str = ".4f") -> str:
+    """Return a value as a string, a dash for NaN; what rounds to 0 has no sign."""
+    if math.isnan(value):
+        return DASH
+    text = format(value, form)
+    return text.lstrip("-") if not text.strip("-0.%") else text
+
+
+def interval_text(low: float, high: float, form: str = ".2f") -> str:
+    """Return an interval as a string, a dash for NaN."""
+    return DASH if math.isnan(low) else f"[{number_text(low, form)}, {number_text(high, form)}]"
+
+
+def count_text(n: int, noun: str) -> str:
+    """Return a number of things: 1 data set, 2 data sets."""
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
 def some_of(names: Sequence[str], most: int) -> str:
-    """Return names in a row; of more than so many the first, and how many more there are."""
+    """Return the first names in a row, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.text_tables import TextTable
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable, best_three, interval_text, number_text
 from fastad._core.types import FloatMatrix, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, as_results
-from fastad.benchmarking.tabular import Tabular, best_three, fixed_arrays, interval_text, number
 from fastad.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankDistances(Tabular):
+class RankDistances(TableResult):
     """Distances of rankings by measures from the ranking by a reference.
 
     Attributes
@@ -56,9 +57,9 @@ class RankDistances(Tabular):
         rows = [
             [
                 label,
-                number(float(found.value[i]), ".3f"),
+                number_text(float(found.value[i]), ".3f"),
                 interval_text(float(found.low[i]), float(found.high[i]), ".3f"),
-                number(float(self.closest[i]), ".0%"),
+                number_text(float(self.closest[i]), ".0%"),
                 str(found.n[i]),
             ]
             for i, label in enumerate(self.measures)
@@ -69,8 +70,9 @@ class RankDistances(Tabular):
         head = [f"distance from {self.reference}", "mean", "interval", "closest", "data sets"]
         return TextTable(head, rows, best_three(merits).tolist())
 
-    def remarks(self) -> list[str]:
-        """Return in words where distances are undefined."""
+    @property
+    def notes(self) -> list[str]:
+        """Where distances are undefined."""
         total = len(self.datasets)
         return [
             *self.missing,
@@ -181,7 +183,7 @@ def rank_distance(
     if len(common):
         nearest = np.nanmin(common, axis=1, keepdims=True)
         closest = np.where(there.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
-    fixed_arrays(distances, closest)
+    set_all_readonly(distances, closest)
     return RankDistances(
         reference,
         [one.name for one in others],

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES, check_flag
-from fastad._core.text_tables import TextTable
+from fastad._core.results import TableResult
+from fastad._core.text_tables import DASH, TextTable, interval_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.benchmarking.ranks import (
     best_merits,
@@ -20,7 +21,6 @@ from fastad.benchmarking.ranks import (
 )
 from fastad.benchmarking.resampling import Resampling, check_resampling
 from fastad.benchmarking.result_table import Results, as_results
-from fastad.benchmarking.tabular import NOTHING, Tabular, interval_text, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class FriedmanTest:
     reason: str | None = None
 
 
-class FriedmanTable(Tabular, Mapping[str, FriedmanTest]):
+class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
     """Friedman's test by each measure; prints as a table."""
 
-    __slots__ = ("_remarks", "_tests")
+    __slots__ = ("_notes", "_tests")
 
     def __init__(self, tests: Sequence[FriedmanTest], remarks: Sequence[str]) -> None:
         self._tests = {one.measure: one for one in tests}
-        self._remarks = list(remarks)
+        self._notes = list(remarks)
 
     def __getitem__(self, measure: str) -> FriedmanTest:
         return self._tests[measure]
@@ -101,10 +101,11 @@ class FriedmanTable(Tabular, Mapping[str, FriedmanTest]):
         head = ["measure", "chi-square", "p", "F", "p of F", "W", intervals_text(level)]
         return TextTable(head, [_row(one) for one in self.values()])
 
-    def remarks(self) -> list[str]:
-        """Return in words what is undefined or was left out, and why."""
+    @property
+    def notes(self) -> list[str]:
+        """What is undefined or was left out, and why."""
         undefined = [f"{one.measure}: {one.reason}" for one in self.values() if one.reason]
-        return [*undefined, *self._remarks]
+        return [*undefined, *self._notes]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each measure.
@@ -300,14 +301,14 @@ def _squares(sums: np.ndarray[Any, np.dtype[np.int64]]) -> int:
 
 def _row(one: FriedmanTest) -> list[str]:
     if one.reason is not None:
-        return [one.measure, *[NOTHING] * 6]
+        return [one.measure, *[DASH] * 6]
     f_name = f"F({one.f_degrees[0]}, {one.f_degrees[1]}) = "
     return [
         one.measure,
-        number(one.chi_square, ".2f"),
-        number(one.p_value, ".2g"),
-        f_name + number(one.f_statistic, ".2f").replace("inf", "∞"),
-        number(one.f_p_value, ".2g"),
-        number(one.kendall_w, ".3f"),
+        number_text(one.chi_square, ".2f"),
+        number_text(one.p_value, ".2g"),
+        f_name + number_text(one.f_statistic, ".2f").replace("inf", "∞"),
+        number_text(one.f_p_value, ".2g"),
+        number_text(one.kendall_w, ".3f"),
         interval_text(one.low, one.high, ".3f"),
     ]

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.text_tables import TextTable
+from fastad._core.arrays import set_all_readonly
+from fastad._core.results import TableResult
+from fastad._core.text_tables import DASH, TextTable, best_three, number_text
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.resampling import Averages, Resampling, defined_mean
-from fastad.benchmarking.tabular import NOTHING, Tabular, best_three, fixed_arrays, number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class RowMeans:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeasureMatrix(Tabular):
+class MeasureMatrix(TableResult):
     """A number for each two measures, averaged over data sets; prints as the papers' tables.
 
     Attributes
@@ -90,13 +91,13 @@ class MeasureMatrix(Tabular):
 
     def text_table(self) -> TextTable:
         """Return the cells as text, with the best three of a column marked."""
-        texts = [[number(cell, self.form) for cell in row] for row in self.value.tolist()]
+        texts = [[number_text(cell, self.form) for cell in row] for row in self.value.tolist()]
         sign = 1.0 if self.higher_is_better else -1.0
         own = np.zeros(self.value.shape, np.bool_)
         if self._trivial_diagonal:
             own = np.array([[row == column for column in self.columns] for row in self.rows])
             for i, j in np.argwhere(own).tolist():
-                texts[i][j] = NOTHING
+                texts[i][j] = DASH
         # Means over fewer data sets than others of the column are not compared with them.
         thin = self.n_datasets < np.where(own, 0, self.n_datasets).max(axis=0)
         merits = np.where(own | thin, math.nan, sign * self.value)
@@ -104,15 +105,16 @@ class MeasureMatrix(Tabular):
         for mean in self.means.values():
             merits = np.column_stack([merits, np.where(whole, sign * mean.value, math.nan)])
             for row, cell in zip(texts, mean.value.tolist(), strict=True):
-                row.append(number(cell, self.form))
+                row.append(number_text(cell, self.form))
         return TextTable(
             [self.row_name, *self.columns, *self.means],
             [[name, *row] for name, row in zip(self.rows, texts, strict=True)],
             best_three(merits).tolist(),
         )
 
-    def remarks(self) -> list[str]:
-        """Return in words which measures have no numbers on some data sets."""
+    @property
+    def notes(self) -> list[str]:
+        """Which measures have no numbers on some data sets."""
         # What is undefined for one measure alone is so in its whole row or column.
         lacking = dict(zip(self.columns, self.n_undefined.min(axis=0).tolist(), strict=True))
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
@@ -178,7 +180,7 @@ def averaged(
         "n_undefined": found.n_undefined,
         "by_dataset": by_dataset,
     }
-    fixed_arrays(*fields.values())
+    set_all_readonly(*fields.values())
     return {
         "rows": [one.name for one in rows],
         "columns": [one.name for one in columns],
@@ -200,5 +202,5 @@ def _row_means(found: Averages, chosen: list[int], resampling: Resampling) -> Ro
     alone = np.count_nonzero(~np.isnan(found.value[:, chosen]), axis=1) < min(2, len(chosen))
     for array in (value, low, high):
         array[alone] = np.nan
-    fixed_arrays(value, low, high)
+    set_all_readonly(value, low, high)
     return RowMeans(value, low, high)

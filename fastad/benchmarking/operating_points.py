@@ -10,8 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate
-from fastad._core.text_tables import TextTable, some_of
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable, count_text, interval_text, number_text, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.columns import MeasureColumn
@@ -25,7 +27,6 @@ from fastad.benchmarking.pairwise_tests.statistics import (
 from fastad.benchmarking.pairwise_tests.welch import PairCorrection
 from fastad.benchmarking.resampling import Means, Resampling, check_resampling, defined_mean
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.benchmarking.tabular import Tabular, fixed_arrays, how_many, interval_text, number
 from fastad.errors import InvalidInputError
 
 LevelMeasure = Literal["auc", "tpr"]
@@ -56,7 +57,7 @@ class SelectedFpr:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Discriminability(Tabular):
+class Discriminability(TableResult):
     """How well a measure tells models apart at each false positive rate.
 
     Attributes
@@ -97,7 +98,7 @@ class Discriminability(Tabular):
     def __repr__(self) -> str:
         return (
             f"<Discriminability of {self.measure} at {len(self.fpr)} rates on "
-            f"{how_many(len(self.separations), 'data set')}>"
+            f"{count_text(len(self.separations), 'data set')}>"
         )
 
     def curve(self, criterion: CriterionName) -> tuple[FloatVector, FloatVector]:
@@ -170,14 +171,15 @@ class Discriminability(Tabular):
                 (self.optimal[name], self.averaged[name].optimal),
                 (self.lowest[name], self.averaged[name].lowest),
             ):
-                row.append(number(float(found.value), ".3f"))
+                row.append(number_text(float(found.value), ".3f"))
                 ends = interval_text(float(found.low), float(found.high), ".3f")
-                row += [ends, number(one, "g")]
+                row += [ends, number_text(one, "g")]
             rows.append([*row, f"{int(self.lowest[name].n)} of {len(self.separations)}"])
         return TextTable(head, rows)
 
-    def remarks(self) -> list[str]:
-        """Return in words what was left out."""
+    @property
+    def notes(self) -> list[str]:
+        """What was left out."""
         infinite = sum(
             int(counts.sum())
             for one in self.separations.values()
@@ -370,7 +372,7 @@ def discriminate(
             argument="results",
         )
     rates = np.array([float(one.rate) for one in levels if one.rate is not None])
-    fixed_arrays(rates)
+    set_all_readonly(rates)
     separations, models, values, left_out = {}, {}, {}, []
     by_level = [table.by_fold(one.name) for one in levels]
     for i, name in enumerate(table.problems):

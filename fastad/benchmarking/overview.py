@@ -9,6 +9,7 @@ import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES, check_inside
 from fastad._core.random import random_seed
+from fastad._core.results import TableResult
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point
 from fastad.benchmarking.correlation import kendall_matrix
@@ -31,13 +32,12 @@ from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.benchmarking.selected_fpr import USUAL_RATES, loss_with_chosen, usual_measures
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
-from fastad.benchmarking.tabular import Tabular
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Called with how many sections are made, of how many.
 Progress: TypeAlias = Callable[[int, int | None], object]
 # What makes a section, or why it is not made.
-_Maker: TypeAlias = Callable[[], Tabular] | str
+_Maker: TypeAlias = Callable[[], TableResult] | str
 
 # A curve over rates, of which a highest point can be asked for, has so many at least.
 _LEVELS = 3
@@ -158,7 +158,7 @@ def compare_runs(
     # depends on which comparisons there are.
     seed = rng if isinstance(rng, int) else random_seed(rng)
     options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
-    sections: dict[str, Tabular] = {}
+    sections: dict[str, TableResult] = {}
     skipped: dict[str, str] = {}
     with thread_limit(n_threads):
         makers = dict(_makers(request, options))
@@ -211,7 +211,7 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
     """Yield the name of each comparison with what makes it, or why it cannot be made."""
     table, measures = request.table, request.measures
 
-    def of(function: Callable[..., Tabular], **more: object) -> _Maker:
+    def of(function: Callable[..., TableResult], **more: object) -> _Maker:
         return partial(function, table, **options, **more)
 
     yield "ranks", of(average_ranks, measures=measures)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_together
@@ -19,7 +20,6 @@ from fastad.benchmarking.ranks import (
 )
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.benchmarking.tabular import fixed_arrays
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.corrections import CORRECTIONS
 
@@ -272,7 +272,7 @@ class _Ranked:
         for square, values in ((by_pair, p_values), (adjusted_by_pair, adjusted)):
             square[first, second] = square[second, first] = values
         means = self.means
-        fixed_arrays(means.value, means.low, means.high, by_pair, adjusted_by_pair, wins)
+        set_all_readonly(means.value, means.low, means.high, by_pair, adjusted_by_pair, wins)
         return RankComparison(
             self.detectors,
             means.value,

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.text_tables import TextTable
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable, count_text, interval_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.ranks import best_ranks, intervals_text
-from fastad.benchmarking.tabular import Tabular, how_many, interval_text, number
 
 # So many detectors are named in a sentence, and so many sentences make a verdict.
 _NAMED, _SENTENCES = 5, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RankComparison(Tabular):
+class RankComparison(TableResult):
     """Detectors compared by their ranks on data sets; prints as a table.
 
     The table has a row for each detector, in order of mean rank, and its p-values against the
@@ -74,7 +74,7 @@ class RankComparison(Tabular):
     n_datasets: int
     confidence_level: float
     n_resamples: int
-    _remarks: Sequence[str]
+    _notes: Sequence[str]
 
     def __repr__(self) -> str:
         return (
@@ -91,7 +91,7 @@ class RankComparison(Tabular):
         """What may be said, in words."""
         said = self._said_of_all() if self.control is None else self._said_of_control()
         level = f"{100 * self.confidence_level:g} %"
-        data = how_many(self.n_datasets, "data set")
+        data = count_text(self.n_datasets, "data set")
         return f"{said} ({self.measure}, {data}, {self.method}, {level})"
 
     def text_table(self) -> TextTable:
@@ -107,22 +107,23 @@ class RankComparison(Tabular):
         rows = [
             [
                 name,
-                number(self.mean_ranks[i], ".2f"),
+                number_text(self.mean_ranks[i], ".2f"),
                 interval_text(self.low[i], self.high[i]),
-                number(self.p_values[against, i], ".2g"),
-                number(self.adjusted_p_values[against, i], ".2g"),
+                number_text(self.p_values[against, i], ".2g"),
+                number_text(self.adjusted_p_values[against, i], ".2g"),
             ]
             for i, name in enumerate(self.detectors)
         ]
         marks = best_ranks(self.mean_ranks[:, np.newaxis]).ravel().tolist()
         return TextTable(head, rows, [[mark, 0, 0, 0] for mark in marks])
 
-    def remarks(self) -> list[str]:
-        """Return the verdict, and in words what was left out."""
+    @property
+    def notes(self) -> list[str]:
+        """The verdict, and what was left out."""
         said = [self.verdict]
         if self.critical_difference is not None:
             said.append(f"critical difference: {self.critical_difference:.4g}")
-        return [*said, *self._remarks]
+        return [*said, *self._notes]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each pair that was compared.

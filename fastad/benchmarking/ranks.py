@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.text_tables import TextTable
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable, best_three, count_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.benchmarking.tabular import Tabular, best_three, fixed_arrays, how_many, number
 from fastad.errors import InvalidInputError
 
 # So many of what is left out are named in a remark.
@@ -20,7 +21,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RankTable(Tabular):
+class RankTable(TableResult):
     """Ranks of detectors by each measure; prints as a table of mean ± standard deviation.
 
     A row for each measure, a column for each detector. What is marked are the best three of a
@@ -57,7 +58,7 @@ class RankTable(Tabular):
     n_datasets: IntVector
     confidence_level: float
     n_resamples: int
-    _remarks: Sequence[str]
+    _notes: Sequence[str]
 
     def __repr__(self) -> str:
         return (
@@ -73,9 +74,10 @@ class RankTable(Tabular):
         ]
         return TextTable(["measure", *self.detectors], rows, best_ranks(self.mean.T).T.tolist())
 
-    def remarks(self) -> list[str]:
-        """Return in words what was left out, and why."""
-        return list(self._remarks)
+    @property
+    def notes(self) -> list[str]:
+        """What was left out, and why."""
+        return list(self._notes)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each measure and detector.
@@ -176,7 +178,7 @@ def average_ranks(
         if n > 1:
             std[i] = np.nanstd(ranked, axis=0, ddof=1)
         remarks += left_out(table, measure.name, merits)
-    fixed_arrays(mean, std, low, high, n_datasets, *ranks.values())
+    set_all_readonly(mean, std, low, high, n_datasets, *ranks.values())
     return RankTable(
         labels,
         table.detectors,
@@ -273,7 +275,7 @@ def shared_points(results: ResultTable) -> list[str]:
         return []
     return [
         f"p-values take the {results.n_datasets} problems for independent, which come from "
-        f"{how_many(n, 'data set')}; intervals do not"
+        f"{count_text(n, 'data set')}; intervals do not"
     ]
 
 
@@ -284,5 +286,5 @@ def intervals_text(confidence_level: float) -> str:
 
 def _cell(mean: float, std: float) -> str:
     if np.isnan(std):
-        return number(mean, ".2f")
+        return number_text(mean, ".2f")
     return f"{mean:.2f} ± {std:.2f}"

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
-from fastad._core.frames import Frameable, table_columns
+from fastad._core.arrays import as_readonly, set_all_readonly
+from fastad._core.frames import table_columns
+from fastad._core.results import Result
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import groups as kernels
 from fastad.benchmarking.columns import refuse_masked, texts
-from fastad.benchmarking.tabular import fixed_arrays
 from fastad.errors import InvalidInputError
 from fastad.ordering.groups import factorize
 
@@ -22,7 +22,7 @@ _BETWEEN = "\x1f"
 
 def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
     """Return the columns of a table by name."""
-    if isinstance(table, Frameable):
+    if isinstance(table, Result):
         return table.to_columns()
     columns = table_columns(table, "table")
     if columns is None:
@@ -98,7 +98,7 @@ class Keys:
                 )
         starts = np.zeros(len(problems) * n_models + 1, np.int64)
         kernels.group_starts(as_readonly(place // n_folds), starts)
-        fixed_arrays(self.detector_of, starts)
+        set_all_readonly(self.detector_of, starts)
         return order, starts
 
 

@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import N_RESAMPLES, check_flag
-from fastad._core.text_tables import TextTable, some_of
+from fastad._core.results import TableResult
+from fastad._core.text_tables import (
+    TextTable,
+    best_three,
+    count_text,
+    interval_text,
+    number_text,
+    some_of,
+)
 from fastad._core.types import Point
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.correlation import kendall_by_problem
@@ -24,7 +32,6 @@ from fastad.benchmarking.selection import (
     shortfall,
     shortfalls,
 )
-from fastad.benchmarking.tabular import Tabular, best_three, how_many, interval_text, number
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.unsupervised.ranking import better
 
@@ -42,7 +49,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recommendation(Tabular):
+class Recommendation(TableResult):
     """Which measure to select models by, with the evidence.
 
     Attributes
@@ -91,7 +98,7 @@ class Recommendation(Tabular):
         return f"<Recommendation of {self.measure} for {self.application}>"
 
     def __str__(self) -> str:
-        return "\n".join([self.text, "", self.text_table().plain(), *self.remarks()])
+        return "\n".join([self.text, "", self.text_table().plain(), *self.notes])
 
     @property
     def text(self) -> str:
@@ -133,8 +140,9 @@ class Recommendation(Tabular):
             best_three(merits).tolist(),
         )
 
-    def remarks(self) -> list[str]:
-        """Return in words which rows the table lacks."""
+    @property
+    def notes(self) -> list[str]:
+        """Which rows the table lacks."""
         return list(self.missing)
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -166,7 +174,7 @@ class Recommendation(Tabular):
 
     def _named(self, names: Sequence[str]) -> str:
         losses = self.losses[self.grounds].value[[list(self.measures).index(n) for n in names]]
-        parts = [f"{name} ({number(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
+        parts = [f"{name} ({number_text(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
         return some_of(parts, _NAMED)
 
 
@@ -320,9 +328,9 @@ def recommend(
         losses={name: resampling.means(one[:, places]) for name, one in losses.items()},
         tau=resampling.means(tau[:, places]),
         data=(
-            how_many(n_judged, "data set")
+            count_text(n_judged, "data set")
             if n_judged == n_clusters or grounds == "other classes"
-            else f"{n_judged} problems of {how_many(n_clusters, 'data set')}"
+            else f"{n_judged} problems of {count_text(n_clusters, 'data set')}"
         ),
         confidence_level=resampling.confidence_level,
         missing=table.missing_rows(),
@@ -391,7 +399,7 @@ def _tau_with(
 
 
 def _cell(found: Means, place: int, form: str) -> str:
-    value = number(float(found.value[place]), form)
+    value = number_text(float(found.value[place]), form)
     if np.isnan(found.low[place]):
         return value
     return f"{value} {interval_text(float(found.low[place]), float(found.high[place]), form)}"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, check_generator, check_inside
 from fastad._core.types import FloatMatrix, IntVector, Point
-from fastad.benchmarking.tabular import fixed_arrays
 
 # A replicate whose data sets are all alike but for rounding has no error of its own.
 _TINY = 1e-6
@@ -151,7 +151,7 @@ class Resampling:
         """Average over the problems, the first axis, and put an interval about each mean."""
         found = self.average(values)
         fields = (found.value, *self.interval_of_mean(found), found.n, found.n_undefined)
-        fixed_arrays(*fields)
+        set_all_readonly(*fields)
         return Means(*fields)
 
     def interval_of_mean(

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.folds import fold_means
@@ -21,7 +22,6 @@ from fastad.benchmarking.reading import (
     read_keys,
     table_of,
 )
-from fastad.benchmarking.tabular import fixed_arrays
 from fastad.errors import InvalidInputError
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
@@ -134,7 +134,7 @@ class ResultTable:
         order, starts = keys.in_order()
         values = {name: column[order] for name, column in values.items()}
         folds = keys.fold[order]
-        fixed_arrays(folds, *values.values())
+        set_all_readonly(folds, *values.values())
         return cls(
             found,
             keys.datasets,
@@ -250,7 +250,7 @@ class ResultTable:
         """Place of each problem's data set among the distinct ones."""
         known: dict[Any, int] = {}
         clusters = np.array([known.setdefault(name, len(known)) for name in self.datasets])
-        fixed_arrays(clusters)
+        set_all_readonly(clusters)
         return clusters
 
     def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
@@ -337,8 +337,9 @@ class ResultTable:
         total = len(missing) + self.n_rows
         return [f"missing: {len(missing)} of {total} rows ({named}{more})"]
 
-    def remarks(self) -> list[str]:
-        """Return in words which rows are missing, and where measures are undefined."""
+    @property
+    def notes(self) -> list[str]:
+        """Which rows are missing, and where measures are undefined."""
         remarks = self.missing_rows()
         for label, n in self.n_undefined.items():
             if n:

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fastad._core.results import TableResult
 from fastad._core.text_tables import some_of
 from fastad.benchmarking.recommendation import Recommendation
 from fastad.benchmarking.result_table import ResultTable
-from fastad.benchmarking.tabular import Tabular
 
 # So many labels are named in a sentence.
 _NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunsOverview(Mapping[str, Tabular]):
+class RunsOverview(Mapping[str, TableResult]):
     """All comparisons of a table of results by name; prints as their tables under headings.
 
     Each value is what the function of that comparison returns.
@@ -40,9 +40,9 @@ class RunsOverview(Mapping[str, Tabular]):
     control: str | None
     reference: str | None
     skipped: Mapping[str, str]
-    _sections: Mapping[str, Tabular]
+    _sections: Mapping[str, TableResult]
 
-    def __getitem__(self, name: str) -> Tabular:
+    def __getitem__(self, name: str) -> TableResult:
         return self._sections[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -55,10 +55,10 @@ class RunsOverview(Mapping[str, Tabular]):
         return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"
 
     def __str__(self) -> str:
-        parts = ["\n".join(self.remarks())]
-        for name, words in self.new_words().items():
+        parts = ["\n".join(self.notes)]
+        for name, notes in self.new_notes().items():
             title = self.title(name)
-            lines = [title, "-" * len(title), self[name].text_table().plain(), *words]
+            lines = [title, "-" * len(title), self[name].text_table().plain(), *notes]
             parts.append("\n".join(lines))
         parts.append("\n".join(self.reasons()))
         return "\n\n".join(part for part in parts if part)
@@ -96,8 +96,8 @@ class RunsOverview(Mapping[str, Tabular]):
             "recommendation": "Which measure to select models by",
         }[name]
 
-    def words(self, name: str) -> list[str]:
-        """Return what a comparison says in words: verdicts, and what was left out.
+    def notes_of(self, name: str) -> list[str]:
+        """Return the notes of a comparison: verdicts, and what was left out.
 
         Parameters
         ----------
@@ -108,30 +108,28 @@ class RunsOverview(Mapping[str, Tabular]):
         -------
         list of str
         """
-        found = self[name]
-        return [found.text] if isinstance(found, Recommendation) else found.remarks()
+        result = self[name]
+        return [result.text] if isinstance(result, Recommendation) else list(result.notes)
 
-    def new_words(self) -> dict[str, list[str]]:
-        """Return what each comparison says in words and neither table nor earlier one has said.
+    def new_notes(self) -> dict[str, list[str]]:
+        """Return the notes of each comparison that neither the table nor an earlier one has.
 
         Returns
         -------
         dict of str to list of str
         """
-        said = {*self.remarks(), *self.table.remarks()}
-        words = {}
+        seen = {*self.notes, *self.table.notes}
+        new = {}
         for name in self:
-            words[name] = [one for one in self.words(name) if one not in said]
-            said.update(words[name])
-        return words
+            new[name] = [note for note in self.notes_of(name) if note not in seen]
+            seen.update(new[name])
+        return new
 
-    def remarks(self) -> list[str]:
-        """Return in words which rows are missing, and where measures are undefined.
+    @property
+    def notes(self) -> list[str]:
+        """Which rows are missing, and where measures are undefined.
 
-        Returns
-        -------
-        list of str
-            A line for all missing rows, and for all measures that lack equally many values.
+        A line for all missing rows, and for all measures that lack equally many values.
         """
         remarks = self.table.missing_rows()
         lacking: dict[int, list[str]] = {}
@@ -170,10 +168,10 @@ class RunsOverview(Mapping[str, Tabular]):
         """
         shown = pictures or {}
         parts = ["# Comparison of runs", _summary(self.table)]
-        parts.append(_items(self.remarks()))
-        for name, words in self.new_words().items():
+        parts.append(_items(self.notes))
+        for name, notes in self.new_notes().items():
             title = self.title(name)
-            parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(words)]
+            parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(notes)]
             if name in shown:
                 parts.append(f"![{title}]({shown[name]})")
         if self.skipped:

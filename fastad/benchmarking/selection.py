@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
+from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point
 from fastad._kernels.rank_tests.folds import fold_means
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.matrix import MeasureMatrix, averaged
 from fastad.benchmarking.resampling import check_resampling, defined_mean
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.benchmarking.tabular import fixed_arrays, how_many
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Merits of problems, models and measures: the higher the better, whatever the measure.
@@ -205,7 +206,7 @@ def class_sensitivity(
     values = np.array([loss for _, loss in losses])
     missing = table.missing_rows()
     if n_datasets < len(n_classes):
-        alone = how_many(len(n_classes) - n_datasets, "data set")
+        alone = count_text(len(n_classes) - n_datasets, "data set")
         missing.append(f"left out: {alone} with one class of anomalies")
     return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling, missing))
 
@@ -250,7 +251,7 @@ def loss_of(
     problem, _, model = np.nonzero(chosen.transpose(0, 2, 1))
     n_chosen = chosen.sum(axis=1).reshape(-1)
     starts = np.concatenate([[0], np.cumsum(n_chosen)])
-    fixed_arrays(starts)  # as those of a table: one compiled form
+    set_all_readonly(starts)  # as those of a table: one compiled form
     loss = np.empty((n_problems * n_rows, short.shape[2]))
     for column in range(short.shape[2]):
         means, defined = np.empty(len(n_chosen)), np.empty(len(n_chosen), np.int64)

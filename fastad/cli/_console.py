@@ -1,7 +1,7 @@
 """What commands print, and how they end."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fastad._core.text_tables import grid
+from fastad._core.text_tables import TextTable
 from fastad.errors import InvalidInputError, MissingExtraError
 
 Parameters = ParamSpec("Parameters")
@@ -57,17 +57,17 @@ def show(text: str) -> None:
     print(text)  # noqa: T201 - the command line prints
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+def show_table(text: TextTable, title: str = "") -> None:
     """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
     console = Console(emoji=False, markup=False, highlight=False)
     table = Table(title=title or None, title_justify="left")
-    for column, head in enumerate(header):
+    for column, head in enumerate(text.header):
         table.add_column(head, justify="right" if column else "left", no_wrap=True)
-    for row in rows:
+    for row in text.marked_cells():
         table.add_row(*row)
     # Rich would cut numbers off where the terminal is narrow.
     natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
     if console.is_terminal and natural <= console.width:
         console.print(table)
     else:
-        show("\n".join([*([title] if title else []), grid(header, rows), ""]))
+        show("\n".join([*([title] if title else []), text.plain(), ""]))

@@ -38,6 +38,6 @@ def run(path: Path, columns: Wanted, options: Mapping[str, Any], *, as_json: boo
         show(result.to_json(indent=2))
         return
     if len(result) > 1:
-        show_table(*result.table())
+        show_table(result.text_table())
     for comparison in result.values():
         show(comparison.verdict)

@@ -1,27 +1,22 @@
 """``fastad compare-runs``: which detector, which measure, which operating point."""
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 
-import fastad
 from fastad._core.files import written_aside
+from fastad._core.results import json_text, plain_rows, with_versions
 from fastad._core.threads import available_threads
-from fastad._core.version import SCHEMA_VERSION
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.runs_overview import RunsOverview
-from fastad.benchmarking.tabular import Tabular
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.detectors import remarks, shown_progress
 from fastad.cli.readers.runs import Columns, named_files, read_runs
 from fastad.cli.writers import save_columns, save_text
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.regions.results import plain_value
 
 # Arguments of the function, and the options of the command that they come from.
 _OPTIONS = {
@@ -68,15 +63,14 @@ def run(
     if as_json:
         show(_as_json(found, files))
         return
-    for remark in found.remarks():
-        say(remark)
-    for name, words in found.new_words().items():
-        text = found[name].text_table()
+    for note in found.notes:
+        say(note)
+    for name, notes in found.new_notes().items():
         # Not as the title of the table, which breaks it where the table is narrow.
         show(found.title(name))
-        show_table(text.header, text.marked())
-        if words:
-            show("\n".join([*words, ""]))
+        show_table(found[name].text_table())
+        if notes:
+            show("\n".join([*notes, ""]))
     for reason in found.reasons():
         say(reason)
 
@@ -105,9 +99,8 @@ def _save(found: RunsOverview, folder: Path) -> None:
     try:
         for name, one in found.items():
             save_columns(one.to_columns(), folder / f"{name}.csv")
-            text = "\n".join(
-                [one.text_table().markdown(), *(f"- {line}" for line in found.words(name))]
-            )
+            notes = [f"- {note}" for note in found.notes_of(name)]
+            text = "\n".join([one.text_table().markdown(), *notes])
             save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
             save_text(one.to_latex(), folder / f"{name}.tex")
         pictures = _save_pictures(found, folder)
@@ -140,27 +133,12 @@ def _save_pictures(found: RunsOverview, folder: Path) -> dict[str, str]:
 
 def _as_json(found: RunsOverview, files: Sequence[Path]) -> str:
     content = {
-        "schema_version": SCHEMA_VERSION,
-        "fastad_version": fastad.__version__,
         "files": [str(path) for path in files],
         "measure": found.measure,
         "measures": list(found.measures),
-        "remarks": found.remarks(),
-        "sections": {name: _records(one) for name, one in found.items()},
-        "words": {name: found.words(name) for name in found},
+        "notes": found.notes,
+        "sections": {name: plain_rows(one.to_columns()) for name, one in found.items()},
+        "notes_of_sections": {name: found.notes_of(name) for name in found},
         "skipped": dict(found.skipped),
     }
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
-
-
-def _records(found: Tabular) -> list[dict[str, Any]]:
-    columns = found.to_columns()
-    return [
-        {name: _plain(cell) for name, cell in zip(columns, row, strict=True)}
-        for row in zip(*columns.values(), strict=True)
-    ]
-
-
-def _plain(cell: Any) -> Any:
-    """Return what JSON can hold."""
-    return plain_value(cell.item() if isinstance(cell, np.generic) else cell)
+    return json_text(with_versions(content), indent=2)

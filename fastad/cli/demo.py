@@ -36,10 +36,10 @@ def run(folder: Path) -> None:
     scores = _score(train, test)
     say(f"Scoring {np.sum(y_true == 0)} other normal points and {np.sum(y_true)} anomalies.\n")
     result = evaluate(y_true, scores)
-    show_table(*result.measure_table())
-    show_table(*result.operating_table())
-    for remark in result.remarks():
-        say(remark)
+    show_table(result.text_table())
+    show_table(result.operating_table())
+    for note in result.notes:
+        say(note)
     table, picture = folder / "scores.csv", folder / "roc.png"
     _save_scores(table, y_true, scores)
     _draw(picture, y_true, scores)

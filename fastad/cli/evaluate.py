@@ -1,7 +1,5 @@
 """``fastad evaluate``: the measures of detectors whose scores are in files."""
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +8,7 @@ from typing import Any, TypeAlias
 
 import typer
 
+from fastad._core.results import json_text, plain_rows, with_versions
 from fastad._core.threads import available_threads
 from fastad.cli._console import DataError, say, show, show_table
 from fastad.cli.readers import ScoredTable, Wanted, read_table
@@ -17,7 +16,7 @@ from fastad.cli.writers import FORMATS, save_columns, save_text
 from fastad.errors import InvalidInputError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
-from fastad.evaluation.results import Evaluation, envelope
+from fastad.evaluation.results import Evaluation
 from fastad.measures.requests import parse_questions, standard_questions, with_range
 from fastad.ordering.named_scores import score_name
 
@@ -160,19 +159,16 @@ def about_columns(message: str, table: ScoredTable, columns: Wanted) -> str:
 def _print_tables(result: Result, request: Request, title: str) -> None:
     if isinstance(result, GroupedEvaluation):
         if request.summary:
-            show_table(*result.summary(request.columns.groups[-1]).table(), title=title)
+            show_table(result.summary(request.columns.groups[-1]).text_table(), title)
         else:
-            show_table(*result.run_table(), title=title)
+            show_table(result.text_table(), title)
     else:
-        show_table(*result.measure_table(), title=title)
-        points = result.operating_table()
-        if points[1]:
-            show_table(*points)
-        chance = result.chance_table()
-        if chance[1]:
-            show_table(*chance)
-    for remark in result.remarks():
-        say(remark)
+        show_table(result.text_table(), title)
+        for table in (result.operating_table(), result.chance_table()):
+            if table.rows:
+                show_table(table)
+    for note in result.notes:
+        say(note)
 
 
 def _columns(result: Result, request: Request) -> dict[str, list[Any]]:
@@ -185,27 +181,17 @@ def _as_json(results: Mapping[str, Result], request: Request) -> str:
     """Return one list, of detectors or of rows of the summary, each with its file."""
     if request.summary:
         rows = [
-            {"file": name, **{key: _null(cell) for key, cell in zip(columns, row, strict=True)}}
+            {"file": name, **row}
             for name, result in results.items()
-            for columns in [_columns(result, request)]
-            for row in zip(*columns.values(), strict=True)
+            for row in plain_rows(_columns(result, request))
         ]
-        content = envelope([])
-        del content["detectors"]
-        content["summary"] = rows
-    else:
-        content = envelope(
-            [
-                {"file": name, **detector}
-                for name, result in results.items()
-                for detector in result.to_dict()["detectors"]
-            ]
-        )
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
-
-
-def _null(cell: Any) -> Any:
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
+        return json_text(with_versions({"summary": rows}), indent=2)
+    detectors = [
+        {"file": name, **detector}
+        for name, result in results.items()
+        for detector in result.to_dict()["detectors"]
+    ]
+    return json_text(with_versions({"detectors": detectors}), indent=2)
 
 
 def _save(results: Mapping[str, Result], request: Request, output: Path) -> None:

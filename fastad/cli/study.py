@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from fastad._core.text_tables import TextTable
 from fastad.cli._console import DataError, ends_cleanly, say, show, show_table
 from fastad.errors import InvalidInputError
 
@@ -95,7 +96,7 @@ def status(*, folder: StudyFolder) -> None:
     show(f"{found.n_done} of {found.n_batches} batches are done; {at_work}.")
     if found.failures:
         rows = [[reason, str(n)] for reason, n in found.failures.items()]
-        show_table(["reason", "failed tasks"], rows)
+        show_table(TextTable(["reason", "failed tasks"], rows))
 
 
 @app.command()

@@ -175,7 +175,7 @@ def _subsampled(
 
 
 def _print(found: UnsupervisedEvaluation) -> None:
-    show_table(*found.table())
+    show_table(found.text_table())
     for criterion in CRITERIA:
         show(found.verdict(criterion))
     for name, criteria in found.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
 from fastad._core.types import FloatMatrix
 from fastad.cli._console import show, show_table
@@ -102,7 +103,7 @@ def _print(found: Volumes) -> None:
         for name, at, one in estimates
     ]
     header = ["detector", "fpr", "threshold", "vol@fpr", f"{level:g}% interval", "cvol@fpr"]
-    show_table(header, body)
+    show_table(TextTable(header, body))
     show(
         f"log10 volume of the box: {found.box.log_volume / np.log(10):.4g} "
         f"({found.box.n_features} features)"

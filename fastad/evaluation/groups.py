@@ -1,6 +1,5 @@
 """Runs: groups of rows that are evaluated each by itself, and their summary."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -10,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.frames import Frameable
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_map
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import Inquiry, answer_all, evaluate_scores, failed
-from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of, envelope
+from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
@@ -27,7 +26,7 @@ from fastad.ordering.named_scores import score_name
 _SHOWN = 20
 
 
-class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
+class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     """Values of many runs: group, then detector, then label, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
@@ -63,20 +62,21 @@ class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
         return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
 
     def __str__(self) -> str:
-        head, rows = self.run_table()
-        lines = [grid(head, rows[:_SHOWN])]
-        if len(rows) > _SHOWN:
-            lines.append(f"and {len(rows) - _SHOWN} more runs")
-        return "\n".join([*lines, *self.remarks()])
+        table = self.text_table()
+        lines = [TextTable(table.header, table.rows[:_SHOWN]).plain()]
+        if len(table.rows) > _SHOWN:
+            lines.append(f"and {len(table.rows) - _SHOWN} more runs")
+        return "\n".join([*lines, *self.notes])
 
-    def run_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of all runs as text."""
+    def text_table(self) -> TextTable:
+        """Return all runs as strings."""
         columns = self.to_columns()
         rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
-        return list(columns), rows
+        return TextTable(list(columns), rows)
 
-    def remarks(self) -> list[str]:
-        """Return a line for each measure that is undefined in some runs."""
+    @property
+    def notes(self) -> list[str]:
+        """A line for each measure that is undefined in some runs."""
         n_runs = sum(len(results) for results in self._runs())
         return [
             f"nan: {label} is undefined in {n} of {n_runs} runs"
@@ -116,21 +116,14 @@ class GroupedEvaluation(Frameable, Mapping[Any, Evaluation]):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each run its group, counts and values."""
         names = list(self._columns)
-        return envelope(
-            [
-                {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
-                for group, results in zip(
-                    zip(*self._columns.values(), strict=True), self._runs(), strict=True
-                )
-                for result in results
-            ]
-        )
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
-        return json.dumps(
-            self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False, default=str
-        )
+        detectors = [
+            {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
+            for group, results in zip(
+                zip(*self._columns.values(), strict=True), self._runs(), strict=True
+            )
+            for result in results
+        ]
+        return with_versions({"detectors": detectors})
 
     def summary(self, over: str | None = None) -> Summary:
         """Return mean and standard deviation over the groups.

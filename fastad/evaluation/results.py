@@ -1,15 +1,13 @@
 """What `evaluate` returns: tables that print, iterate, and turn into other forms."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fastad._core.frames import Frameable
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult, plain_value, with_versions
+from fastad._core.text_tables import TextTable
 from fastad._core.types import Count, Threshold
-from fastad._core.version import SCHEMA_VERSION, __version__
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -44,11 +42,10 @@ class OperatingPoint:
         return None if self.tp is None or self.fp is None else self.tp + self.fp
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; an infinite threshold is the text "inf" or "-inf"."""
-        finite = self.threshold is None or math.isfinite(self.threshold)
+        """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
         return {
             "fpr": self.fpr,
-            "threshold": self.threshold if finite else str(self.threshold),
+            "threshold": plain_value(self.threshold),
             "tp": self.tp,
             "fp": self.fp,
             "n_flagged": self.n_flagged,
@@ -111,25 +108,25 @@ class DetectorEvaluation(Mapping[str, float]):
             "detector": self.detector,
             "n_anomalies": self.n_anomalies,
             "n_normals": self.n_normals,
-            "tied_share": _or_none(self.tied_share),
-            "values": {label: _or_none(value) for label, value in self.items()},
+            "tied_share": plain_value(self.tied_share),
+            "values": {label: plain_value(value) for label, value in self.items()},
             "undefined": dict(self.undefined),
             "operating_points": [point.to_dict() for point in self.operating_points],
-            "intervals": {label: one.to_dict() for label, one in self.intervals.items()},
-            "chance": {label: one.to_dict() for label, one in self.chance.items()},
+            "intervals": {label: interval.to_dict() for label, interval in self.intervals.items()},
+            "chance": {label: level.to_dict() for label, level in self.chance.items()},
             "interval_errors": dict(self.interval_errors),
             "error": self.error,
         }
 
     def cell(self, label: str) -> str:
-        """Return a value as text, with its interval where it has one."""
+        """Return a value as a string, with its interval where it has one."""
         interval = self.intervals.get(label)
         if interval is None:
             return f"{self[label]:.4f}"
         return f"{self[label]:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
 
 
-class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
+class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     """Values of many detectors: detector, then label, then value.
 
     Prints as a table; iterates over the names of the detectors.
@@ -153,35 +150,26 @@ class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
         return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
 
     def __str__(self) -> str:
-        blocks = [grid(*self.measure_table())]
-        points = self.operating_table()
-        if points[1]:
-            blocks.append(grid(*points))
-        chance = self.chance_table()
-        if chance[1]:
-            blocks.append(grid(*chance))
-        return "\n\n".join([*blocks, *self.remarks()])
+        more = [table for table in (self.operating_table(), self.chance_table()) if table.rows]
+        blocks = [table.plain() for table in (self.text_table(), *more)]
+        return "\n\n".join([*blocks, *self.notes])
 
     @property
     def labels(self) -> list[str]:
         """Labels of the measures, in the order of the table."""
         return list(next(iter(self._detectors.values())))
 
-    def measure_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of the values as text; the shorter side goes across."""
-        detectors = list(self._detectors.values())
-        if len(detectors) <= len(self.labels):
-            head = ["", *self]
-            return head, [
-                [label, *(result.cell(label) for result in detectors)] for label in self.labels
-            ]
-        rows = [
-            [result.detector, *(result.cell(label) for label in result)] for result in detectors
-        ]
-        return ["", *self.labels], rows
+    def text_table(self) -> TextTable:
+        """Return the values as strings; the shorter side goes across."""
+        results = list(self._detectors.values())
+        if len(results) <= len(self.labels):
+            rows = [[label, *(result.cell(label) for result in results)] for label in self.labels]
+            return TextTable(["", *self], rows)
+        rows = [[result.detector, *map(result.cell, result)] for result in results]
+        return TextTable(["", *self.labels], rows)
 
-    def operating_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of the thresholds and flagged counts as text."""
+    def operating_table(self) -> TextTable:
+        """Return the thresholds and flagged counts as strings."""
         head = ["", "fpr", "threshold", "flagged", "anomalies", "normals"]
         rows = [
             [
@@ -195,30 +183,31 @@ class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
             for result in self._detectors.values()
             for point in result.operating_points
         ]
-        return head, rows
+        return TextTable(head, rows)
 
-    def chance_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of what the values are worth by chance as text."""
+    def chance_table(self) -> TextTable:
+        """Return the values beside their distribution by chance as strings."""
         head = ["", "measure", "value", "by chance", "std", "p", "above chance"]
         rows = [
             [
                 result.detector,
                 label,
-                f"{one.value:.4f}",
-                f"{one.expected:.4f}",
-                f"{one.standard_deviation:.4f}",
-                f"{one.p_value:.2g}",
-                f"{one.adjusted:.4f}",
+                f"{level.value:.4f}",
+                f"{level.expected:.4f}",
+                f"{level.standard_deviation:.4f}",
+                f"{level.p_value:.2g}",
+                f"{level.adjusted:.4f}",
             ]
             for result in self._detectors.values()
-            for label, one in result.chance.items()
+            for label, level in result.chance.items()
         ]
-        return head, rows
+        return TextTable(head, rows)
 
-    def remarks(self) -> list[str]:
-        """Return a line for each reason why values are undefined, and the names it concerns.
+    @property
+    def notes(self) -> list[str]:
+        """A line for each reason why values are undefined, and the names it concerns.
 
-        Another one for each reason not to take intervals at their word.
+        Another one for each reason why intervals are missing or not reliable.
         """
         reasons: dict[str, list[str]] = {}
         for result in self._detectors.values():
@@ -227,30 +216,21 @@ class Evaluation(Frameable, Mapping[str, DetectorEvaluation]):
                 continue
             for label, reason in result.undefined.items():
                 reasons.setdefault(reason, []).append(f"{result.detector} {label}")
-        doubts: dict[str, list[str]] = {}
+        interval_notes: dict[str, list[str]] = {}
         for result in self._detectors.values():
-            reasons_to_doubt = {
-                **{
-                    label: interval.reliability_note for label, interval in result.intervals.items()
-                },
-                **result.interval_errors,
-            }
-            for label, doubt in reasons_to_doubt.items():
-                if doubt is not None:
-                    doubts.setdefault(doubt, []).append(f"{result.detector} {label}")
+            by_label = {label: one.reliability_note for label, one in result.intervals.items()}
+            for label, note in (by_label | dict(result.interval_errors)).items():
+                if note is not None:
+                    interval_notes.setdefault(note, []).append(f"{result.detector} {label}")
         return [
-            f"{what}: {reason} ({', '.join(names)})"
-            for what, found in (("nan", reasons), ("interval_errors", doubts))
-            for reason, names in found.items()
+            f"{kind}: {note} ({', '.join(names)})"
+            for kind, lines in (("nan", reasons), ("interval_errors", interval_notes))
+            for note, names in lines.items()
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each detector counts, values and reasons."""
-        return envelope([result.to_dict() for result in self._detectors.values()])
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON text; NaN is null, with its reason beside it."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return with_versions({"detectors": [one.to_dict() for one in self._detectors.values()]})
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each detector.
@@ -278,27 +258,14 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
     for label in results[0]:
         if any(result.intervals for result in results):
-            found = [result.intervals.get(label) for result in results]
-            columns[f"{label}_low"] = [one.low if one else math.nan for one in found]
-            columns[f"{label}_high"] = [one.high if one else math.nan for one in found]
+            intervals = [result.intervals.get(label) for result in results]
+            columns[f"{label}_low"] = [one.low if one else math.nan for one in intervals]
+            columns[f"{label}_high"] = [one.high if one else math.nan for one in intervals]
         if any(result.chance for result in results):
             levels = [result.chance.get(label) for result in results]
             columns[f"{label}_adjusted"] = [one.adjusted if one else math.nan for one in levels]
             columns[f"{label}_p"] = [one.p_value if one else math.nan for one in levels]
     return columns
-
-
-def envelope(detectors: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return results of detectors under the versions of their schema and of the package."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "fastad_version": __version__,
-        "detectors": detectors,
-    }
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _count(value: Count | None) -> str:

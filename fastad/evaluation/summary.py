@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import Frameable
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable
 from fastad._core.types import FloatVector, IntVector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summary(Frameable):
+class Summary(TableResult):
     """Means over runs; undefined values are left out and counted.
 
     Attributes
@@ -34,17 +34,14 @@ class Summary(Frameable):
     n_runs: IntVector
     n_undefined: Mapping[str, IntVector]
 
-    def __str__(self) -> str:
-        return grid(*self.table())
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows as text."""
+    def text_table(self) -> TextTable:
+        """Return means and standard deviations as strings."""
         head = [*self.keys, "runs", *self.mean]
         rows = []
         for i, n_runs in enumerate(self.n_runs):
             cells = [_cell(self, label, i) for label in self.mean]
             rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
-        return head, rows
+        return TextTable(head, rows)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists.

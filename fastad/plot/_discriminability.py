@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastad._core.parameters import check_choice
+from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector
 from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
 from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
-from fastad.benchmarking.tabular import how_many
 from fastad.errors import InvalidInputError
 from fastad.plot import _drawing
 
@@ -112,7 +112,7 @@ class DiscriminabilityDisplay(_drawing.Display):
         curve, critical, chosen = self._curve(criterion, dataset)
         (axes,) = _drawing.open_axes(ax)
         rates = self.found.fpr
-        name = dataset or f"mean of {how_many(len(self.found.separations), 'data set')}"
+        name = dataset or f"mean of {count_text(len(self.found.separations), 'data set')}"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         of = "" if dataset is None else f" of {dataset}"
         _drawing.draw_reference(

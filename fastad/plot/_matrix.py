@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fastad._core.text_tables import number_text
 from fastad._core.types import FloatMatrix
 from fastad.benchmarking.matrix import MeasureMatrix
-from fastad.benchmarking.tabular import number
 from fastad.plot import _drawing
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class MatrixDisplay(_drawing.Display):
             axes.text(
                 column,
                 row,
-                number(float(value), self.matrix.form),
+                number_text(float(value), self.matrix.form),
                 ha="center",
                 va="center",
                 fontsize="small",

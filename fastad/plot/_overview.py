@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
+from fastad._core.results import TableResult
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.runs_overview import RunsOverview
-from fastad.benchmarking.tabular import Tabular
 from fastad.plot import _drawing
 from fastad.plot._critical_difference import CriticalDifferenceDisplay
 from fastad.plot._discriminability import DiscriminabilityDisplay
@@ -54,12 +54,12 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
             yield name, figure
 
 
-def draw_result(found: Tabular) -> "Figure | None":
+def draw_result(found: TableResult) -> "Figure | None":
     """Draw one comparison.
 
     Parameters
     ----------
-    found : Tabular
+    found : TableResult
         What a function of `fastad.comparison` returns.
 
     Returns

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import Frameable
 from fastad._core.parameters import check_threshold
+from fastad._core.results import Result
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
@@ -26,7 +26,7 @@ from fastad.regions.splitting.repeats import (
 )
 
 
-class VolumeCurve(Frameable):
+class VolumeCurve(Result):
     """Volume of the region below each threshold, down to the lowest that was asked for.
 
     Call it with a threshold for the estimate there.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fastad._core.parameters import check_count
+from fastad._core.results import plain_value
 from fastad.errors import InvalidInputError
 
 # Beyond such logarithms numbers are written by these; floats end a little farther.
@@ -196,10 +197,3 @@ def share_text(logarithm: float, digits: int) -> str:
         return f"{math.exp(logarithm):.{digits}g}"
     exponent, rest = divmod(logarithm / math.log(10), 1)
     return f"{10**rest:.{digits}g}e{int(exponent):+d}"
-
-
-def plain_value(value: Any) -> Any:
-    """Return what JSON can hold: None for NaN, text for infinities."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value

@@ -1,6 +1,5 @@
 """``volumes``: the decision regions of several detectors, on one set of draws."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -8,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.frames import Frameable
 from fastad._core.parameters import check_mapping, check_rate
 from fastad._core.random import random_seed
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
-from fastad._core.version import SCHEMA_VERSION, __version__
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.labelled.operating import threshold_at_fpr
@@ -26,7 +24,7 @@ from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
 
 
-class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
+class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     """Volumes of decision regions: detector, then label such as ``vol@0.05``; prints as a table.
 
     Attributes
@@ -61,21 +59,18 @@ class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
     def __repr__(self) -> str:
         return f"<Volumes of {len(self)} detectors: {', '.join(self.labels)}>"
 
-    def __str__(self) -> str:
-        return grid(*self.table())
-
     @property
     def labels(self) -> list[str]:
         """Labels of the false positive rates."""
         return list(next(iter(self._estimates.values())))
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows as text."""
+    def text_table(self) -> TextTable:
+        """Return the estimates as strings."""
         rows = [
             [label, *(str(estimates[label]) for estimates in self.values())]
             for label in self.labels
         ]
-        return ["", *self], rows
+        return TextTable(["", *self], rows)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each detector.
@@ -92,19 +87,11 @@ class Volumes(Frameable, Mapping[str, Mapping[str, VolumeEstimate]]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, the box's volume, and for each detector its estimates."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "fastad_version": __version__,
-            "log_volume_of_box": self.box.log_volume,
-            "detectors": [
-                {"detector": name, "volumes": {at: one.to_dict() for at, one in estimates.items()}}
-                for name, estimates in self.items()
-            ],
-        }
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+        detectors = [
+            {"detector": name, "volumes": {at: one.to_dict() for at, one in estimates.items()}}
+            for name, estimates in self.items()
+        ]
+        return with_versions({"log_volume_of_box": self.box.log_volume, "detectors": detectors})
 
 
 def volumes(

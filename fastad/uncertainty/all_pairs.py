@@ -1,6 +1,5 @@
 """``compare_all``: every detector with every other one."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.frames import Frameable
 from fastad._core.parameters import N_RESAMPLES, check_choice
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import ComparisonMethod, Correction, Label, Point
-from fastad._core.version import SCHEMA_VERSION, __version__
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores, score_name
@@ -26,7 +24,7 @@ from fastad.uncertainty.paired import Detectors, order_detectors, row_influences
 from fastad.uncertainty.results import Comparison
 
 
-class Comparisons(Frameable, Mapping[tuple[str, str], Comparison]):
+class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
     """Comparisons of every two detectors, by their names; prints as a table.
 
     Attributes
@@ -58,11 +56,8 @@ class Comparisons(Frameable, Mapping[tuple[str, str], Comparison]):
     def __repr__(self) -> str:
         return f"<Comparisons of {len(self)} pairs, {self.correction}>"
 
-    def __str__(self) -> str:
-        return grid(*self.table())
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows as text."""
+    def text_table(self) -> TextTable:
+        """Return differences, intervals and p-values as strings."""
         one = next(iter(self._comparisons.values()))
         level = f"{100 * one.confidence_level:g} % interval"
         head = [one.measure, "difference", level, "p", f"p, {self.correction}", "better"]
@@ -77,7 +72,7 @@ class Comparisons(Frameable, Mapping[tuple[str, str], Comparison]):
             ]
             for names, one in self.items()
         ]
-        return head, rows
+        return TextTable(head, rows)
 
     def _better(self, one: Comparison) -> str | None:
         """Return the name of the better detector, where that is shown."""
@@ -102,19 +97,11 @@ class Comparisons(Frameable, Mapping[tuple[str, str], Comparison]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each pair what is known of it."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "fastad_version": __version__,
-            "correction": self.correction,
-            "comparisons": [
-                {**one.to_dict(), "adjusted_p_value": self.adjusted[names]}
-                for names, one in self.items()
-            ],
-        }
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+        comparisons = [
+            {**one.to_dict(), "adjusted_p_value": self.adjusted[names]}
+            for names, one in self.items()
+        ]
+        return with_versions({"correction": self.correction, "comparisons": comparisons})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

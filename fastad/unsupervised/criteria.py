@@ -11,10 +11,11 @@ from scipy.special import stdtrit
 
 from fastad._core.parameters import check_count, check_inside, exact_rate, short_repr
 from fastad._core.random import random_key
+from fastad._core.results import plain_value
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.regions.results import plain_value, share_text
+from fastad.regions.results import share_text
 from fastad.unsupervised.excess_mass import EXCESS_MASS, excess_mass_of
 from fastad.unsupervised.extent import exp
 from fastad.unsupervised.levels import LevelSets, Volumes

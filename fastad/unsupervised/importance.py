@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from fastad._core.arrays import set_readonly
-from fastad._core.frames import Frameable
 from fastad._core.parameters import check_generator
+from fastad._core.results import Result
 from fastad._core.types import FloatVector, IntMatrix, Point
 from fastad.errors import InvalidInputError
 from fastad.unsupervised.criteria import check_criteria
@@ -25,7 +25,7 @@ from fastad.unsupervised.training import Factory, check_factory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FeatureImportance(Frameable):
+class FeatureImportance(Result):
     """By how much a criterion is better where a feature may be drawn.
 
     Attributes

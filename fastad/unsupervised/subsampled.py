@@ -10,8 +10,8 @@ from scipy.special import logsumexp, stdtrit
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
+from fastad._core.results import plain_value
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
-from fastad.regions.results import plain_value
 from fastad.unsupervised.criteria import (
     N_RESAMPLES,
     Criteria,

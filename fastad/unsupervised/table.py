@@ -1,6 +1,5 @@
 """``UnsupervisedEvaluation``: EM and MV of several detectors, and what they tell apart."""
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -8,15 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.frames import Frameable
 from fastad._core.parameters import check_choice
-from fastad._core.text_tables import grid
-from fastad._core.version import SCHEMA_VERSION, __version__
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
 from fastad.unsupervised.criteria import Criteria, Criterion, Judged
 from fastad.unsupervised.ranking import CRITERIA, SIGNS, CriterionName, Place, better, places
 
 
-class UnsupervisedEvaluation(Mapping[str, Criteria], Frameable):
+class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     """EM and MV of several detectors on the same points: detector, then both; prints as a table.
 
     ``result["forest"].em`` is a `Criterion` with its interval.
@@ -43,8 +41,10 @@ class UnsupervisedEvaluation(Mapping[str, Criteria], Frameable):
     def __repr__(self) -> str:
         return f"<UnsupervisedEvaluation of {len(self)} detectors>"
 
-    def __str__(self) -> str:
-        return "\n".join([grid(*self.table()), *(self.verdict(name) for name in CRITERIA)])
+    @property
+    def notes(self) -> list[str]:
+        """What each criterion tells of the detectors."""
+        return [self.verdict(name) for name in CRITERIA]
 
     def ranking(self, criterion: CriterionName = "em") -> list[Place]:
         """Return the detectors from the best to the worst, and the ranks that stay open.
@@ -108,8 +108,8 @@ class UnsupervisedEvaluation(Mapping[str, Criteria], Frameable):
             return f"{told}; {leaders[0]} is the best"
         return f"{told}; the best is one of {', '.join(leaders)}"
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows as text."""
+    def text_table(self) -> TextTable:
+        """Return the criteria and the ranks that stay open as strings."""
         level = f"{100 * self.confidence_level:g} %"
         rows = []
         ranks = {c: {place.detector: place for place in self.ranking(c)} for c in CRITERIA}
@@ -121,7 +121,7 @@ class UnsupervisedEvaluation(Mapping[str, Criteria], Frameable):
                 row += [str(self._of(name, criterion)), open_ranks]
             rows.append(row)
         head = ["detector", f"EM [{level}], high is good", "ranks"]
-        return [*head, f"MV [{level}], low is good", "ranks"], rows
+        return TextTable([*head, f"MV [{level}], low is good", "ranks"], rows)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists.
@@ -144,21 +144,17 @@ class UnsupervisedEvaluation(Mapping[str, Criteria], Frameable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, detectors with their criteria, and what is told apart."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "fastad_version": __version__,
-            "confidence_level": self.confidence_level,
-            "detectors": [
-                {"detector": name, "em": one.em.to_dict(), "mv": one.mv.to_dict()}
-                for name, one in self.items()
-            ],
-            "rankings": {c: [place._asdict() for place in self.ranking(c)] for c in CRITERIA},
-            "separated": {c: [list(pair) for pair in self.separated(c)] for c in CRITERIA},
-        }
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return with_versions(
+            {
+                "confidence_level": self.confidence_level,
+                "detectors": [
+                    {"detector": name, "em": one.em.to_dict(), "mv": one.mv.to_dict()}
+                    for name, one in self.items()
+                ],
+                "rankings": {c: [place._asdict() for place in self.ranking(c)] for c in CRITERIA},
+                "separated": {c: [list(pair) for pair in self.separated(c)] for c in CRITERIA},
+            }
+        )
 
     @cached_property
     def _better(self) -> dict[str, npt.NDArray[np.bool_]]:

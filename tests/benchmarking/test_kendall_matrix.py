@@ -267,13 +267,13 @@ def test_remarks_blame_the_measure_that_is_undefined() -> None:
     table = ResultTable.from_arrays(
         {"auc": [[0.9, 0.8]], "ap": [[0.5, 0.5]], "tpr@0.05": [[0.2, 0.1]]}
     )
-    (remark,) = kendall_matrix(table, rng=0).remarks()
+    (remark,) = kendall_matrix(table, rng=0).notes
     assert remark.startswith("nan: no tau by ap in 1 of 1 data sets")
 
 
 def test_the_mean_of_a_diagonal_alone_is_not_the_best() -> None:
     table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "ap": [[0.5, 0.5]]})
-    places = kendall_matrix(table, rng=0).text_table().places
+    places = kendall_matrix(table, rng=0).text_table().marks
     assert [row[-1] for row in places] == [0, 0]
 
 

@@ -249,7 +249,7 @@ def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
     rows = {name: [cells[i] for i in kept] for name, cells in rows.items()}
     found = compare_runs(rows, reference="auc", **HOW)
     assert {*found, *found.skipped} == set(ALL)
-    remarks = "\n".join(found.remarks())
+    remarks = "\n".join(found.notes)
     for name in ("auc", "tpr@0.05", "auc@0.1"):
         n_nan = sum(map(math.isnan, rows[name]))
         lines = [line for line in remarks.splitlines() if f"in {n_nan} of {len(kept)} rows" in line]
@@ -304,7 +304,7 @@ def test_it_prints_all_tables_under_their_titles(overview: RunsOverview) -> None
         title = overview.title(name)
         assert f"{title}\n{'-' * len(title)}\n{overview[name].text_table().plain()}" in text
         assert f"## {title}\n\n{overview[name].text_table().markdown()}" in page
-        for line in overview.words(name):
+        for line in overview.notes_of(name):
             assert line in text
             assert f"- {line}" in page
         places.append(text.index(f"{title}\n-"))
@@ -322,12 +322,12 @@ def test_remarks_stand_once_and_name_measures_that_lack_the_same() -> None:
         rows[name][:3] = [math.nan] * 3  # of one model on all folds
     rows = {name: cells[:5] + cells[6:] for name, cells in rows.items()}
     found = compare_runs(rows, **HOW)
-    assert found.remarks() == [
+    assert found.notes == [
         "missing: 1 of 72 rows (d0, knn k=1, fold 2)",
         "nan: auc, auc@0.01, auc@0.05, auc@0.1 and 3 more are undefined in 3 of 71 rows",
     ]
     lines = str(found).splitlines()
-    assert all(lines.count(line) == 1 for line in found.remarks())
+    assert all(lines.count(line) == 1 for line in found.notes)
 
 
 def test_a_sentence_that_two_comparisons_say_is_said_once() -> None:
@@ -336,7 +336,7 @@ def test_a_sentence_that_two_comparisons_say_is_said_once() -> None:
     found = compare_runs(rows, **HOW)
     said = "auc: 1 of 4 data sets is left out"
     for name in ("ranks", "friedman", "nemenyi"):
-        assert any(line.startswith(said) for line in found.words(name))
+        assert any(line.startswith(said) for line in found.notes_of(name))
     assert str(found).count(said) == found.to_markdown().count(said) == 1
 
 

@@ -345,7 +345,7 @@ def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
     assert found.n_datasets == 39
     assert found.verdict.startswith("j is better than g, f, e, d, c and 2 more; i is better")
     assert "; … (auc, 39 data sets" in found.verdict
-    assert found.remarks()[2] == (
+    assert found.notes[2] == (
         "auc: 1 of 40 data sets is left out, where a detector has no value (7 for d)"
     )
 

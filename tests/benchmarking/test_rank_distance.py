@@ -154,7 +154,7 @@ def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
     found = rank_distance(ResultTable.from_arrays(values), reference="tpr@0.4", rng=0)
     assert found.closest == pytest.approx([1 / 2, 1])  # of the first two
     assert found.means.n.tolist() == [2, 3]
-    assert found.remarks() == [
+    assert found.notes == [
         "nan: auc or tpr@0.4 lacks a detector in 2 of 4 data sets",
         "nan: ap or tpr@0.4 lacks a detector in 1 of 4 data sets",
     ]
@@ -165,7 +165,7 @@ def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
     assert "²" not in lines[1]  # a mean over other data sets
     assert "0.471¹" in lines[2]
     assert "100%¹" in lines[2]
-    assert lines[3:] == found.remarks()
+    assert lines[3:] == found.notes
 
 
 def test_nothing_is_closest_where_nothing_is_there() -> None:

@@ -116,7 +116,7 @@ def test_what_has_no_value_is_left_out_and_named() -> None:
     assert found.n_datasets.tolist() == [1]
     assert found.mean.tolist() == [[2, 1]]
     assert np.isnan(found.ranks["auc"]).tolist() == [[False] * 2, *[[True] * 2] * 4]
-    assert found.remarks() == [
+    assert found.notes == [
         "auc: 4 of 5 data sets are left out, where a detector has no value "
         "(w for a; x for b; y for a; …)"
     ]
@@ -181,7 +181,7 @@ def test_classes_of_a_data_set_are_drawn_together() -> None:
     assert found.mean.tolist() == [[4 / 3, 5 / 3]]
     # Two data sets: either alone, or both.
     assert (found.low[0, 0], found.high[0, 0]) == (1, 2)
-    said = fastad.benchmarking.friedman(table, rng=0).remarks()
+    said = fastad.benchmarking.friedman(table, rng=0).notes
     assert said == [
         "p-values take the 3 problems for independent, which come from 2 data sets; intervals do "
         "not"
@@ -319,7 +319,7 @@ def test_friedman_where_it_is_undefined() -> None:
         numbers = (test.chi_square, test.p_value, test.f_statistic, test.f_p_value, test.kendall_w)
         assert all(math.isnan(number) for number in (*numbers, test.low, test.high))
     assert found["ap"].reason is None
-    assert found.remarks() == [
+    assert found.notes == [
         "auc: Friedman's test needs at least two data sets with all detectors; found 1",
         "tpr@0.1: all detectors are tied on all data sets",
         "auc: 1 of 2 data sets is left out, where a detector has no value (1 for a)",

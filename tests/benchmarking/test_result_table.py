@@ -148,7 +148,7 @@ def test_tables_of_every_library(frame: Callable[[Any], Any]) -> None:
     assert table.detectors == table.models == ["knn", "lof"]
     assert table.means("auc").tolist() == [[0.9, 0.8], [0.7, 0.6]]
     assert not table.missing
-    assert not table.remarks()
+    assert not table.notes
     assert repr(table) == "<ResultTable of 2 data sets, 2 models, 1 folds: auc, tpr@0.05>"
 
 
@@ -193,7 +193,7 @@ def test_missing_values_become_undefined(column: Any) -> None:
     table = ResultTable.from_table({**TABLE, "auc": column})
     expected = np.array([[0.9, math.nan], [1, 0]])
     assert np.array_equal(table.means("auc"), expected, equal_nan=True)
-    assert table.remarks() == ["nan: auc is undefined in 1 of 4 rows"]
+    assert table.notes == ["nan: auc is undefined in 1 of 4 rows"]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_means_are_kept_and_cannot_be_written() -> None:
 def test_remarks_name_the_first_missing_rows() -> None:
     values = np.full((2, 3, 2), 0.5)
     whole = ResultTable.from_arrays({"auc": values}, datasets=["a", "b"], detectors=list("klm"))
-    assert whole.remarks() == []
+    assert whole.notes == []
     rows = [
         {"dataset": d, "detector": m, "fold": f, "auc": math.nan if (d, m) == ("b", "m") else 0.5}
         for d in "ab"
@@ -368,10 +368,10 @@ def test_remarks_name_the_first_missing_rows() -> None:
         if (d, m) not in (("a", "l"), ("b", "k"))
     ]
     table = ResultTable.from_table(as_columns(rows))
-    assert table.remarks() == [
+    assert table.notes == [
         "missing: 4 of 12 rows (a, l, fold 0; a, l, fold 1; b, k, fold 0; …)",
         "nan: auc is undefined in 2 of 8 rows",
     ]
     rows.append({"dataset": "a", "detector": "l", "fold": 0, "auc": 0.5})
-    three = ResultTable.from_table(as_columns(rows)).remarks()[0]
+    three = ResultTable.from_table(as_columns(rows)).notes[0]
     assert three == "missing: 3 of 12 rows (a, l, fold 1; b, k, fold 0; b, k, fold 1)"

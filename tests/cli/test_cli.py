@@ -230,8 +230,8 @@ def test_stdout_is_the_table_of_the_api_and_stderr_the_remarks(tmp_path: Path) -
     expected = fastad.evaluate(Y, SCORES, fpr=[0.05, 0.001])
     shown = [line for line in str(expected).splitlines() if line and not line.startswith("nan")]
     assert [line for line in result.stdout.splitlines() if line] == shown
-    assert result.stderr.splitlines() == expected.remarks()
-    assert expected.remarks()
+    assert result.stderr.splitlines() == expected.notes
+    assert expected.notes
 
 
 def test_a_pipe_gets_plain_text(tmp_path: Path) -> None:

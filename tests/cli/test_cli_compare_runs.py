@@ -50,7 +50,7 @@ def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
         RUNS, operating_fpr=0.1, reference="tpr@0.05", control="pca", n_resamples=40, rng=0
     )
     wanted = []
-    for name, words in found.new_words().items():
+    for name, words in found.new_notes().items():
         wanted += [found.title(name), found[name].text_table().plain(), ""]
         wanted += [*words, ""] if words else []
     assert result.stdout == "\n".join(wanted) + "\n"
@@ -73,7 +73,7 @@ def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
             for key, cell in cells.items():
                 lost = isinstance(cell, float) and not np.isfinite(cell)
                 assert row[key] == (None if cell != cell else str(cell) if lost else cell)
-        assert one["words"][name] == found.words(name)
+        assert one["notes_of_sections"][name] == found.notes_of(name)
     assert one["fastad_version"] == fastad.__version__
     assert (one["files"], one["measure"]) == ([str(runs)], "auc")
     assert one["measures"] == list(found.measures)

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import ResultTable
-from fastad._core.text_tables import TextTable, grid
+from fastad._core.text_tables import TextTable, best_three, grid, number_text
 from fastad.benchmarking import selection_loss
 from fastad.benchmarking.columns import find_measures
 from fastad.benchmarking.matrix import averaged
 from fastad.benchmarking.resampling import check_resampling
-from fastad.benchmarking.tabular import best_three, number
 
 SKVARA = json.loads(
     (Path(__file__).parents[1] / "golden" / "skvara_tables.json").read_text("utf-8")
@@ -279,7 +278,7 @@ def test_the_best_three_of_a_column(rows: list[list[float]]) -> None:
     ],
 )  # fmt: skip
 def test_how_numbers_read(value: float, form: str, text: str) -> None:
-    assert number(value, form) == text
+    assert number_text(value, form) == text
 
 
 def loss_table() -> Any:

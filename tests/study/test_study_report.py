@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import fastad
+from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable
-from fastad.benchmarking.tabular import Tabular
 from fastad.plot._drawing import COLOURS
 from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
@@ -41,7 +41,7 @@ SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (No
 
 
 @dataclass(frozen=True, slots=True)
-class Cells(Tabular):
+class Cells(TableResult):
     """A table of given cells."""
 
     table: TextTable
@@ -49,9 +49,6 @@ class Cells(Tabular):
 
     def text_table(self) -> TextTable:
         return self.table
-
-    def remarks(self) -> list[str]:
-        return list(self.notes)
 
     def to_columns(self) -> dict[str, list[Any]]:
         return dict(

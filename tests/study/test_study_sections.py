@@ -287,7 +287,7 @@ def test_where_em_is_undefined_is_counted_and_named(sections: dict[str, Section]
     found = table(sections["unlabelled"], "unlabelled-undefined-adbench-0")
     n = 3 * len(CONFIGURATIONS)
     assert found.rows == [["wide", 120, "EM", n, n, "no level set of 120 features has a volume"]]
-    notes = table(sections["unlabelled"], "unlabelled-adbench-0").remarks()
+    notes = table(sections["unlabelled"], "unlabelled-adbench-0").notes
     n_pairs = sum(a[0] != b[0] for a, b in combinations(CONFIGURATIONS, 2))
     # On letter the last configuration of OCSVM failed.
     n_pairs += sum(one != "OCSVM" for one, _ in CONFIGURATIONS)

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fastad._core.frames import Frameable
 from fastad._core.parameters import check_choice
-from fastad._core.text_tables import grid
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable
 from fastad._core.types import FloatMatrix
 from fastad.benchmarking.agreement import (
     LabelAgreement,
@@ -135,7 +135,7 @@ class GoixAgreement:
     labels: LabelAgreement | None
 
 
-class GoixBenchmark(Frameable):
+class GoixBenchmark(TableResult):
     """Rows of goix's benchmark; prints as a table.
 
     Attributes
@@ -150,14 +150,15 @@ class GoixBenchmark(Frameable):
     def __repr__(self) -> str:
         return f"<GoixBenchmark of {len(self.rows)} rows>"
 
-    def __str__(self) -> str:
+    def text_table(self) -> TextTable:
+        """Return the rows as strings."""
         head = ["data", "setting", "detector", "ROC", "PR", "EM", "MV"]
         rows = []
         for row in self.rows:
             areas = [f"{area:.3f}" for area in (row.roc, row.pr)]
             names = [row.dataset, row.setting, row.detector]
             rows.append([*names, *areas, str(row.em), str(row.mv)])
-        return grid(head, rows)
+        return TextTable(head, rows)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: those of `GoixRow.to_dict`."""

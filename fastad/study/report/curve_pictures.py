@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.text_tables import some_of
+from fastad._core.text_tables import number_text, some_of
 from fastad._core.types import FloatVector
-from fastad.benchmarking.tabular import number
 from fastad.plot import _drawing
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def draw_curves(found: Sequence[DetectorCurves], title: str, anomaly_share: floa
             one.params,
             one.style,
             [
-                number(one.values.get(name, np.nan), form)
+                number_text(one.values.get(name, np.nan), form)
                 for name, form in (("auc", ".3f"), ("auc_pr", ".3f"), ("mv", ".3g"), ("em", ".3g"))
             ],
         )
@@ -148,8 +147,8 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
         # The integral of straight lines between percentiles, as a share of all distances.
         area = 0.5 + float(np.trapezoid(distance)) / 200
         below = np.flatnonzero(distance <= 0)
-        zero = f"{below[0]:.0f}" if below.size else number(np.nan)
-        cells = [f"{area:.3f}", number(float(distance[_MARKED]), ".2f"), zero]
+        zero = f"{below[0]:.0f}" if below.size else number_text(np.nan)
+        cells = [f"{area:.3f}", number_text(float(distance[_MARKED]), ".2f"), zero]
         rows.append(_Row(one.detector, one.params, one.style, cells))
     x = _LABELS + _BARS + _APART + _DISTANCES + 0.2
     _draw_table(figure, x, ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fastad._core.text_tables import TextTable
-from fastad.benchmarking.tabular import how_many
+from fastad._core.text_tables import TextTable, count_text
 from fastad.errors import MissingExtraError
 from fastad.study.tables import StudyTables
 
@@ -56,11 +55,10 @@ class PageTable:
     def rows(self) -> Iterator[list[tuple[str, str]]]:
         """Rows of cells with their styles, which show the best three."""
         styles = [style for _, style in self.heads]
-        for i, row in enumerate(self.text.rows):
-            places = [0, *self.text.places[i]] if self.text.places else [0] * len(row)
+        for row, marks in self.text.rows_with_marks():
             yield [
-                (cell, f"{style} p{place}".strip() if place else style)
-                for cell, style, place in zip(row, styles, places, strict=True)
+                (cell, f"{style} p{mark}".strip() if mark else style)
+                for cell, style, mark in zip(row, styles, marks, strict=True)
             ]
 
     @property
@@ -181,9 +179,9 @@ def _summary(study: StudyTables) -> str:
     n_detectors = len(study.manifest["config"]["detectors"])
     n_failed = sum(map(bool, study.tasks["reason"].to_pylist()))
     found = (
-        f"{how_many(n_datasets, 'data set')}, {how_many(len(problems), 'problem')}, "
-        f"{how_many(n_detectors, 'configuration')} of detectors, "
-        f"{how_many(study.tasks.num_rows, 'task')} done"
+        f"{count_text(n_datasets, 'data set')}, {count_text(len(problems), 'problem')}, "
+        f"{count_text(n_detectors, 'configuration')} of detectors, "
+        f"{count_text(study.tasks.num_rows, 'task')} done"
     )
     if n_failed:
         found += f", of which {n_failed} failed"

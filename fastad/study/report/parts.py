@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from fastad.benchmarking.tabular import Tabular
+from fastad._core.results import TableResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,13 +20,13 @@ class Table:
         Of its files, without their endings; unique in the report.
     title : str
         What stands above it.
-    content : Tabular
+    content : TableResult
         The result; its remarks stand below it.
     """
 
     name: str
     title: str
-    content: Tabular
+    content: TableResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _write_table(table: Table, folder: Path) -> PageTable:
     for ending, body in files.values():
         _write_text(stem.with_name(stem.name + ending), body)
     links = {kind: f"{TABLES}/{table.name}{ending}" for kind, (ending, _) in files.items()}
-    return PageTable(table.name, table.title, content.text_table(), content.remarks(), links)
+    return PageTable(table.name, table.title, content.text_table(), content.notes, links)
 
 
 def _write_picture(picture: Picture, folder: Path) -> PagePicture:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from fastad._core.results import TableResult
 from fastad._core.text_tables import some_of
-from fastad.benchmarking.tabular import Tabular
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.study.report.parts import Part, Picture, Section, Table
 
@@ -53,11 +53,11 @@ class Draft:
             self.lacks(what, str(error))
             return None
 
-    def table(self, name: str, title: str, content: Tabular) -> None:
+    def table(self, name: str, title: str, content: TableResult) -> None:
         """Add a table."""
         self.parts.append(Table(name, title, content))
 
-    def picture(self, name: str, title: str, content: Tabular) -> None:
+    def picture(self, name: str, title: str, content: TableResult) -> None:
         """Add the picture of a comparison."""
         self.parts.append(Picture(name, title, partial(_drawn, content)))
 
@@ -70,7 +70,7 @@ class Draft:
         return Section(self._name, self._title, (*self.words, *missing), tuple(self.parts))
 
 
-def _drawn(content: Tabular) -> "Figure":
+def _drawn(content: TableResult) -> "Figure":
     # Here, because matplotlib is for those who want pictures.
     from fastad.plot._overview import draw_result
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import partial
 
+from fastad._core.text_tables import interval_text, number_text
 from fastad.benchmarking.correlation import kendall_matrix
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
-from fastad.benchmarking.tabular import interval_text, number
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.plain import Plain
@@ -123,7 +123,7 @@ def _mean_losses(found: Sequence[tuple[Cell, LossMatrix]]) -> Plain:
                 continue
             i = one.rows.index(label)
             value, low, high = (float(part[i]) for part in (mean.value, mean.low, mean.high))
-            text = number(value, ".1%")
+            text = number_text(value, ".1%")
             row.append(text if low != low else f"{text} {interval_text(low, high, '.1%')}")
             own = (label, cell.contamination, value, low, high)
             for cells, entry in zip(columns.values(), own, strict=True):

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.text_tables import TextTable
-from fastad.benchmarking.tabular import NOTHING, Tabular
+from fastad._core.results import TableResult
+from fastad._core.text_tables import DASH, TextTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plain(Tabular):
+class Plain(TableResult):
     """A table of counts and names; nothing is marked.
 
     Attributes
@@ -31,12 +31,8 @@ class Plain(Tabular):
 
     def text_table(self) -> TextTable:
         """Return the cells as text."""
-        texts = [[NOTHING if cell is None else str(cell) for cell in row] for row in self.rows]
+        texts = [[DASH if cell is None else str(cell) for cell in row] for row in self.rows]
         return TextTable(self.header, texts)
-
-    def remarks(self) -> list[str]:
-        """Return what stands below the table."""
-        return list(self.notes)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists."""

@@ -7,12 +7,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from fastad._core.text_tables import some_of
+from fastad._core.text_tables import DASH, interval_text, some_of
 from fastad._core.types import FloatMatrix, IntVector
 from fastad.benchmarking.agreement import LabelAgreement, PairAgreement, rank_label_agreement
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import ResultTable
-from fastad.benchmarking.tabular import NOTHING, interval_text
 from fastad.errors import UndefinedMeasureError
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow, WhichPairs
@@ -89,7 +88,7 @@ def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) 
                 row += [str(found), interval_text(100 * found.low, 100 * found.high, ".1f")]
                 _append(values, name, which, reference, found)
             recovered = _labels(table, name, places) if which == _ONE else None
-            rows.append([*row, NOTHING if recovered is None else _text(recovered)])
+            rows.append([*row, DASH if recovered is None else _text(recovered)])
     named = ", ".join(table.models[i] for i in chosen[_ONE])
     notes = [f"{_ONE}: {named}", "intervals at 95 %, of the share in %"]
     counts = zip(*(values[key] for key in ("criterion", "models", "reference")), strict=True)
@@ -199,7 +198,7 @@ def _add_goix(draft: Draft, results: StudyResults) -> None:
 
 def _text(found: PairAgreement | LabelAgreement | None) -> str:
     if found is None:
-        return NOTHING
+        return DASH
     if isinstance(found, PairAgreement):
         return count_text(found.n_alike, found.n_pairs)
     return count_text(found.n_recovered, found.n_labels)
