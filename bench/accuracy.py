@@ -52,7 +52,7 @@ def _run(shape: rare.Rare, method: str) -> _Cell:
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            options: Any = {"method": method, "n_samples": BUDGETS[method], "rng": seed}
+            options: Any = {"method": method, "n_draws": BUDGETS[method], "rng": seed}
             found.append(
                 fastad.volume(shape.jitted, shape.threshold, shape.box, data=data, **options)
             )

@@ -21,7 +21,7 @@ from fastad.benchmarking.agreement import LabelAgreement, PairAgreement
 from fastad.study.papers.goix import goix_cell
 from fastad.study.papers.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
-from fastad.unsupervised.ranking import CRITERIA
+from fastad.unsupervised.criteria import CRITERIA
 
 TABLE = Path(__file__).parent.parent / "docs" / "goix.csv"
 SEED = 0

@@ -101,7 +101,7 @@ def answers(
                 found = fastad.volume(
                     *(score, threshold, problem.box),
                     method=method,
-                    n_samples=budget,
+                    n_draws=budget,
                     data=problem.train,
                     rng=METHODS.index(method),
                 )

@@ -18,7 +18,7 @@ from sklearn.svm import OneClassSVM
 
 import fastad
 
-N_TRAINING, N_FEATURES, N_SAMPLES = 2_000, 10, 1_000_000
+N_TRAINING, N_FEATURES, N_DRAWS = 2_000, 10, 1_000_000
 FPR = 0.05
 
 pytestmark = pytest.mark.benchmark(min_rounds=1, max_time=1, warmup=False, disable_gc=True)
@@ -59,7 +59,7 @@ def _case(name: str) -> _Case:
 
 def _compiled(case: _Case) -> fastad.regions.VolumeEstimate:
     return fastad.volume(
-        case.compiled, case.threshold, case.box, method="splitting", n_samples=N_SAMPLES, rng=0
+        case.compiled, case.threshold, case.box, method="splitting", n_draws=N_DRAWS, rng=0
     )
 
 
@@ -79,10 +79,10 @@ class _InNumPy:
         flat = rows.reshape(-1, rows.shape[-1])
         return self._case.original(flat).reshape(points.shape[:-1])
 
-    def run(self, n_samples: int, n_sweeps: int) -> Floats:
+    def run(self, n_draws: int, n_sweeps: int) -> Floats:
         """Pass levels to the threshold, over and over until so many points are scored."""
         found = self.log_shares
-        while self.n_scored < n_samples:
+        while self.n_scored < n_draws:
             n = self.scores.shape[1]
             order = np.argsort(self.scores, axis=1)
             self.points = np.take_along_axis(self.points, order[:, :, None], axis=1)
@@ -129,7 +129,7 @@ class _InNumPy:
 
 
 def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
-    benchmark.extra_info["runs"] = f"{name}, {N_FEATURES} features, {N_SAMPLES:_} score calls"
+    benchmark.extra_info["runs"] = f"{name}, {N_FEATURES} features, {N_DRAWS:_} score calls"
     benchmark.extra_info["library"] = library
 
 
@@ -137,7 +137,7 @@ def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
 def test_numpy(benchmark: BenchmarkFixture, name: str) -> None:
     _label(benchmark, name, "NumPy and scikit-learn")
     case = _case(name)
-    found = benchmark(lambda: _InNumPy(case, 8, 500, 0).run(N_SAMPLES, 8))
+    found = benchmark(lambda: _InNumPy(case, 8, 500, 0).run(N_DRAWS, 8))
     expected = _compiled(case)
     error = (expected.log_high - expected.log_low) / 2
     assert abs(np.mean(found) - expected.log_value) < 3 * error + 0.3
@@ -148,6 +148,6 @@ def test_fastad(benchmark: BenchmarkFixture, name: str) -> None:
     _label(benchmark, name, "fastad")
     case = _case(name)
     found = _compiled(case)
-    assert 0.6 * N_SAMPLES < found.n_scored < 1.2 * N_SAMPLES
+    assert 0.6 * N_DRAWS < found.n_scored < 1.2 * N_DRAWS
     benchmark.extra_info["score calls"] = found.n_scored
     benchmark(lambda: _compiled(case))

@@ -42,11 +42,11 @@ def _radius(point: Floats) -> float:
 
 
 def _compiled() -> float:
-    return fastad.volume(Ball(), 1.0, BOX, n_samples=N_POINTS, rng=0).value
+    return fastad.volume(Ball(), 1.0, BOX, n_draws=N_POINTS, rng=0).value
 
 
 def _jitted() -> float:
-    return fastad.volume(_radius, 1.0, BOX, n_samples=N_POINTS, rng=0).value
+    return fastad.volume(_radius, 1.0, BOX, n_draws=N_POINTS, rng=0).value
 
 
 def _numpy() -> float:

@@ -33,7 +33,7 @@ from fastad.benchmarking.selection import (
     shortfalls,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.unsupervised.ranking import better
+from fastad.uncertainty.simultaneous import significantly_larger
 
 # Grounds on which measures may be judged, the strongest first, and what each is in words.
 _GROUNDS = {
@@ -307,7 +307,7 @@ def recommend(
     places = np.argsort(np.where(judged, found.value, np.inf), kind="stable")
     first = int(places[0])
     freedom = np.full(len(candidates), len(np.unique(own.clusters)) - 1.0)
-    worse = better(
+    worse = significantly_larger(
         -np.where(judged, found.value, np.nan),
         -found.replicates,
         freedom,

@@ -328,7 +328,7 @@ def volume(
     method: Annotated[
         str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
     ] = "auto",
-    n_samples: Annotated[
+    n_draws: Annotated[
         int | None, typer.Option(min=1, help="Points to draw; with --rtol the most.")
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
@@ -351,7 +351,7 @@ def volume(
         {
             "fpr": fpr or [0.01, 0.05],
             "method": method,
-            "n_samples": n_samples,
+            "n_draws": n_draws,
             "rtol": rtol,
             "confidence_level": confidence_level,
             "rng": seed,
@@ -388,14 +388,14 @@ def evaluate_unsupervised(
         str,
         typer.Option(help="How volumes are found: auto, uniform, sobol, importance or splitting."),
     ] = "auto",
-    n_samples: Annotated[
+    n_draws: Annotated[
         int | None, typer.Option(min=1, help="Points to draw for each detector.")
     ] = None,
     n_features: Annotated[
         int | None,
         typer.Option(min=1, help="Judge in random subspaces of so many features, as many draws."),
     ] = None,
-    n_draws: Annotated[
+    n_subspaces: Annotated[
         int | None, typer.Option(min=1, help="Subspaces of --n-features. By default 50.")
     ] = None,
     mass: Annotated[
@@ -419,14 +419,14 @@ def evaluate_unsupervised(
         Detectors(model or [], trust, detector or [], train, standardize),
         {
             "method": method,
-            "n_samples": n_samples,
+            "n_draws": n_draws,
             "mass": mass,
             "excess_mass": excess_mass,
             "n_resamples": n_resamples,
             "confidence_level": confidence_level,
             "rng": seed,
         },
-        Draws(n_draws, n_features),
+        Draws(n_subspaces, n_features),
         as_json=as_json,
     )
 

@@ -33,15 +33,15 @@ from fastad.cli.detectors import (
     unfitted,
 )
 from fastad.errors import InvalidInputError
+from fastad.unsupervised.criteria import CRITERIA
 from fastad.unsupervised.evaluation import evaluate_unsupervised
-from fastad.unsupervised.ranking import CRITERIA
 from fastad.unsupervised.subsampled import emmv_subsampled
 from fastad.unsupervised.table import UnsupervisedEvaluation
 
 # Options of the functions that are options of the command.
 _OPTIONS = (
-    *("method", "n_samples", "mass", "excess_mass", "n_resamples", "confidence_level"),
-    *("n_draws", "n_features"),
+    *("method", "n_draws", "mass", "excess_mass", "n_resamples", "confidence_level"),
+    *("n_subspaces", "n_features"),
 )
 # Of more features no uniform draw of 10⁵ sees the volumes that matter.
 _MANY_FEATURES = 8
@@ -55,13 +55,13 @@ class Draws:
 
     Attributes
     ----------
-    n_draws : int or None
+    n_subspaces : int or None
         How many; None for as many as the function takes.
     n_features : int or None
         Features of each; None for no subspaces.
     """
 
-    n_draws: int | None
+    n_subspaces: int | None
     n_features: int | None
 
 
@@ -117,8 +117,8 @@ def _check_draws(detectors: Detectors, draws: Draws, options: Mapping[str, Any])
             "detectors are trained anew in each subspace, which a saved one cannot be",
             param_hint="--n-features",
         )
-    if draws.n_features is None and draws.n_draws is not None:
-        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-draws")
+    if draws.n_features is None and draws.n_subspaces is not None:
+        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-subspaces")
     if draws.n_features is not None and options["method"] not in _METHODS_OF_DRAWS:
         raise typer.BadParameter(
             f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
@@ -156,10 +156,10 @@ def _subsampled(
     options: Mapping[str, Any],
 ) -> UnsupervisedEvaluation:
     """Judge detectors in random subspaces."""
-    how = {name: value for name, value in options.items() if name not in ("method", "n_samples")}
+    how = {name: value for name, value in options.items() if name not in ("method", "n_draws")}
     given = {
-        "n_uniform": options["n_samples"],
-        "n_draws": draws.n_draws,
+        "n_uniform": options["n_draws"],
+        "n_subspaces": draws.n_subspaces,
         "n_features": draws.n_features,
     }
     how |= {name: value for name, value in given.items() if value is not None}
@@ -171,7 +171,7 @@ def _subsampled(
             return emmv_subsampled(makers, train, test, **how, progress=progress)
     except InvalidInputError as error:
         # The option has one name, with subspaces and without.
-        raise InvalidInputError(re.sub("^n_uniform ", "n_samples ", str(error))) from None
+        raise InvalidInputError(re.sub("^n_uniform ", "n_draws ", str(error))) from None
 
 
 def _print(found: UnsupervisedEvaluation) -> None:

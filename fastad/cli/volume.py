@@ -35,7 +35,7 @@ from fastad.regions.results import share_text
 from fastad.regions.table import Volumes, volumes
 
 # Options of the function that are options of the command.
-_OPTIONS = ("fpr", "n_samples", "rtol", "method", "confidence_level")
+_OPTIONS = ("fpr", "n_draws", "rtol", "method", "confidence_level")
 
 
 def run(

@@ -101,13 +101,13 @@ def _estimate_all() -> None:
 
     def estimate(score: Any, threshold: float, *methods: str) -> None:
         for method in methods:
-            how: Any = {"method": method, "n_samples": 10_000, "rng": 0, "data": X}
+            how: Any = {"method": method, "n_draws": 10_000, "rng": 0, "data": X}
             fastad.volume(score, threshold, box, **how)
 
     estimate(lambda rows: np.hypot(*rows.T), 1.0, "uniform", "sobol", "importance", "splitting")
     # Level sets of counted volumes, most of which no set holds, and of estimated ones.
     wide = fastad.Box([-9.0, -9.0], [9.0, 9.0])
-    how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_samples": 20_000}
+    how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_draws": 20_000}
     for by in ("uniform", "splitting"):
         scores = {"it": lambda rows: np.hypot(*rows.T)}
         fastad.evaluate_unsupervised(scores, X, method=by, **how)

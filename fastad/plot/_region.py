@@ -184,7 +184,7 @@ class DecisionRegionDisplay(_drawing.Display):
         pos_label : label, optional
             Label of the anomalies where labels are not 0 and 1.
         volume_kw : mapping of str, optional
-            Options of `fastad.volume_at_fpr`: ``n_samples``, ``rtol``, ``rng``, ….
+            Options of `fastad.volume_at_fpr`: ``n_draws``, ``rtol``, ``rng``, ….
         ax, points, legend, line_kw
             As `plot` takes them.
 

@@ -112,7 +112,7 @@ def volume_curve(
     threshold: Threshold,
     box: Box,
     *,
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
     progress: Callable[[int, int | None], object] | None = None,
@@ -131,7 +131,7 @@ def volume_curve(
         The lowest threshold, finite.
     box : Box
         Where points are drawn.
-    n_samples : int, optional
+    n_draws : int, optional
         Budget of points that are scored, kept nearly; by default 10⁶.
     confidence_level : float, default 0.95
         Of the intervals, each by itself, in (0, 1).
@@ -167,7 +167,7 @@ def volume_curve(
     >>> import fastad
     >>> box = fastad.Box([-1] * 4, [1] * 4)
     >>> curve = fastad.regions.volume_curve(
-    ...     lambda X: (X**2).sum(axis=1), 1e-6, box, n_samples=100_000, rng=0
+    ...     lambda X: (X**2).sum(axis=1), 1e-6, box, n_draws=100_000, rng=0
     ... )
     >>> ball = curve(0.01)  # of radius 0.1
     >>> ball.low < np.pi**2 / 2 * 0.1**4 / 2**4 < ball.high
@@ -175,7 +175,7 @@ def volume_curve(
     >>> bool(curve.log_share[-1] < -25)
     True
     """
-    plan = check_plan("splitting", n_samples, None, None, confidence_level, rng, progress)
+    plan = check_plan("splitting", n_draws, None, None, confidence_level, rng, progress)
     box = check_box(box)
     lowest = float(check_threshold(threshold))
     if not np.isfinite(lowest):

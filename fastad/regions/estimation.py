@@ -27,7 +27,7 @@ def volume(
     box: Box,
     *,
     method: VolumeMethod = ...,
-    n_samples: int | None = ...,
+    n_draws: int | None = ...,
     rtol: Point | None = ...,
     data: npt.ArrayLike | None = ...,
     confidence_level: Point = ...,
@@ -42,7 +42,7 @@ def volume(
     box: Box,
     *,
     method: VolumeMethod = ...,
-    n_samples: int | None = ...,
+    n_draws: int | None = ...,
     rtol: Point | None = ...,
     data: npt.ArrayLike | None = ...,
     confidence_level: Point = ...,
@@ -56,7 +56,7 @@ def volume(
     box: Box,
     *,
     method: VolumeMethod = "auto",
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     rtol: Point | None = None,
     data: npt.ArrayLike | None = None,
     confidence_level: Point = 0.95,
@@ -81,7 +81,7 @@ def volume(
         draws where ``data`` are, weighted; or particles that come down to the threshold level by
         level. For a compiled isolation forest of few features or trees its leaves, intersected.
         ``"auto"`` chooses, and the result's ``reason`` says why.
-    n_samples : int, optional
+    n_draws : int, optional
         Budget of points that are scored; by default 10⁶, 2¹⁷ for Sobol points, and 3·10⁵ for
         importance sampling. Splitting keeps to it nearly.
     rtol : float, optional
@@ -144,7 +144,7 @@ def volume(
     >>> circle.method, abs(circle.value - 3.14159265 / 4) < 1e-3
     ('sobol', True)
     """
-    plan = check_plan(method, n_samples, rtol, data, confidence_level, rng, progress)
+    plan = check_plan(method, n_draws, rtol, data, confidence_level, rng, progress)
     box = check_box(box)
     scored = block_score(score, box.n_features)
     thresholds = _thresholds(threshold)
@@ -209,7 +209,7 @@ def volume_at_fpr(
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     **options
-        Those of `volume`: ``method``, ``n_samples``, ``rtol``, ``rng``, ….
+        Those of `volume`: ``method``, ``n_draws``, ``rtol``, ``rng``, ….
 
     Returns
     -------

@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     """How to estimate, checked."""
 
     method: str
-    n_samples: int | None
+    n_draws: int | None
     rtol: float | None
     data: FloatMatrix | None
     level: float
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
     def budget(self, method: str) -> int:
         """Return the number of score calls."""
-        return self.n_samples or _BUDGETS[method]
+        return self.n_draws or _BUDGETS[method]
 
     def draws(self, box: Box) -> Draws:
         """Return uniform draws of a box."""
@@ -69,12 +69,12 @@ class Plan(NamedTuple):
     def after(self, n_scored: int, method: str) -> "Plan":
         """Return the plan of a method for what so many score calls have left."""
         least = _FEWEST_FOR_OTHERS // 2 if method == "splitting" else 1
-        return self._replace(n_samples=max(self.budget(method) - n_scored, least))
+        return self._replace(n_draws=max(self.budget(method) - n_scored, least))
 
 
 def check_plan(
     method: str,
-    n_samples: int | None,
+    n_draws: int | None,
     rtol: Point | None,
     data: npt.ArrayLike | None,
     confidence_level: Point,
@@ -99,7 +99,7 @@ def check_plan(
         raise TypeError(f"progress must be callable; found {type(progress).__name__}")
     return Plan(
         method,
-        None if n_samples is None else check_count(n_samples, "n_samples"),
+        None if n_draws is None else check_count(n_draws, "n_draws"),
         error,
         points,
         float(check_inside(confidence_level, "confidence_level")),
@@ -140,7 +140,7 @@ def _by(
         if plan.rtol is None:
             how = plan.budget(method), plan.level, plan.progress
             return uniform.estimate_shares(plan.draws(box), score, thresholds, *how)
-        how = plan.rtol, plan.n_samples or _LARGEST, plan.level, plan.progress
+        how = plan.rtol, plan.n_draws or _LARGEST, plan.level, plan.progress
         return uniform.estimate_until(plan.draws(box), score, thresholds, *how)
     how = plan.budget(method), plan.level, plan.rng, plan.progress
     if method == "sobol":
@@ -166,8 +166,8 @@ def _choose(
     plain = _plain(score, box, plan)
     if (given := _why_plain(thresholds, plan, plain)) is not None:
         return _because(given, _by(plain, score, thresholds, box, plan))
-    n_samples = plan.budget(plain)
-    n_first = min(_FIRST if score.on_threads else _FIRST_DEAR, n_samples // _PART)
+    n_draws = plan.budget(plain)
+    n_first = min(_FIRST if score.on_threads else _FIRST_DEAR, n_draws // _PART)
     # The first ones of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     counts = uniform.count_draws(draws, score, thresholds, n_first)
@@ -176,7 +176,7 @@ def _choose(
         return _by_others(score, thresholds, box, plan, n_first, seen)
     if plain == "sobol":
         return _because(seen, _by("sobol", score, thresholds, box, plan), n_first)
-    how = n_samples, plan.level, plan.progress, (n_first, counts)
+    how = n_draws, plan.level, plan.progress, (n_first, counts)
     return _because(seen, uniform.estimate_shares(draws, score, thresholds, *how))
 
 

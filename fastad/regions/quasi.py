@@ -27,7 +27,7 @@ def estimate_shares(
     box: Box,
     score: BlockScore,
     thresholds: Sequence[float],
-    n_samples: int,
+    n_draws: int,
     level: float,
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -35,7 +35,7 @@ def estimate_shares(
     """Estimate shares from replicates of a power of two points each."""
     order = np.argsort(thresholds)
     rising = np.asarray(thresholds, np.float64)[order]
-    counts, size = replicate_counts(box, score, rising, n_samples, rng, progress)
+    counts, size = replicate_counts(box, score, rising, n_draws, rng, progress)
     found = [
         _estimate(counts[:, k], size, threshold, level)
         for k, threshold in enumerate(rising.tolist())
@@ -47,7 +47,7 @@ def replicate_counts(
     box: Box,
     score: BlockScore,
     rising: FloatVector,
-    n_samples: int,
+    n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> tuple[IntMatrix, int]:
@@ -60,13 +60,13 @@ def replicate_counts(
         raise InvalidInputError(
             f"method='sobol' takes at most {MOST_FEATURES} features; found {box.n_features}"
         )
-    if n_samples < N_REPLICATES:
+    if n_draws < N_REPLICATES:
         raise InvalidInputError(
-            f"n_samples must be at least {N_REPLICATES} for method='sobol'; found {n_samples}",
-            argument="n_samples",
+            f"n_draws must be at least {N_REPLICATES} for method='sobol'; found {n_draws}",
+            argument="n_draws",
         )
     size = points_at_once(box.n_features)
-    exponent = int(math.log2(n_samples // N_REPLICATES))
+    exponent = int(math.log2(n_draws // N_REPLICATES))
     engines = [
         qmc.Sobol(box.n_features, scramble=True, seed=child) for child in rng.spawn(N_REPLICATES)
     ]

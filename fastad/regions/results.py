@@ -109,12 +109,12 @@ class VolumeEstimate:
             _more=None,
         )
 
-    def extend(self, n_samples: int) -> "VolumeEstimate":
+    def extend(self, n_draws: int) -> "VolumeEstimate":
         """Return the estimate with so many draws more, those of a longer run with the same seed.
 
         Parameters
         ----------
-        n_samples : int
+        n_draws : int
             Draws to add.
 
         Returns
@@ -126,7 +126,7 @@ class VolumeEstimate:
         InvalidInputError
             If the draws were not uniform ones of a given number.
         """
-        more = check_count(n_samples, "n_samples")
+        more = check_count(n_draws, "n_draws")
         if self._more is None:
             raise InvalidInputError(
                 "only uniform draws of a given number can be extended, by the process that drew "

@@ -102,7 +102,7 @@ def volumes(
     fpr: Point | Points = (0.01, 0.05),
     box: Box | None = None,
     method: VolumeMethod = "auto",
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     rtol: Point | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
@@ -126,7 +126,7 @@ def volumes(
         Operating points, in [0, 1].
     box : Box, optional
         Where points are drawn; by default the box of X.
-    method, n_samples, rtol, confidence_level
+    method, n_draws, rtol, confidence_level
         As for `volume`.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
@@ -185,7 +185,7 @@ def volumes(
             "operating points of fpr must differ in six digits; found two alike"
         )
     normals = samples[labels.values == 0]
-    plan = check_plan(method, n_samples, rtol, normals, confidence_level, rng, progress)
+    plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng, progress)
     seed = random_seed(plan.rng)
     at_each: Any = rates
     estimates: dict[str, dict[str, VolumeEstimate]] = {}

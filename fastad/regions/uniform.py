@@ -62,20 +62,20 @@ class Draws:
         score: BlockScore,
         thresholds: FloatVector,
         first: int,
-        n_samples: int,
+        n_draws: int,
         progress: Progress | None = None,
     ) -> IntVector:
         """Count the points below each threshold, from a number on."""
         counts = np.zeros(thresholds.shape[0], np.int64)
         step = self.part * (_PARTS_A_ROUND if score.on_threads else 1)
-        start, stop = first, first + n_samples
+        start, stop = first, first + n_draws
         while start < stop:
             began = perf_counter()
             last = min(start + step, stop)
             for part in self.parts(score, thresholds, start, last):
                 counts += part.counts
             if progress is not None:
-                progress(last - first, n_samples)
+                progress(last - first, n_draws)
             start = last
             # A dear score is reported on after each part, a cheap one less often.
             if score.on_threads and perf_counter() - began < _SHORT:
@@ -127,7 +127,7 @@ def count_draws(
     draws: Draws,
     score: BlockScore,
     thresholds: Sequence[float],
-    n_samples: int,
+    n_draws: int,
     first: int = 0,
     progress: Progress | None = None,
 ) -> IntVector:
@@ -135,7 +135,7 @@ def count_draws(
     order = np.argsort(thresholds)
     counts = np.empty(len(thresholds), np.int64)
     rising = np.asarray(thresholds, np.float64)[order]
-    counts[order] = draws.count(score, rising, first, n_samples, progress)
+    counts[order] = draws.count(score, rising, first, n_draws, progress)
     return counts
 
 
@@ -143,16 +143,16 @@ def estimate_shares(
     draws: Draws,
     score: BlockScore,
     thresholds: Sequence[float],
-    n_samples: int,
+    n_draws: int,
     level: float,
     progress: Progress | None = None,
     first: tuple[int, IntVector] | None = None,
 ) -> list[VolumeEstimate]:
     """Estimate shares from a number of draws, of which the first may be known."""
     n_known, counts = (0, np.zeros(len(thresholds), np.int64)) if first is None else first
-    counts = counts + count_draws(draws, score, thresholds, n_samples - n_known, n_known, progress)
+    counts = counts + count_draws(draws, score, thresholds, n_draws - n_known, n_known, progress)
     return [
-        _estimate(draws, score, threshold, count, n_samples, level)
+        _estimate(draws, score, threshold, count, n_draws, level)
         for threshold, count in zip(thresholds, counts.tolist(), strict=True)
     ]
 
@@ -160,10 +160,10 @@ def estimate_shares(
 def _estimate(
     draws: Draws, score: BlockScore, threshold: float, n_inside: int, n_drawn: int, level: float
 ) -> VolumeEstimate:
-    def more(n_samples: int) -> VolumeEstimate:
-        found = draws.count(score, np.array([threshold]), n_drawn, n_samples)
+    def more(n_draws: int) -> VolumeEstimate:
+        found = draws.count(score, np.array([threshold]), n_drawn, n_draws)
         return _estimate(
-            draws, score, threshold, n_inside + int(found[0]), n_drawn + n_samples, level
+            draws, score, threshold, n_inside + int(found[0]), n_drawn + n_draws, level
         )
 
     return binomial(n_inside, n_drawn, threshold, level, "uniform", more)

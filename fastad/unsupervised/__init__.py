@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from fastad.unsupervised.levels import LevelSets as LevelSets
     from fastad.unsupervised.mass_volume import MassVolumeCurve as MassVolumeCurve
     from fastad.unsupervised.mass_volume import mass_volume_curve as mass_volume_curve
-    from fastad.unsupervised.ranking import Place as Place
     from fastad.unsupervised.roc import mass_volume_from_roc as mass_volume_from_roc
     from fastad.unsupervised.roc import required_uniform_draws as required_uniform_draws
     from fastad.unsupervised.subsampled import SubsampledEvaluation as SubsampledEvaluation
     from fastad.unsupervised.subsampled import emmv_subsampled as emmv_subsampled
+    from fastad.unsupervised.table import Place as Place
     from fastad.unsupervised.table import UnsupervisedEvaluation as UnsupervisedEvaluation
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -59,7 +59,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "MassVolumeCurve",
             "mass_volume_curve",
         ),
-        "fastad.unsupervised.ranking": ("Place",),
         "fastad.unsupervised.roc": (
             "mass_volume_from_roc",
             "required_uniform_draws",
@@ -68,6 +67,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "SubsampledEvaluation",
             "emmv_subsampled",
         ),
-        "fastad.unsupervised.table": ("UnsupervisedEvaluation",),
+        "fastad.unsupervised.table": ("Place", "UnsupervisedEvaluation"),
     },
 )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
@@ -22,6 +22,10 @@ from fastad.unsupervised.levels import LevelSets, Volumes
 from fastad.unsupervised.mass_volume import MASS, Window, mass_volume_of
 from fastad.unsupervised.replicates import Rows, Sources, replicate_logs
 
+CriterionName: TypeAlias = Literal["em", "mv"]
+CRITERIA: tuple[CriterionName, ...] = ("em", "mv")
+# By which factor the logarithm of a criterion rises where it gets better.
+SIGNS = {"em": 1.0, "mv": -1.0}
 # Replicates tell the errors of test and of uniform points by themselves to a twentieth.
 N_RESAMPLES, _N_PARTS = 1000, 200
 # The largest of many lines is too large on average; replicates err in the same way, but their mean

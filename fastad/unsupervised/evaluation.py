@@ -140,7 +140,7 @@ def evaluate_unsupervised(
     *,
     box: Box | None = None,
     method: LevelMethod = "auto",
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     mass: tuple[Point, Point] = MASS,
     excess_mass: Point = EXCESS_MASS,
     n_resamples: int = N_RESAMPLES,
@@ -161,7 +161,7 @@ def evaluate_unsupervised(
         Data that the detectors were not fitted to; finite numbers.
     box : Box, optional
         Where points are drawn; by default the box of X.
-    method, n_samples
+    method, n_draws
         As for `level_sets`; ``"auto"`` chooses for each detector.
     mass, excess_mass, n_resamples, confidence_level
         As for `emmv`.
@@ -206,7 +206,7 @@ def evaluate_unsupervised(
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
-    how = How.of(method, n_samples, float(min(plan.mass[0], plan.excess_mass)), progress)
+    how = How.of(method, n_draws, float(min(plan.mass[0], plan.excess_mass)), progress)
     samples, region = check_data(X, box)
     named = named_once(scores, "scores")
     scored = {name: block_score(own, region.n_features) for name, own in named.items()}

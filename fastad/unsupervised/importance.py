@@ -15,11 +15,10 @@ from fastad._core.parameters import check_generator
 from fastad._core.results import Result
 from fastad._core.types import FloatVector, IntMatrix, Point
 from fastad.errors import InvalidInputError
-from fastad.unsupervised.criteria import check_criteria
+from fastad.unsupervised.criteria import CRITERIA, SIGNS, check_criteria
 from fastad.unsupervised.excess_mass import EXCESS_MASS
 from fastad.unsupervised.extent import exp
 from fastad.unsupervised.mass_volume import MASS
-from fastad.unsupervised.ranking import CRITERIA, SIGNS
 from fastad.unsupervised.subspaces import check_jobs, check_subspaces, judge_subspaces
 from fastad.unsupervised.training import Factory, check_factory
 
@@ -70,7 +69,7 @@ def feature_importance(
     X_train: npt.ArrayLike,
     X_test: npt.ArrayLike,
     *,
-    n_draws: int = 200,
+    n_subspaces: int = 200,
     n_features: int = 5,
     n_uniform: int = 100_000,
     mass: tuple[Point, Point] = MASS,
@@ -91,7 +90,7 @@ def feature_importance(
         What makes the detector, as for `emmv_subsampled`.
     X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
         Data to train on, and to judge on; finite numbers.
-    n_draws : int, default 200
+    n_subspaces : int, default 200
         Draws of features, which all features share.
     n_features : int, default 5
         Features of a draw; fewer than there are.
@@ -135,7 +134,7 @@ def feature_importance(
     >>> X = rng.uniform(size=(600, 4))
     >>> X[:, 0] = 0.5 + 0.1 * rng.normal(size=600)  # the others are noise
     >>> found = fastad.unsupervised.feature_importance(
-    ...     IsolationForest(n_estimators=20), X[:300], X[300:], n_draws=12, n_features=2, rng=0
+    ...     IsolationForest(n_estimators=20), X[:300], X[300:], n_subspaces=12, n_features=2, rng=0
     ... )
     >>> int(found.em.argmax())
     0
@@ -144,7 +143,7 @@ def feature_importance(
     generator, jobs = check_generator(rng), check_jobs(n_jobs)
     plan = check_criteria(mass, excess_mass, 1, confidence_level, generator)
     subspaces = check_subspaces(
-        {"detector": detector}, X_train, X_test, n_draws, n_features, n_uniform, generator
+        {"detector": detector}, X_train, X_test, n_subspaces, n_features, n_uniform, generator
     )
     d, k = subspaces.X_test.shape[1], subspaces.features.shape[1]
     n_varying = int(np.count_nonzero(np.ptp(subspaces.X_test, axis=0)))

@@ -38,7 +38,7 @@ def level_sets(
     *,
     box: Box | None = None,
     method: LevelMethod = "auto",
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     lowest_mass: Point = 0,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -60,7 +60,7 @@ def level_sets(
         draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that holds
         0.9 of the data, else splitting. Weighted draws may be ten times surer, in ten times the
         time.
-    n_samples : int, optional
+    n_draws : int, optional
         Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, 3·10⁵ weighted draws,
         and 10⁶ for splitting, which keeps to it nearly.
     lowest_mass : float, default 0
@@ -112,7 +112,7 @@ def level_sets(
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
         raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
-    how = How.of(method, n_samples, float(lowest), progress)
+    how = How.of(method, n_draws, float(lowest), progress)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
@@ -137,13 +137,13 @@ def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box
     return samples, region
 
 
-def room_for(n_samples: int, name: str) -> FloatVector:
+def room_for(n_draws: int, name: str) -> FloatVector:
     """Return room for the scores of so many points, if there is any."""
     try:
-        return np.empty(n_samples)
+        return np.empty(n_draws)
     except (MemoryError, ValueError):
         raise InvalidInputError(
-            f"{name} must fit into memory, 8 bytes each; found {n_samples}",
+            f"{name} must fit into memory, 8 bytes each; found {n_draws}",
             argument=name,
         ) from None
 
@@ -155,7 +155,7 @@ class How(NamedTuple):
     ----------
     method : str
         One of the methods, or "auto".
-    n_samples : int or None
+    n_draws : int or None
         Points that are scored; None for as many as is usual.
     lowest_mass : float
         Mass down to which volumes are found.
@@ -164,7 +164,7 @@ class How(NamedTuple):
     """
 
     method: str
-    n_samples: int | None
+    n_draws: int | None
     lowest_mass: float
     progress: Progress | None
 
@@ -172,18 +172,18 @@ class How(NamedTuple):
     def of(
         cls,
         method: str,
-        n_samples: int | None,
+        n_draws: int | None,
         lowest_mass: float = 0.0,
         progress: Progress | None = None,
     ) -> "How":
         """Check how volumes are to be found."""
         check_choice(method, METHODS, "method")
-        n = None if n_samples is None else check_count(n_samples, "n_samples")
+        n = None if n_draws is None else check_count(n_draws, "n_draws")
         return cls(method, n, lowest_mass, progress)
 
     def budget(self) -> int:
         """Return the number of points that are scored."""
-        return self.n_samples or _BUDGETS[self.method]
+        return self.n_draws or _BUDGETS[self.method]
 
 
 class Source:
@@ -224,9 +224,9 @@ class Source:
         hits = count_draws(self._draws, self.score, [float(threshold)], _FIRST)
         return int(hits[0]) >= _ENOUGH
 
-    def _scores(self, n_samples: int, progress: Progress | None) -> FloatVector:
+    def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
-        scores = room_for(n_samples, "n_samples")
+        scores = room_for(n_draws, "n_draws")
         size = points_at_once(self.box.n_features)
 
         def write(own: range) -> None:
@@ -234,7 +234,7 @@ class Source:
                 points = self._draws.points(own.start, len(own))
                 self.score.write_checked(points, scores[own.start : own.stop])
 
-        parts = in_steps(0, n_samples, size)
+        parts = in_steps(0, n_draws, size)
         # Reported on after so many parts, which all threads share.
         for start in range(0, len(parts), 64):
             some = parts[start : start + 64]
@@ -244,7 +244,7 @@ class Source:
                 for part in some:
                     write(part)
             if progress is not None:
-                progress(some[-1].stop, n_samples)
+                progress(some[-1].stop, n_draws)
         return scores
 
     def _repeated(self, y_score: FloatVector, X: npt.NDArray[Any], how: How) -> LevelSets:
@@ -264,9 +264,8 @@ class Source:
         found = np.isfinite(logs).all(axis=0)
         if not found.any():
             raise InvalidInputError(
-                f"n_samples must let all repeats reach the highest test score; found "
-                f"{how.n_samples}",
-                argument="n_samples",
+                f"n_draws must let all repeats reach the highest test score; found {how.n_draws}",
+                argument="n_draws",
             )
         empty = np.full((logs.shape[0], 1), -np.inf)
         return level_sets_of_repeats(

@@ -42,9 +42,9 @@ class SubsampledEvaluation(UnsupervisedEvaluation):
 
     Attributes
     ----------
-    features : numpy.ndarray of int64 of shape (n_draws, n_features)
+    features : numpy.ndarray of int64 of shape (n_subspaces, n_features)
         Features of each draw.
-    draws : mapping of str to numpy.ndarray of shape (n_draws, 2)
+    draws : mapping of str to numpy.ndarray of shape (n_subspaces, 2)
         For each detector the natural logarithms of EM and MV of each draw, NaN where undefined.
     confidence_level : float
         Of each interval, and of all verdicts of a ranking at once.
@@ -69,7 +69,7 @@ class SubsampledEvaluation(UnsupervisedEvaluation):
         }
         return {
             **super().to_dict(),
-            "n_draws": len(self.features),
+            "n_subspaces": len(self.features),
             "features": self.features.tolist(),
             "log_criteria_of_draws": draws,
         }
@@ -83,7 +83,7 @@ def emmv_subsampled(
     X_train: npt.ArrayLike,
     X_test: npt.ArrayLike,
     *,
-    n_draws: int = 50,
+    n_subspaces: int = 50,
     n_features: int = 5,
     n_uniform: int = 100_000,
     mass: tuple[Point, Point] = MASS,
@@ -107,7 +107,7 @@ def emmv_subsampled(
         of training data that return an anomaly score as `volume` takes it.
     X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
         Data to train on, and to judge on; finite numbers.
-    n_draws : int, default 50
+    n_subspaces : int, default 50
         Draws of features, the same for all detectors.
     n_features : int, default 5
         Features of a draw; at most those that vary in X_test.
@@ -172,7 +172,7 @@ def emmv_subsampled(
     >>> X_train, X_test = rng.normal(size=(2, 300, 8))
     >>> found = fastad.unsupervised.emmv_subsampled(
     ...     {"forest": IsolationForest(n_estimators=20), "lof": LocalOutlierFactor(novelty=True)},
-    ...     *(X_train, X_test), n_draws=4, n_features=2, n_uniform=10_000, rng=0,
+    ...     *(X_train, X_test), n_subspaces=4, n_features=2, n_uniform=10_000, rng=0,
     ... )
     >>> found.draws["lof"].shape
     (4, 2)
@@ -180,7 +180,7 @@ def emmv_subsampled(
     generator, jobs = check_generator(rng), check_jobs(n_jobs)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     subspaces = check_subspaces(
-        detectors, X_train, X_test, n_draws, n_features, n_uniform, generator
+        detectors, X_train, X_test, n_subspaces, n_features, n_uniform, generator
     )
     return summarise(subspaces, plan, judge_subspaces(subspaces, plan, jobs, progress))
 
@@ -195,11 +195,11 @@ def summarise(
     """
     names = list(subspaces.detectors)
     logs = np.array([[(one.log_em, one.log_mv) for one in row] for row in found])
-    n_draws = logs.shape[0]
+    n_subspaces = logs.shape[0]
     chosen = np.random.default_rng(int(plan.key)).integers(
-        n_draws, size=(plan.n_resamples, n_draws)
+        n_subspaces, size=(plan.n_resamples, n_subspaces)
     )
-    mostly = 2 * np.count_nonzero(~np.isnan(logs), axis=0) > n_draws
+    mostly = 2 * np.count_nonzero(~np.isnan(logs), axis=0) > n_subspaces
     common = np.array([~np.isnan(logs[:, mostly[:, c], c]).any(axis=1) for c in (0, 1)]).T
     judged = {}
     for k, name in enumerate(names):
@@ -256,9 +256,9 @@ def _criterion(
     )
 
 
-def _lack(n_draws: int) -> float:
+def _lack(n_subspaces: int) -> float:
     """Return by which factor errors of a bootstrap are too small."""
-    return math.sqrt(n_draws / (n_draws - 1)) if n_draws > 1 else math.nan
+    return math.sqrt(n_subspaces / (n_subspaces - 1)) if n_subspaces > 1 else math.nan
 
 
 def _log_mean(logs: FloatVector) -> float:

@@ -35,9 +35,9 @@ class Subspaces(NamedTuple):
         What makes each detector.
     X_train, X_test : numpy.ndarray of shape (n_train, n_features), (n_test, n_features)
         What detectors are trained on, and judged on.
-    features : numpy.ndarray of int64 of shape (n_draws, n_features_drawn)
+    features : numpy.ndarray of int64 of shape (n_subspaces, n_features_drawn)
         Features of each draw, rising.
-    seeds : numpy.ndarray of shape (n_draws,)
+    seeds : numpy.ndarray of shape (n_subspaces,)
         Of all random numbers of each draw.
     n_uniform : int
         Uniform points of each draw.
@@ -55,7 +55,7 @@ def check_subspaces(
     detectors: Mapping[str, Factory],
     X_train: npt.ArrayLike,
     X_test: npt.ArrayLike,
-    n_draws: int,
+    n_subspaces: int,
     n_features: int,
     n_uniform: int,
     rng: np.random.Generator,
@@ -70,7 +70,7 @@ def check_subspaces(
     for rows, name in ((train_rows, "X_train"), (test_rows, "X_test")):
         if rows.shape[0] == 0:
             raise InvalidInputError(f"{name} must hold at least one row; found none", argument=name)
-    wanted, draws = check_count(n_features, "n_features"), check_count(n_draws, "n_draws")
+    wanted, draws = check_count(n_features, "n_features"), check_count(n_subspaces, "n_subspaces")
     # A box that has no width has no volume. To draw again until none is such a box is to draw from
     # the features that vary.
     varying = np.flatnonzero(test_rows.min(axis=0) < test_rows.max(axis=0))

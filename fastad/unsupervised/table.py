@@ -1,8 +1,8 @@
 """``UnsupervisedEvaluation``: EM and MV of several detectors, and what they tell apart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,36 @@ import numpy.typing as npt
 from fastad._core.parameters import check_choice
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
-from fastad.unsupervised.criteria import Criteria, Criterion, Judged
-from fastad.unsupervised.ranking import CRITERIA, SIGNS, CriterionName, Place, better, places
+from fastad._core.types import FloatVector
+from fastad.uncertainty.simultaneous import significantly_larger
+from fastad.unsupervised.criteria import (
+    CRITERIA,
+    SIGNS,
+    Criteria,
+    Criterion,
+    CriterionName,
+    Judged,
+)
+
+
+class Place(NamedTuple):
+    """The place of a detector by a criterion.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    rank : float
+        1 for the best; ties share the mean of their ranks.
+    best, worst : int
+        Ranks that the evidence leaves open: one more than the detectors that are shown to be
+        better, and all but those that are shown to be worse.
+    """
+
+    detector: str
+    rank: float
+    best: int
+    worst: int
 
 
 class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
@@ -61,7 +89,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         """
         check_choice(criterion, CRITERIA, "criterion")
         values = [SIGNS[criterion] * self._of(name, criterion).log_value for name in self]
-        return places(list(self), np.array(values), self._better[criterion])
+        return _places(list(self), np.array(values), self._better[criterion])
 
     def separated(self, criterion: CriterionName = "em") -> list[tuple[str, str]]:
         """Return the pairs of detectors of which the first is shown to be better.
@@ -165,9 +193,36 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             replicates = np.array([one.replicates[:, place] for one in self._judged.values()]).T
             freedom = np.array([one.freedom[place] for one in self._judged.values()])
             sign = SIGNS[name]
-            found[name] = better(sign * logs, sign * replicates, freedom, self.confidence_level)
+            found[name] = significantly_larger(
+                sign * logs, sign * replicates, freedom, self.confidence_level
+            )
         return found
 
     def _of(self, detector: str, criterion: CriterionName) -> Criterion:
         found: Criterion = getattr(self[detector], criterion)
         return found
+
+
+def _places(
+    names: Sequence[str], values: FloatVector, is_better: npt.NDArray[np.bool_]
+) -> list[Place]:
+    """Return the places of detectors, the best first; those without a value are left out.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The detectors.
+    values : numpy.ndarray of shape (k,)
+        Larger is better.
+    is_better : numpy.ndarray of bool of shape (k, k)
+        Which are shown to be better than which.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    found = []
+    for i in known.tolist():
+        rank = 1 + np.count_nonzero(values[known] > values[i])
+        tied = np.count_nonzero(values[known] == values[i]) - 1
+        best = 1 + int(np.count_nonzero(is_better[known, i]))
+        worst = known.shape[0] - int(np.count_nonzero(is_better[i, known]))
+        found.append(Place(names[i], float(rank + tied / 2), best, worst))
+    return sorted(found, key=lambda place: place.rank)

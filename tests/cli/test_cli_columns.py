@@ -16,8 +16,8 @@ from fastad.cli.app import app
 
 PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 COMMANDS = {
-    "volume": ("--n-samples", "2000"),
-    "evaluate-unsupervised": ("--n-samples", "2000", "--n-resamples", "20"),
+    "volume": ("--n-draws", "2000"),
+    "evaluate-unsupervised": ("--n-draws", "2000", "--n-resamples", "20"),
 }
 
 _RNG = np.random.default_rng(3)

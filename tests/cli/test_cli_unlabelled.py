@@ -27,8 +27,8 @@ import fastad
 from fastad.cli.app import app
 
 PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
-FEW = ("--n-samples", "3000", "--n-resamples", "60")
-DRAWS = ("--n-features", "2", "--n-draws", "4")
+FEW = ("--n-draws", "3000", "--n-resamples", "60")
+DRAWS = ("--n-features", "2", "--n-subspaces", "4")
 
 _RNG = np.random.default_rng(5)
 X = _RNG.normal(size=(240, 3)) * [1, 10, 100]
@@ -68,7 +68,7 @@ def criteria(found: Any) -> Any:
 
 
 def expected(scores: Any, test: Any = X, **options: Any) -> Any:
-    how = {"n_samples": 3000, "n_resamples": 60, "rng": 0}
+    how = {"n_draws": 3000, "n_resamples": 60, "rng": 0}
     found = fastad.evaluate_unsupervised(scores, test, **{**how, **options})
     return json.loads(found.to_json())
 
@@ -261,7 +261,7 @@ def test_arrays_of_an_archive(tmp_path: Path) -> None:
 def test_draws_are_those_of_the_function(table: Path) -> None:
     train, test = halves()
     found = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
-    few: Any = {"n_draws": 4, "n_features": 2, "n_uniform": 3000, "n_resamples": 60, "rng": 0}
+    few: Any = {"n_subspaces": 4, "n_features": 2, "n_uniform": 3000, "n_resamples": 60, "rng": 0}
     detectors = {"knn": NearestNeighbors(), "iforest": IsolationForest()}
     wanted = fastad.unsupervised.emmv_subsampled(detectors, train, test, **few)
     assert criteria(found) == criteria(json.loads(wanted.to_json()))
@@ -282,7 +282,7 @@ def test_constant_columns_are_not_drawn(tmp_path: Path) -> None:
     assert "features that vary" in " ".join(result.stderr.split())
 
 
-@pytest.mark.parametrize("n_features", [(), ("--n-features", "1", "--n-draws", "2")])
+@pytest.mark.parametrize("n_features", [(), ("--n-features", "1", "--n-subspaces", "2")])
 def test_one_feature(tmp_path: Path, n_features: tuple[str, ...]) -> None:
     path = write(tmp_path / "points.csv", X[:, :1])
     (em, mv), *_ = criteria(read(path, "--detector", "knn", *n_features)).values()
@@ -349,7 +349,7 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def test_splitting_finds_volumes_that_no_uniform_draw_does(cluster: Path) -> None:
-    how = ("--detector", "knn", "--method", "splitting", "--n-samples", 60_000)
+    how = ("--detector", "knn", "--method", "splitting", "--n-draws", 60_000)
     result = call(cluster, *how, "--n-resamples", 60, "--json")
     assert result.exit_code == 0, result.stderr
     (one,) = json.loads(result.stdout)["detectors"]
@@ -394,7 +394,7 @@ def test_subspaces_are_not_offered_where_the_method_does_not_fit(
 ) -> None:
     rows = np.random.default_rng(0).normal(size=(100, 9))
     table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
-    how = ("--method", method, "--n-samples", 60_000, "--n-resamples", 60)
+    how = ("--method", method, "--n-draws", 60_000, "--n-resamples", 60)
     result = call(table, "--detector", "knn", *how)
     assert result.exit_code == 0
     assert "--n-features" not in result.stderr
@@ -406,7 +406,7 @@ def test_constant_features_do_not_count_as_many(tmp_path: Path) -> None:
 
 
 def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
-    result = call(table, "--detector", "knn", "--n-samples", 1000, "--n-resamples", 1)
+    result = call(table, "--detector", "knn", "--n-draws", 1000, "--n-resamples", 1)
     assert result.exit_code == 0, result.exception
     assert "knn" in result.stdout
 
@@ -480,11 +480,11 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
         (["--detector", "knn", "--mass", "0.9", "2"], "--mass"),
         (["--detector", "knn", "--excess-mass", "1"], "--excess-mass"),
         (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
-        (["--detector", "knn", "--n-samples", "0"], "--n-samples"),
+        (["--detector", "knn", "--n-draws", "0"], "--n-draws"),
         (["--detector", "knn", "--n-features", "0"], "--n-features"),
         (["--detector", "knn", "--n-features", "4"], "--n-features"),
-        (["--detector", "knn", "--n-draws", "3"], "--n-draws: there is no --n-features"),
-        (["--detector", "knn", "--n-features", "2", "--n-draws", "0"], "--n-draws"),
+        (["--detector", "knn", "--n-subspaces", "3"], "--n-subspaces: there is no --n-features"),
+        (["--detector", "knn", "--n-features", "2", "--n-subspaces", "0"], "--n-subspaces"),
         (["--detector", "knn", "--n-resamples", "0"], "--n-resamples"),
         (["--detector", "knn", "--seed", "-1"], "--seed"),
     ],
@@ -533,7 +533,7 @@ def test_files_that_are_missing_or_do_not_fit(table: Path, model: Path, tmp_path
 
 @pytest.mark.parametrize("draws", [(), DRAWS])
 def test_more_points_than_memory_are_a_message(table: Path, draws: tuple[str, ...]) -> None:
-    arguments = (*draws, "--n-samples", 10**15)
+    arguments = (*draws, "--n-draws", 10**15)
     if not draws:
         arguments += ("--method", "uniform")
     result = call(table, "--detector", "knn", *arguments)
@@ -648,9 +648,9 @@ def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
 @pytest.mark.parametrize(
     ("long", "what"),
     [
-        (("--method", "uniform", "--n-samples", 300_000_000), b"points"),
-        (("--n-features", 2, "--n-draws", 10**6), b"draws"),
-        (("--n-samples", 2000, "--n-resamples", 10**7), b"points"),
+        (("--method", "uniform", "--n-draws", 300_000_000), b"points"),
+        (("--n-features", 2, "--n-subspaces", 10**6), b"draws"),
+        (("--n-draws", 2000, "--n-resamples", 10**7), b"points"),
     ],
     ids=["points", "draws", "replicates"],
 )

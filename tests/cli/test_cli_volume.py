@@ -28,7 +28,7 @@ import fastad
 from fastad.cli.app import app
 
 PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
-FEW = ("--n-samples", "3000")
+FEW = ("--n-draws", "3000")
 
 _RNG = np.random.default_rng(5)
 X = _RNG.normal(size=(220, 3)) * [1, 10, 100]
@@ -68,7 +68,7 @@ def estimates(*arguments: object) -> dict[str, Any]:
 
 
 def expected(score: Any, *, X: Any = X, y: Any = Y, box: Any = None, **options: Any) -> Any:
-    found = fastad.volumes({"it": score}, X, y, box=box, n_samples=3000, rng=0, **options)
+    found = fastad.volumes({"it": score}, X, y, box=box, n_draws=3000, rng=0, **options)
     return {at: one.to_dict() for at, one in found["it"].items()}
 
 
@@ -294,7 +294,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
         (["--detector", "knn", "--fpr", "2"], "--fpr"),
         (["--detector", "knn", "--margin", "-1"], "--margin"),
         (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
-        (["--detector", "knn", "--method", "sobol", "--n-samples", "3"], "--n-samples"),
+        (["--detector", "knn", "--method", "sobol", "--n-draws", "3"], "--n-draws"),
     ],
 )
 def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
@@ -462,7 +462,7 @@ def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(table: Path) 
 
 @pytest.mark.parametrize("detector", ["knn", "iforest"])
 def test_ctrl_c_ends_a_long_run(table: Path, detector: str) -> None:
-    long = ("--method", "uniform", "--n-samples", 10**12)
+    long = ("--method", "uniform", "--n-draws", 10**12)
     with on_terminal(table, "--detector", detector, *long) as (process, terminal):
         assert b"points" in shown_on(terminal, until=b"points")
         time.sleep(1)

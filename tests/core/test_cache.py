@@ -38,7 +38,7 @@ for detector in (IsolationForest(), LocalOutlierFactor(novelty=True), OneClassSV
     scorer = fastad.compile_scorer(detector.fit(X))
     middle = np.median(scorer.score_samples(X))
     for method in ("uniform", "sobol", "splitting"):
-        fastad.volume(scorer, middle, box, method=method, n_samples=10_000)
+        fastad.volume(scorer, middle, box, method=method, n_draws=10_000)
 fastad.volume(lambda rows: (rows**2).sum(axis=1), 1.0, box, method="importance", data=X / 3)
 """
 # A user's functions have no place in the cache: what they do may change from process to process.
@@ -60,7 +60,7 @@ class Own(fastad.detectors.CompiledScorer):
 
 box = fastad.Box([0], [1])
 shares = [
-    fastad.volume(one, 0.5, box, method="uniform", n_samples=20_000, rng=0).value
+    fastad.volume(one, 0.5, box, method="uniform", n_draws=20_000, rng=0).value
     for one in (score, Own())
 ]
 assert shares[0] == shares[1] and abs(shares[0] - {share}) < 0.02, shares
@@ -79,9 +79,9 @@ fastad.mass_volume_curve(rng.normal(size=200), 9 * rng.normal(size=250_000), 1.0
 X = rng.normal(size=(80, 3))
 scores = {"it": lambda rows: (rows**2).sum(axis=1)}
 for method in ("auto", "uniform", "splitting"):
-    how = {"method": method, "n_samples": 20_000, "n_resamples": 3, "rng": 0}
+    how = {"method": method, "n_draws": 20_000, "n_resamples": 3, "rng": 0}
     fastad.evaluate_unsupervised(scores, X, **how)
-levels = fastad.unsupervised.level_sets(scores["it"], X, method="uniform", n_samples=9000, rng=0)
+levels = fastad.unsupervised.level_sets(scores["it"], X, method="uniform", n_draws=9000, rng=0)
 levels.criteria(n_resamples=2)
 """
 COMPARISON = """

@@ -357,7 +357,7 @@ def test_scores_level_sets_and_curves_give_the_same_picture(kind: str) -> None:
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_volumes_of_splitting(kind: str) -> None:
     levels = fastad.unsupervised.level_sets(
-        DETECTORS["round"], X, method="splitting", n_samples=20_000, rng=0
+        DETECTORS["round"], X, method="splitting", n_draws=20_000, rng=0
     )
     display = DISPLAYS[kind].from_level_sets(levels)
     display.figure_.canvas.draw()

@@ -53,7 +53,7 @@ def circles(threshold: float) -> ScoreMap:
 
 def region(threshold: float, fpr: float = 0.05) -> DecisionRegion:
     box = fastad.Box([-1, -1], [1, 1])
-    return DecisionRegion(fpr, fastad.volume(distance, threshold, box, n_samples=1000, rng=0))
+    return DecisionRegion(fpr, fastad.volume(distance, threshold, box, n_draws=1000, rng=0))
 
 
 @pytest.fixture(autouse=True)
@@ -91,10 +91,10 @@ def test_boundaries_are_where_the_score_is_the_threshold() -> None:
 
 
 def test_volumes_are_those_of_volume_at_fpr() -> None:
-    display = draw(fpr=[0.01, 0.1], volume_kw={"n_samples": 2000, "rng": 3})
+    display = draw(fpr=[0.01, 0.1], volume_kw={"n_draws": 2000, "rng": 3})
     box = fastad.Box.from_data(X)
     expected = fastad.volume_at_fpr(
-        distance, LABELS, distance(X), box, fpr=[0.01, 0.1], n_samples=2000, rng=3
+        distance, LABELS, distance(X), box, fpr=[0.01, 0.1], n_draws=2000, rng=3
     )
     assert [one.fpr for one in display.regions] == [0.01, 0.1]
     for one, other in zip(display.regions, expected, strict=True):
@@ -223,7 +223,7 @@ def test_infinite_scores_leave_holes() -> None:
 def test_detectors_are_compiled(detector: Any) -> None:
     fitted = detector.fit(NORMALS)
     display = DecisionRegionDisplay.from_estimator(
-        fitted, X, LABELS, resolution=20, volume_kw={"n_samples": 5000}, ax=new_axes()
+        fitted, X, LABELS, resolution=20, volume_kw={"n_draws": 5000}, ax=new_axes()
     )
     grid = np.stack(np.meshgrid(display.score_map.x, display.score_map.y), axis=-1)
     expected = -fitted.score_samples(grid.reshape(-1, 2))
@@ -248,7 +248,7 @@ def test_detectors_are_compiled(detector: Any) -> None:
         ({"resolution": 0}, "resolution must be at least 1"),
         ({"resolution": 1}, "at least 2 by 2"),
         ({"score": lambda rows: rows}, "score must return one number for each"),
-        ({"volume_kw": {"n_samples": 0}}, "n_samples must be at least 1"),
+        ({"volume_kw": {"n_draws": 0}}, "n_draws must be at least 1"),
     ],
 )
 def test_wrong_arguments_leave_no_trace(arguments: dict[str, Any], message: str) -> None:
@@ -314,7 +314,7 @@ def table_9() -> dict[tuple[str, float], tuple[float, float]]:
             scorer = fastad.compile_scorer(svm)
             y_true, y_score = labels[test], scorer.score_samples(samples[test])
             volume = fastad.volume_at_fpr(
-                scorer, y_true, y_score, box, fpr=0.05, n_samples=100_000, rng=0
+                scorer, y_true, y_score, box, fpr=0.05, n_draws=100_000, rng=0
             )
             found.append((fastad.roc_auc(y_true, y_score), volume.complement.value))
         auc, cvol = np.mean(found, axis=0).tolist()

@@ -16,7 +16,7 @@ SCORES = {
     "square": lambda rows: abs(rows).max(axis=1),
 }
 RATES = [0.2, 0.01, 0.05]
-VOLUMES = fastad.volumes(SCORES, X, np.zeros(400), fpr=RATES, n_samples=4096, rng=0)
+VOLUMES = fastad.volumes(SCORES, X, np.zeros(400), fpr=RATES, n_draws=4096, rng=0)
 
 
 @pytest.mark.parametrize("xscale", ["log", "linear"])

@@ -53,7 +53,7 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int, kind: str) -> None:
         region.threshold,
         region.box,
         method="uniform",
-        n_samples=100_000,
+        n_draws=100_000,
         confidence_level=0.99999,
         rng=d,
     )
@@ -76,7 +76,7 @@ def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
         region.threshold,
         region.box,
         method="sobol",
-        n_samples=2**14,
+        n_draws=2**14,
         confidence_level=0.99999,
         rng=d,
     )
@@ -95,7 +95,7 @@ def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
     errors: dict[str, list[float]] = {"uniform": [], "sobol": []}
     for seed in range(10):
         for method, own in errors.items():
-            options: dict[str, Any] = {"method": method, "n_samples": 2**13, "rng": seed}
+            options: dict[str, Any] = {"method": method, "n_draws": 2**13, "rng": seed}
             found = volume(region.batch, region.threshold, region.box, **options)
             own.append((found.value - region.share) ** 2)
     assert sum(errors["sobol"]) < sum(errors["uniform"]) / 2
@@ -104,18 +104,18 @@ def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
 def test_discrete_regions_are_counted_exactly_by_their_values() -> None:
     """16 values and all of them: nothing but their frequencies is random."""
     box = Box([0], [15], values=[range(16)])
-    found = volume(first, [1, 4, 15.5], box, method="sobol", n_samples=2**12, rng=0)
+    found = volume(first, [1, 4, 15.5], box, method="sobol", n_draws=2**12, rng=0)
     assert [x.value for x in found] == [1 / 16, 1 / 4, 1]
     constant = Box([3, 0], [3, 1], values=[[3], None])
-    assert volume(first, 3, constant, n_samples=1000, rng=0).n_inside == 0
-    assert volume(first, math.nextafter(3, 4), constant, n_samples=1000, rng=0).value == 1
+    assert volume(first, 3, constant, n_draws=1000, rng=0).n_inside == 0
+    assert volume(first, math.nextafter(3, 4), constant, n_draws=1000, rng=0).value == 1
 
 
 def test_volumes_in_units_of_the_features() -> None:
     for d in (2, 3, 5):
         axes = np.arange(1, d + 1)
         region = ellipsoid(d)
-        found = volume(region.jitted, 1.0, region.box, n_samples=10**6, rng=0)
+        found = volume(region.jitted, 1.0, region.box, n_draws=10**6, rng=0)
         exact = ball_volume(d) * math.prod(axes.tolist())
         assert found.value * region.box.volume == pytest.approx(exact, rel=0.03)
 
@@ -124,16 +124,16 @@ def test_volumes_in_units_of_the_features() -> None:
     ("kind", "box", "options", "method", "n_drawn"),
     [
         ("batch", Box([0] * 12, [1] * 12), {}, "sobol", 2**17),
-        ("batch", Box([0] * 13, [1] * 13), {"n_samples": 1000}, "uniform", 1000),
-        ("batch", Box([0], [1], values=[[0, 1]]), {"n_samples": 1000}, "uniform", 1000),
+        ("batch", Box([0] * 13, [1] * 13), {"n_draws": 1000}, "uniform", 1000),
+        ("batch", Box([0], [1], values=[[0, 1]]), {"n_draws": 1000}, "uniform", 1000),
         ("jitted", SQUARE, {}, "uniform", 10**6),
-        ("compiled", SQUARE, {"n_samples": 5}, "uniform", 5),
+        ("compiled", SQUARE, {"n_draws": 5}, "uniform", 5),
         ("batch", SQUARE, {"rtol": 0.5}, "uniform", None),
-        ("batch", SQUARE, {"n_samples": 1000}, "uniform", 1000),
-        ("batch", SQUARE, {"n_samples": 1023, "method": "uniform"}, "uniform", 1023),
-        ("jitted", SQUARE, {"n_samples": 1023, "method": "sobol"}, "sobol", 512),
-        ("jitted", SQUARE, {"n_samples": 1024, "method": "sobol"}, "sobol", 1024),
-        ("jitted", SQUARE, {"n_samples": 16, "method": "sobol"}, "sobol", 16),
+        ("batch", SQUARE, {"n_draws": 1000}, "uniform", 1000),
+        ("batch", SQUARE, {"n_draws": 1023, "method": "uniform"}, "uniform", 1023),
+        ("jitted", SQUARE, {"n_draws": 1023, "method": "sobol"}, "sobol", 512),
+        ("jitted", SQUARE, {"n_draws": 1024, "method": "sobol"}, "sobol", 1024),
+        ("jitted", SQUARE, {"n_draws": 16, "method": "sobol"}, "sobol", 16),
     ],
 )
 def test_how_draws_are_made(
@@ -157,7 +157,7 @@ def test_how_draws_are_made(
 def test_coverage_of_uniform_draws(n: int, share: float) -> None:
     held = 0
     for seed in range(TRIALS):
-        found = volume(first_of_point, share, Box([0], [1]), n_samples=n, rng=seed)
+        found = volume(first_of_point, share, Box([0], [1]), n_draws=n, rng=seed)
         held += found.low <= share <= found.high
     assert held >= ENOUGH
 
@@ -182,7 +182,7 @@ def test_coverage_where_the_budget_often_ends_the_draws(n: int) -> None:
     """27 hits are wished for; about 20 or 100 are to be had."""
     held, bounded = 0, 0
     for seed in range(TRIALS):
-        found = volume(first_of_point, 0.05, Box([0], [1]), rtol=0.2, n_samples=n, rng=seed)
+        found = volume(first_of_point, 0.05, Box([0], [1]), rtol=0.2, n_draws=n, rng=seed)
         held += found.low <= 0.05 <= found.high
         bounded += found.n_drawn == n
         assert found.n_drawn <= n
@@ -198,7 +198,7 @@ def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
     held = 0
     for seed in range(TRIALS):
         found = volume(
-            region.batch, region.threshold, region.box, method="sobol", n_samples=2048, rng=seed
+            region.batch, region.threshold, region.box, method="sobol", n_draws=2048, rng=seed
         )
         held += found.low <= region.share <= found.high
     assert held >= ENOUGH
@@ -224,16 +224,16 @@ def test_draws_end_with_the_hit_that_is_needed(share: float, rtol: float, seed: 
 def test_a_relative_error_out_of_reach_gives_what_the_budget_gives() -> None:
     for kind in KINDS:
         region = ball(3)
-        options: dict[str, Any] = {"n_samples": 70_000, "rng": 4}
+        options: dict[str, Any] = {"n_draws": 70_000, "rng": 4}
         until = volume(region.score(kind), 0.5, region.box, rtol=1e-4, **options)
         plain = volume(region.score(kind), 0.5, region.box, method="uniform", **options)
         assert fields(until) == fields(plain)
-    none = volume(first, -1, SQUARE, rtol=0.1, n_samples=5000, rng=0)
+    none = volume(first, -1, SQUARE, rtol=0.1, n_draws=5000, rng=0)
     assert (none.is_bound, none.n_drawn, none.low) == (True, 5000, 0)
 
 
 def test_each_of_several_regions_ends_by_itself() -> None:
-    found = volume(first, [0.001, 0.5, 2.0], SQUARE, rtol=0.2, n_samples=10_000, rng=0)
+    found = volume(first, [0.001, 0.5, 2.0], SQUARE, rtol=0.2, n_draws=10_000, rng=0)
     assert found[0].n_drawn == 10_000
     assert found[0].n_inside < 27
     assert [x.n_inside for x in found[1:]] == [27, 27]
@@ -246,9 +246,9 @@ def test_each_of_several_regions_ends_by_itself() -> None:
 
 THRESHOLDS = [-math.inf, -1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3, math.inf]
 HOW: list[dict[str, Any]] = [
-    {"method": "uniform", "n_samples": 10_000},
-    {"method": "sobol", "n_samples": 2**10},
-    {"rtol": 0.1, "n_samples": 10_000},
+    {"method": "uniform", "n_draws": 10_000},
+    {"method": "sobol", "n_draws": 2**10},
+    {"rtol": 0.1, "n_draws": 10_000},
 ]
 
 
@@ -285,7 +285,7 @@ def test_a_score_at_the_threshold_is_no_normal_one(kind: str) -> None:
     box = Box([0], [1], values=[[0, 0.25, 0.5, 0.75]])
     score = {"batch": first, "jitted": first_of_point, "compiled": OfBatch(first, 1)}[kind]
     thresholds = [0, 0.25, 0.5, 0.75, math.nextafter(0.5, 1), math.nextafter(0.75, 1)]
-    found = volume(score, thresholds, box, method="sobol", n_samples=2**10, rng=0)
+    found = volume(score, thresholds, box, method="sobol", n_draws=2**10, rng=0)
     shares = [0.0 if x.is_bound else x.value for x in found]
     assert shares == [0, 0.25, 0.5, 0.75, 0.75, 1]
 
@@ -297,20 +297,20 @@ def test_scores_of_any_type(dtype: Any) -> None:
         return found
 
     thresholds = [0, 0.5, 1, math.nextafter(1, 2)]
-    found = volume(score, thresholds, SQUARE, method="sobol", n_samples=2**10, rng=0)
+    found = volume(score, thresholds, SQUARE, method="sobol", n_draws=2**10, rng=0)
     assert [0 if x.is_bound else x.value for x in found] == [0, 0.75, 0.75, 1]
 
 
 def test_a_list_of_scores_is_an_array_of_them() -> None:
-    found = volume(lambda X: X[:, 0].tolist(), 0.5, SQUARE, n_samples=1000, rng=0)
-    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_samples=1000, rng=0))
+    found = volume(lambda X: X[:, 0].tolist(), 0.5, SQUARE, n_draws=1000, rng=0)
+    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
 
 
 @pytest.mark.parametrize("threshold", [0.5, np.float32(0.5), np.array(0.5), np.array(0.5, ">f2")])
 def test_one_threshold_of_any_type(threshold: Any) -> None:
-    found = volume(first, threshold, SQUARE, n_samples=1000, rng=0)
+    found = volume(first, threshold, SQUARE, n_draws=1000, rng=0)
     assert (found.threshold, type(found.threshold)) == (0.5, float)
-    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_samples=1000, rng=0))
+    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
 
 
 @pytest.mark.parametrize("options", HOW, ids=str)
@@ -335,7 +335,7 @@ def test_where_no_draw_falls_inside_the_value_is_a_bound(
 ) -> None:
     region = simplex(2)
     found = volume(region.score(kind), threshold, region.box, rng=0, **options)
-    n = options["n_samples"]
+    n = options["n_draws"]
     assert (found.is_bound, found.n_inside, found.n_drawn, found.low) == (True, 0, n, 0)
     assert found.value == found.high == pytest.approx(1 - 0.025 ** (1 / n), rel=1e-12)
     assert found.log_value == math.log(found.high)
@@ -396,14 +396,14 @@ def test_intervals_widen_with_the_level() -> None:
 
 
 def test_an_estimate_is_fixed_and_plain() -> None:
-    found = volume(first, 0.5, SQUARE, method="uniform", n_samples=100, rng=0)
+    found = volume(first, 0.5, SQUARE, method="uniform", n_draws=100, rng=0)
     with pytest.raises(AttributeError):
         found.value = 1  # type: ignore[misc]
     plain = found.to_dict()
     assert plain.pop("mixing_p_value") is None
     assert {type(x) for x in plain.values()} <= {float, int, str, bool}
     assert (plain["value"], plain["n_inside"]) == (found.value, found.n_inside)
-    assert volume(first, math.inf, SQUARE, n_samples=100, rng=0).to_dict()["threshold"] == "inf"
+    assert volume(first, math.inf, SQUARE, n_draws=100, rng=0).to_dict()["threshold"] == "inf"
 
 
 # --- at a false positive rate
@@ -425,7 +425,7 @@ def test_the_volume_at_a_rate_is_that_at_its_threshold(
         X, y, s = X[~y], y[~y], s[~y]
     box = Box.from_data(X)
     rates = [0.05, 0.0, 1.0, 0.01, 0.05]
-    options: dict[str, Any] = {"n_samples": 2**12, "rng": 2}
+    options: dict[str, Any] = {"n_draws": 2**12, "rng": 2}
     found = volume_at_fpr(norm, y, s, box, fpr=rates, interpolation=interpolation, **options)
     thresholds = fastad.threshold_at_fpr(y, s, fpr=rates, interpolation=interpolation)
     assert [x.threshold for x in found] == list(thresholds)
@@ -441,14 +441,14 @@ def test_the_volume_at_a_rate_is_that_at_its_threshold(
 def test_where_no_threshold_reaches_the_rate_the_volume_is_the_box() -> None:
     """The highest score is a normal one: at a rate of 0 nothing may be flagged."""
     y, s = np.zeros(10, int), np.arange(10.0)
-    found = volume_at_fpr(norm, y, s, SQUARE, fpr=0, n_samples=1000, rng=0)
+    found = volume_at_fpr(norm, y, s, SQUARE, fpr=0, n_draws=1000, rng=0)
     assert (found.threshold, found.value, found.complement.is_bound) == (math.inf, 1, True)
 
 
 def test_labels_of_another_name() -> None:
     X, y, s = labelled()
     box = Box.from_data(X)
-    options: dict[str, Any] = {"fpr": 0.1, "n_samples": 1024, "rng": 0}
+    options: dict[str, Any] = {"fpr": 0.1, "n_draws": 1024, "rng": 0}
     names = np.where(y, "odd", "fine")
     assert fields(volume_at_fpr(norm, names, s, box, pos_label="odd", **options)) == fields(
         volume_at_fpr(norm, y, s, box, **options)
@@ -459,7 +459,7 @@ def test_a_rate_of_float32_scores() -> None:
     """The threshold is of the scores' type, and means the same where scores are float64."""
     X, y, s = labelled()
     found = volume_at_fpr(
-        norm, y, s.astype(np.float32), Box.from_data(X), fpr=0.1, n_samples=64, rng=0
+        norm, y, s.astype(np.float32), Box.from_data(X), fpr=0.1, n_draws=64, rng=0
     )
     assert found.threshold == np.float32(found.threshold)
 
@@ -516,12 +516,12 @@ def test_bad_thresholds_are_named(threshold: Any, message: str, options: dict[st
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"n_samples": 0}, "n_samples must be at least 1; found 0"),
-        ({"n_samples": -5}, "n_samples must be at least 1; found -5"),
-        ({"n_samples": 10.0}, "n_samples must be a whole number; found float"),
-        ({"n_samples": True}, "n_samples must be a whole number; found bool"),
-        ({"n_samples": "10"}, "n_samples must be a whole number; found str"),
-        ({"n_samples": 15, "method": "sobol"}, "n_samples must be at least 16 for method='sobol'"),
+        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
+        ({"n_draws": -5}, "n_draws must be at least 1; found -5"),
+        ({"n_draws": 10.0}, "n_draws must be a whole number; found float"),
+        ({"n_draws": True}, "n_draws must be a whole number; found bool"),
+        ({"n_draws": "10"}, "n_draws must be a whole number; found str"),
+        ({"n_draws": 15, "method": "sobol"}, "n_draws must be at least 16 for method='sobol'"),
         ({"rtol": 0}, "rtol must lie strictly between 0 and 1"),
         ({"rtol": 1}, "rtol must lie strictly between 0 and 1"),
         ({"rtol": -0.1}, "rtol must lie in"),
@@ -628,8 +628,8 @@ def test_a_jitted_score_that_fails_on_a_late_point_on_threads() -> None:
         return float(x[0])
 
     with pytest.raises(InvalidInputError, match="the last"):
-        volume(numba.njit(fail), 0.5, Box([0], [1]), n_samples=300_000, rng=0, n_threads=2)
-    assert volume(first_of_point, 0.5, SQUARE, n_samples=300_000, n_threads=2).n_drawn == 300_000
+        volume(numba.njit(fail), 0.5, Box([0], [1]), n_draws=300_000, rng=0, n_threads=2)
+    assert volume(first_of_point, 0.5, SQUARE, n_draws=300_000, n_threads=2).n_drawn == 300_000
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -668,5 +668,5 @@ def test_one_set_of_points_for_regions_of_any_kind() -> None:
     for shape in (steps, all_discrete):
         region = shape(6)
         assert 0 < region.share < 1
-        found = volume(region.jitted, region.threshold, region.box, n_samples=200_000, rng=1)
+        found = volume(region.jitted, region.threshold, region.box, n_draws=200_000, rng=1)
         assert found.value == pytest.approx(region.share, abs=5 * found.standard_error)

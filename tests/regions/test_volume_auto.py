@@ -60,7 +60,7 @@ def test_draws_for_a_large_forest() -> None:
     scorer, X = forest(100, 10, 256)
     box = Box([-1] * 10, [1] * 10)
     threshold = float(np.quantile(scorer.score_samples(X), 0.95))
-    found = volume(scorer, threshold, box, n_samples=50_000, rng=0)
+    found = volume(scorer, threshold, box, n_draws=50_000, rng=0)
     assert found.method != "exact"
     assert "first draws fell inside" in found.reason
 
@@ -70,8 +70,8 @@ def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
     region = ball(3)
     score = region.jitted if kind == "jitted" else OfBatch(region.batch, 3)
     for seed in (0, 1):
-        found = volume(score, [1.0, 0.5], region.box, n_samples=100_000, rng=seed)
-        plain = volume(score, [1.0, 0.5], region.box, n_samples=100_000, rng=seed, method="uniform")
+        found = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed)
+        plain = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed, method="uniform")
         for one, other in zip(found, plain, strict=True):
             assert one.method == "uniform"
             assert "of 12500 first draws fell inside" in one.reason
@@ -82,15 +82,15 @@ def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
 def test_first_draws_are_counted_in_what_is_said() -> None:
     """The same draws, one after the other, as those of uniform ones."""
     region = ball(3)
-    first = volume(region.jitted, 0.5, region.box, n_samples=2**14, rng=7, method="uniform")
-    found = volume(region.jitted, 0.5, region.box, n_samples=200_000, rng=7)
+    first = volume(region.jitted, 0.5, region.box, n_draws=2**14, rng=7, method="uniform")
+    found = volume(region.jitted, 0.5, region.box, n_draws=200_000, rng=7)
     assert found.reason.startswith(f"{first.n_inside} of 16384 first draws fell inside")
 
 
 @pytest.mark.parametrize("d", [2, 12])
 def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
     score = Seen(lambda X: X[:, 0] + X[:, 1])
-    found = volume(score, 0.5, Box([0] * d, [1] * d), n_samples=2**15, rng=0)
+    found = volume(score, 0.5, Box([0] * d, [1] * d), n_draws=2**15, rng=0)
     assert found.method == "sobol"
     assert "of 1024 first draws fell inside" in found.reason
     assert found.low <= 0.125 <= found.high
@@ -100,7 +100,7 @@ def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
 def test_no_sobol_points_for_many_or_discrete_features() -> None:
     for box in (Box([0] * 13, [1] * 13), Box([0, 0], [1, 2], values=[None, [0, 1, 2]])):
         score = Seen(lambda X: X[:, 0])
-        found = volume(score, 0.5, box, n_samples=2**14, rng=0)
+        found = volume(score, 0.5, box, n_draws=2**14, rng=0)
         assert found.method == "uniform"
         assert found.n_scored == score.n
         assert found.low <= 0.5 <= found.high
@@ -110,7 +110,7 @@ def test_no_sobol_points_for_many_or_discrete_features() -> None:
 def test_data_say_where_to_look(kind: str) -> None:
     region = ball(15)
     score = Seen(region.batch) if kind == "batch" else region.jitted
-    found = volume(score, 1.0, region.box, data=region.data(500, 0), n_samples=50_000, rng=0)
+    found = volume(score, 1.0, region.box, data=region.data(500, 0), n_draws=50_000, rng=0)
     assert found.method == "importance"
     assert found.reason.endswith("data say where to look")
     assert f"of {1024 if kind == 'batch' else 6250} first draws fell inside" in found.reason
@@ -124,7 +124,7 @@ def test_particles_without_data() -> None:
     threshold = 0.2
     truth = region.log_share + 5 * math.log(threshold)
     score = Seen(region.batch)
-    found = volume(score, threshold, region.box, n_samples=100_000, rng=0, confidence_level=0.999)
+    found = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
     assert found.method == "splitting"
     assert found.reason == "0 of 1024 first draws fell inside, and no data say where to look"
     assert found.log_low <= truth <= found.log_high
@@ -140,7 +140,7 @@ def test_particles_where_importance_sampling_is_refused() -> None:
         0.1,
         region.box,
         data=with_no_use,
-        n_samples=100_000,
+        n_draws=100_000,
         rng=0,
         confidence_level=0.9999,
     )
@@ -154,14 +154,14 @@ def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
     region = ellipsoid(12)
     score = Seen(region.batch)
     data = np.full((50, 12), 0.99)
-    found = volume(score, 0.1, region.box, data=data, n_samples=50_000, rng=0)
+    found = volume(score, 0.1, region.box, data=data, n_draws=50_000, rng=0)
     assert "importance sampling was refused" in found.reason
     assert found.n_scored == score.n
 
 
 def test_data_are_not_looked_at_where_uniform_draws_do() -> None:
     region = ball(2)
-    options: dict[str, Any] = {"n_samples": 50_000, "rng": 0}
+    options: dict[str, Any] = {"n_draws": 50_000, "rng": 0}
     found = volume(region.jitted, 1.0, region.box, data=region.data(100, 0), **options)
     assert found.method == "uniform"
     without = volume(region.jitted, 1.0, region.box, **options)
@@ -172,19 +172,19 @@ def test_few_score_calls_are_uniform() -> None:
     region = ball(20)
     for kind, method in [("jitted", "uniform"), ("batch", "uniform")]:
         score = Seen(region.batch) if kind == "batch" else region.jitted
-        found = volume(score, 1.0, region.box, n_samples=9_999, rng=0)
+        found = volume(score, 1.0, region.box, n_draws=9_999, rng=0)
         assert found.method == method
         assert found.reason == "other methods take at least 20000 points"
         assert found.n_scored == 9_999
         assert found.is_bound
 
 
-@pytest.mark.parametrize("n_samples", [10_000, 30_000, 100_000])
+@pytest.mark.parametrize("n_draws", [10_000, 30_000, 100_000])
 @pytest.mark.parametrize("d", [3, 10])
-def test_the_budget_includes_the_first_draws(d: int, n_samples: int) -> None:
+def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
     for score in (simplex(d).jitted, simplex(d).batch):
-        found = volume(score, 1.0, simplex(d).box, n_samples=n_samples, rng=0)
-        assert found.n_scored <= 1.25 * n_samples
+        found = volume(score, 1.0, simplex(d).box, n_draws=n_draws, rng=0)
+        assert found.n_scored <= 1.25 * n_draws
 
 
 def test_a_relative_error_is_uniform() -> None:
@@ -196,7 +196,7 @@ def test_a_relative_error_is_uniform() -> None:
 
 def test_no_region_at_all_is_uniform() -> None:
     region = ball(3)
-    found = volume(region.jitted, [-math.inf, 1.0], region.box, n_samples=20_000, rng=0)
+    found = volume(region.jitted, [-math.inf, 1.0], region.box, n_draws=20_000, rng=0)
     assert [one.method for one in found] == ["uniform"] * 2
     assert found[0].is_bound
     assert found[0].reason
@@ -206,7 +206,7 @@ def test_the_lowest_threshold_decides() -> None:
     region = ball(8)
     thresholds = [1.0, 5.0, 0.01]
     found = volume(
-        region.jitted, thresholds, region.box, n_samples=100_000, rng=0, confidence_level=0.9999
+        region.jitted, thresholds, region.box, n_draws=100_000, rng=0, confidence_level=0.9999
     )
     assert {one.method for one in found} == {"splitting"}
     assert len({one.reason for one in found}) == 1
@@ -218,7 +218,7 @@ def test_the_lowest_threshold_decides() -> None:
 
 def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:
     found = volume(
-        lambda X: np.maximum(X[:, 0], 0.01), 0.01, Box([0, 0], [1, 1]), n_samples=50_000, rng=0
+        lambda X: np.maximum(X[:, 0], 0.01), 0.01, Box([0, 0], [1, 1]), n_draws=50_000, rng=0
     )
     assert found.method == "splitting"
     assert found.is_bound
@@ -231,7 +231,7 @@ def test_named_methods_give_no_reason() -> None:
     region = ball(3)
     data = region.data(200, 0)
     for method in ("uniform", "sobol", "importance", "splitting"):
-        options: Any = {"method": method, "n_samples": 16_384, "rng": 0, "data": data}
+        options: Any = {"method": method, "n_draws": 16_384, "rng": 0, "data": data}
         found = volume(region.batch, 0.3, region.box, **options)
         assert (found.method, found.reason) == (method, "")
 
@@ -242,7 +242,7 @@ def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) 
     data = region.data(300, 0) if with_data else None
     found = [
         volume(
-            region.jitted, 0.2, region.box, n_samples=50_000, rng=3, data=data, n_threads=n_threads
+            region.jitted, 0.2, region.box, n_draws=50_000, rng=3, data=data, n_threads=n_threads
         )
         for n_threads in (1, 2, 3)
     ]
@@ -264,7 +264,7 @@ def test_bad_data_are_refused(method: Any) -> None:
     ]
     for data in bad:
         with pytest.raises((InvalidInputError, TypeError), match="data"):
-            volume(region.jitted, 1.0, region.box, data=data, method=method, n_samples=20_000)
+            volume(region.jitted, 1.0, region.box, data=data, method=method, n_draws=20_000)
 
 
 def test_importance_sampling_without_data_is_refused() -> None:
@@ -295,7 +295,7 @@ def test_data_of_any_kind_of_number() -> None:
         return float(max(x[0], max(x[1], x[2])))
 
     found = [
-        volume(largest, 3.0, box, data=data, method="importance", n_samples=5000, rng=0)
+        volume(largest, 3.0, box, data=data, method="importance", n_draws=5000, rng=0)
         for data in (X, X.astype(np.float32), X.tolist(), np.asfortranarray(X, np.float64))
     ]
     assert len({one.value for one in found}) == 1

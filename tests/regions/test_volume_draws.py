@@ -118,7 +118,7 @@ def test_streams_of_neighbouring_seeds_have_nothing_in_common() -> None:
 def test_a_generator_moves_on_and_a_seed_does_not() -> None:
     region = ball(2)
     rng = np.random.default_rng(5)
-    options: dict[str, Any] = {"n_samples": 1000, "method": "uniform"}
+    options: dict[str, Any] = {"n_draws": 1000, "method": "uniform"}
     found = [
         volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
         volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
@@ -136,12 +136,12 @@ def test_no_global_state_is_used() -> None:
         found: set[int] = set()
         for seed in (1, 2):
             np.random.seed(seed)  # noqa: NPY002
-            options: dict[str, Any] = {"method": method, "n_samples": 512, "rng": 0}
+            options: dict[str, Any] = {"method": method, "n_draws": 512, "rng": 0}
             found.add(volume(region.batch, 1.0, region.box, **options).n_inside)
         assert len(found) == 1
     np.random.seed(7)  # noqa: NPY002
     state = repr(np.random.get_state(legacy=False))  # noqa: NPY002
-    volume(region.jitted, 1.0, region.box, n_samples=1000)
+    volume(region.jitted, 1.0, region.box, n_draws=1000)
     assert repr(np.random.get_state(legacy=False)) == state != before  # noqa: NPY002
 
 
@@ -156,10 +156,10 @@ def test_the_first_points_of_a_longer_run_are_those_of_a_shorter_one() -> None:
 
 
 OPTIONS: list[dict[str, Any]] = [
-    {"method": "uniform", "n_samples": 300_001},
+    {"method": "uniform", "n_draws": 300_001},
     {"method": "uniform", "rtol": 0.004},
-    {"method": "uniform", "rtol": 0.004, "n_samples": 200_000},
-    {"method": "sobol", "n_samples": 2**14},
+    {"method": "uniform", "rtol": 0.004, "n_draws": 200_000},
+    {"method": "sobol", "n_draws": 2**14},
 ]
 
 
@@ -187,7 +187,7 @@ def test_the_variable_limits_threads_and_changes_nothing(monkeypatch: pytest.Mon
     found = set()
     for n in "13":
         monkeypatch.setenv("FASTAD_NUM_THREADS", n)
-        estimate = volume(region.jitted, 0.81, region.box, n_samples=300_000, rng=0)
+        estimate = volume(region.jitted, 0.81, region.box, n_draws=300_000, rng=0)
         found.add(tuple(fields(estimate)))
     assert len(found) == 1
 
@@ -219,7 +219,7 @@ def test_a_function_may_write_to_its_rows_and_keep_them(method: Any) -> None:
         return found
 
     box = Box([-1, -1], [1, 1])
-    options: dict[str, Any] = {"method": method, "n_samples": 2**15, "rng": 1}
+    options: dict[str, Any] = {"method": method, "n_draws": 2**15, "rng": 1}
     assert fields(volume(score, 1.0, box, **options)) == fields(volume(norm, 1.0, box, **options))
     volume(norm, 1.0, box, **options | {"rng": 2})
     for array, copy in zip(kept, copies, strict=True):
@@ -234,7 +234,7 @@ def test_a_function_may_return_a_view_of_its_rows_and_one_array_again_and_again(
         return memory[: len(X)]
 
     box = Box([0, 0], [1, 1])
-    options: dict[str, Any] = {"method": "uniform", "n_samples": 30_000, "rng": 1}
+    options: dict[str, Any] = {"method": "uniform", "n_draws": 30_000, "rng": 1}
     found = volume(score, [0.2, 0.7], box, **options)
     assert [fields(x) for x in found] == [
         fields(x) for x in volume(first, [0.2, 0.7], box, **options)
@@ -243,10 +243,10 @@ def test_a_function_may_return_a_view_of_its_rows_and_one_array_again_and_again(
 
 def test_a_score_may_ask_for_volumes_itself() -> None:
     box = Box([0, 0], [1, 1])
-    options: dict[str, Any] = {"method": "uniform", "n_samples": 20_000, "rng": 1}
+    options: dict[str, Any] = {"method": "uniform", "n_draws": 20_000, "rng": 1}
 
     def score(X: Array) -> Array:
-        inner = volume(first, 0.5, Box([0] * 3, [1] * 3), n_samples=5000, rng=0, method="uniform")
+        inner = volume(first, 0.5, Box([0] * 3, [1] * 3), n_draws=5000, rng=0, method="uniform")
         return first(X) + 0 * inner.value
 
     assert fields(volume(score, 0.3, box, **options)) == fields(volume(first, 0.3, box, **options))
@@ -267,12 +267,12 @@ def test_extending_is_a_longer_run(
     region = ball(2)
     score = region.score(kind)
     options: dict[str, Any] = {"method": "uniform", "rng": seed}
-    found = volume(score, threshold, region.box, n_samples=sizes[0], **options)
+    found = volume(score, threshold, region.box, n_draws=sizes[0], **options)
     start = fields(found)
     longer = found
     for n in sizes[1:]:
         longer = longer.extend(n)
-    alone = volume(score, threshold, region.box, n_samples=sum(sizes), **options)
+    alone = volume(score, threshold, region.box, n_draws=sum(sizes), **options)
     assert fields(longer) == fields(alone)
     # The shorter one stays what it was, and may be extended again.
     assert fields(found) == start
@@ -281,23 +281,23 @@ def test_extending_is_a_longer_run(
 
 def test_extending_over_parts_of_threads() -> None:
     region = ball(3)
-    alone = volume(region.jitted, [1.0, 0.3], region.box, n_samples=400_000, rng=3)
-    parts = volume(region.jitted, [1.0, 0.3], region.box, n_samples=70_000, rng=3, n_threads=1)
+    alone = volume(region.jitted, [1.0, 0.3], region.box, n_draws=400_000, rng=3)
+    parts = volume(region.jitted, [1.0, 0.3], region.box, n_draws=70_000, rng=3, n_threads=1)
     assert [fields(x.extend(330_000)) for x in parts] == [fields(x) for x in alone]
 
 
 def test_what_cannot_be_extended_says_so() -> None:
     box = Box([0, 0], [1, 1])
-    sobol = volume(first, 0.5, box, method="sobol", n_samples=64, rng=0)
+    sobol = volume(first, 0.5, box, method="sobol", n_draws=64, rng=0)
     until = volume(first, 0.5, box, rtol=0.5, rng=0)
-    uniform = volume(first, 0.5, box, method="uniform", n_samples=64, rng=0)
+    uniform = volume(first, 0.5, box, method="uniform", n_draws=64, rng=0)
     for estimate in (sobol, until, uniform.complement):
         with pytest.raises(InvalidInputError, match="can be extended"):
             estimate.extend(10)
     for n in (0, -1):
-        with pytest.raises(InvalidInputError, match="n_samples must be at least 1"):
+        with pytest.raises(InvalidInputError, match="n_draws must be at least 1"):
             uniform.extend(n)
-    with pytest.raises(TypeError, match="n_samples must be a whole number"):
+    with pytest.raises(TypeError, match="n_draws must be a whole number"):
         uniform.extend(1.5)  # type: ignore[arg-type]
 
 
@@ -315,7 +315,7 @@ def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
         1.0,
         region.box,
         method=method,
-        n_samples=n,
+        n_draws=n,
         rng=0,
         progress=lambda *x: calls.append(x),
     )
@@ -325,7 +325,7 @@ def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
     assert {total for _, total in calls} == {n}
     assert found.n_drawn == n
     assert kind != "jitted" or len(calls) > 2
-    plain = volume(region.score(kind), 1.0, region.box, method=method, n_samples=n, rng=0)
+    plain = volume(region.score(kind), 1.0, region.box, method=method, n_draws=n, rng=0)
     assert fields(found) == fields(plain)
 
 
@@ -363,7 +363,7 @@ def test_errors_of_progress_come_out_as_they_are(
 
     with pytest.raises(error):
         volume(region.score(kind), 1.0, region.box, rng=0, progress=stop, **options)
-    assert volume(region.score(kind), 1.0, region.box, rng=0, n_samples=1000).n_drawn <= 1000
+    assert volume(region.score(kind), 1.0, region.box, rng=0, n_draws=1000).n_drawn <= 1000
 
 
 def test_progress_must_be_callable() -> None:
@@ -389,9 +389,9 @@ def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: in
     for options in ({"method": "uniform"}, {"rtol": 1e-9}):
         tracemalloc.start()
         try:
-            peak(n_samples=200_000, **options)
-            few = peak(n_samples=200_000, **options)
-            many = peak(n_samples=2_000_000, **options)
+            peak(n_draws=200_000, **options)
+            few = peak(n_draws=200_000, **options)
+            many = peak(n_draws=2_000_000, **options)
         finally:
             tracemalloc.stop()
         # 2 million points of four features are 64 MB; a thread more or less holds some blocks.
@@ -408,11 +408,11 @@ from fastad.regions.estimation import volume
 from tests.support.volumes import KINDS, ball, fields
 region = ball(3)
 for kind in KINDS:
-    for options in ({"n_samples": 10**11}, {"rtol": 1e-7, "n_samples": 10**11}):
+    for options in ({"n_draws": 10**11}, {"rtol": 1e-7, "n_draws": 10**11}):
         score = region.score(kind)
         def ask(**options):
             return volume(score, 0.9, region.box, rng=0, method="uniform", **options)
-        expected = fields(ask(n_samples=200_000))
+        expected = fields(ask(n_draws=200_000))
         sent = []
         def interrupt():
             time.sleep(0.2)
@@ -423,6 +423,6 @@ for kind in KINDS:
             ask(**options)
         except KeyboardInterrupt:
             print("interrupted", time.monotonic() - sent[0] < 3)
-        print(fields(ask(n_samples=200_000)) == expected)
+        print(fields(ask(n_draws=200_000)) == expected)
 """
     assert run(program).split() == ["interrupted", "True", "True"] * 6

@@ -65,7 +65,7 @@ def test_few_hits_among_sobol_points_hold_the_truth() -> None:
     held = 0
     for seed in range(400):
         found = fastad.volume(
-            lambda X: X.max(axis=1), threshold, box, method="sobol", n_samples=1024, rng=seed
+            lambda X: X.max(axis=1), threshold, box, method="sobol", n_draws=1024, rng=seed
         )
         held += found.low <= share <= found.high
     assert held >= 364
@@ -83,12 +83,12 @@ def test_parallel_functions_are_asked_by_one_thread() -> None:
 
 
 def test_estimates_go_to_other_processes() -> None:
-    found = fastad.volume(first, 0.0, SQUARE, method="uniform", n_samples=1000, rng=0)
+    found = fastad.volume(first, 0.0, SQUARE, method="uniform", n_draws=1000, rng=0)
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     with pytest.raises(fastad.InvalidInputError, match="by the process that drew"):
         again.extend(10)
-    table = fastad.volumes({"a": first}, np.eye(2), [0, 0], fpr=0.5, n_samples=2000, rng=0)
+    table = fastad.volumes({"a": first}, np.eye(2), [0, 0], fpr=0.5, n_draws=2000, rng=0)
     assert pickle.loads(pickle.dumps(table)).to_dict() == table.to_dict()
 
 
@@ -116,7 +116,7 @@ def test_a_box_may_span_more_than_the_largest_number() -> None:
 
 
 def test_few_samples_are_drawn_one_by_one() -> None:
-    assert fastad.volume(first, 0.5, SQUARE, n_samples=10, rng=0).method == "uniform"
+    assert fastad.volume(first, 0.5, SQUARE, n_draws=10, rng=0).method == "uniform"
 
 
 def test_rates_that_print_alike_are_refused() -> None:

@@ -193,7 +193,7 @@ def test_inside_of_intervals_of_draws() -> None:
     box = Box.from_data(X)
     thresholds = np.quantile(scorer.score_samples(X), [0.1, 0.5, 0.95]).tolist()
     drawn = volume(
-        scorer, thresholds, box, method="uniform", n_samples=10**6, confidence_level=0.9999, rng=0
+        scorer, thresholds, box, method="uniform", n_draws=10**6, confidence_level=0.9999, rng=0
     )
     for share, estimate in zip(shares(scorer, thresholds, box), drawn, strict=True):
         assert estimate.low < share < estimate.high
@@ -205,7 +205,7 @@ def test_many_features() -> None:
     box = Box.from_data(X)
     thresholds = np.quantile(scorer.score_samples(X), [0.1, 0.5, 0.95]).tolist()
     drawn = volume(
-        scorer, thresholds, box, method="uniform", n_samples=10**5, confidence_level=0.9999, rng=0
+        scorer, thresholds, box, method="uniform", n_draws=10**5, confidence_level=0.9999, rng=0
     )
     for share, estimate in zip(shares(scorer, thresholds, box), drawn, strict=True):
         assert estimate.low < share < estimate.high

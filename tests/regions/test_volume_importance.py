@@ -31,7 +31,7 @@ def estimates(
     box: Box,
     thresholds: Sequence[float],
     X: Array,
-    n_samples: int = 20_000,
+    n_draws: int = 20_000,
     seed: int = 0,
     level: float = 0.95,
     progress: Any = None,
@@ -39,12 +39,12 @@ def estimates(
     rng = np.random.default_rng(seed)
     cube = Cube(box, block_score(score, box.n_features))
     data = into_cube(box, np.asarray(X, np.float64), rng)
-    return estimate_shares(cube, thresholds, data, n_samples, level, rng, progress)
+    return estimate_shares(cube, thresholds, data, n_draws, level, rng, progress)
 
 
-def of(region: Rare, n_samples: int, seed: int, level: float = 0.95, n: int = 500) -> Any:
+def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500) -> Any:
     X = region.data(n, 1)
-    return estimates(region.jitted, region.box, [region.threshold], X, n_samples, seed, level)[0]
+    return estimates(region.jitted, region.box, [region.threshold], X, n_draws, seed, level)[0]
 
 
 # --- closed forms
@@ -208,7 +208,7 @@ def test_one_point_many_times_is_refused() -> None:
 
 def test_few_score_calls_are_refused() -> None:
     region = ball(3)
-    with pytest.raises(InvalidInputError, match=r"n_samples must be at least 1000.*found 999"):
+    with pytest.raises(InvalidInputError, match=r"n_draws must be at least 1000.*found 999"):
         estimates(region.jitted, region.box, [1.0], region.data(100, 0), 999)
 
 

@@ -30,14 +30,14 @@ Array = Any
 TRIALS, ENOUGH = 400, 364
 
 
-def split(score: Any, threshold: Any, box: Box, n_samples: int = 10_000, **options: Any) -> Any:
+def split(score: Any, threshold: Any, box: Box, n_draws: int = 10_000, **options: Any) -> Any:
     options.setdefault("rng", 0)
-    return volume(score, threshold, box, method="splitting", n_samples=n_samples, **options)
+    return volume(score, threshold, box, method="splitting", n_draws=n_draws, **options)
 
 
-def of(region: Rare, n_samples: int, seed: int, **options: Any) -> VolumeEstimate:
+def of(region: Rare, n_draws: int, seed: int, **options: Any) -> VolumeEstimate:
     found: VolumeEstimate = split(
-        region.jitted, region.threshold, region.box, n_samples, rng=seed, **options
+        region.jitted, region.threshold, region.box, n_draws, rng=seed, **options
     )
     return found
 
@@ -137,11 +137,11 @@ def test_features_that_do_not_matter_do_not_mislead() -> None:
 
 
 @cache
-def trials(name: str, d: int, n_samples: int) -> tuple[Rare, list[VolumeEstimate]]:
+def trials(name: str, d: int, n_draws: int) -> tuple[Rare, list[VolumeEstimate]]:
     region = SHAPES[name](d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        return region, [of(region, n_samples, seed, n_threads=1) for seed in range(TRIALS)]
+        return region, [of(region, n_draws, seed, n_threads=1) for seed in range(TRIALS)]
 
 
 CHEAP = [("ball", 5, 10_000), ("simplex", 5, 10_000)]
@@ -214,12 +214,12 @@ def test_the_budget_is_kept_nearly_for_shares_of_any_size(share: float) -> None:
         seen.append(len(X))
         return X.max(axis=1)
 
-    for n_samples in (10_000, 50_000):
+    for n_draws in (10_000, 50_000):
         seen.clear()
-        found = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_samples)
+        found = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
         assert found.n_scored == found.n_drawn == sum(seen)
-        assert sum(seen) <= 1.2 * n_samples
-        assert sum(seen) >= 0.4 * n_samples
+        assert sum(seen) <= 1.2 * n_draws
+        assert sum(seen) >= 0.4 * n_draws
         assert found.log_low <= math.log(share) <= found.log_high or share == 1
 
 
@@ -242,7 +242,7 @@ def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
         found = of(region, 10_000, 0)
     assert found.is_bound
     assert found.n_inside == 0
-    assert "n_samples was used up" in found.reason
+    assert "n_draws was used up" in found.reason
     assert found.value == found.high
     assert found.log_low == -math.inf
     assert math.isnan(found.standard_error)
@@ -251,10 +251,10 @@ def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
     assert found.complement.low == pytest.approx(1 - found.high)
 
 
-@pytest.mark.parametrize("n_samples", [1, 999, 9_999])
-def test_few_score_calls_are_refused(n_samples: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"n_samples must be at least 10000.*{n_samples}"):
-        split(lambda X: X[:, 0], 0.1, Box([0], [1]), n_samples)
+@pytest.mark.parametrize("n_draws", [1, 999, 9_999])
+def test_few_score_calls_are_refused(n_draws: int) -> None:
+    with pytest.raises(InvalidInputError, match=f"n_draws must be at least 10000.*{n_draws}"):
+        split(lambda X: X[:, 0], 0.1, Box([0], [1]), n_draws)
 
 
 def test_a_relative_error_is_refused() -> None:
@@ -480,7 +480,7 @@ def test_shares_that_no_float_is_as_small_as() -> None:
         found = split(log_of_largest, -8.0, box, 200_000, confidence_level=0.999)
     if found.is_bound:
         assert found.log_high > -800
-        assert "n_samples" in found.reason
+        assert "n_draws" in found.reason
     else:
         assert found.log_low <= -800 <= found.log_high
     json.loads(json.dumps(found.to_dict(), allow_nan=False))

@@ -231,7 +231,7 @@ def fields(estimate: VolumeEstimate) -> list[str]:
     return [repr(getattr(estimate, name)) for name in (*names, *others)]
 
 
-def drawn(box: Box, n_samples: int, seed: int, method: Any = "uniform") -> Array:
+def drawn(box: Box, n_draws: int, seed: int, method: Any = "uniform") -> Array:
     """The points that a score is asked for, in their order."""
     seen: list[Array] = []
 
@@ -239,5 +239,5 @@ def drawn(box: Box, n_samples: int, seed: int, method: Any = "uniform") -> Array
         seen.append(X.copy())
         return np.zeros(len(X))
 
-    volume(keep, 0.0, box, method=method, n_samples=n_samples, rng=seed)
+    volume(keep, 0.0, box, method=method, n_draws=n_draws, rng=seed)
     return np.concatenate(seen)

@@ -21,7 +21,7 @@ Matrix = npt.NDArray[np.float64]
 _RNG = np.random.default_rng(11)
 SCALES = np.array([1.0, 2.0, 3.0, 4.0])
 TRAIN, TEST = _RNG.normal(size=(2, 300, 4)) * SCALES
-FEW: dict[str, Any] = {"n_draws": 12, "n_features": 2, "n_uniform": 2000, "rng": 0}
+FEW: dict[str, Any] = {"n_subspaces": 12, "n_features": 2, "n_uniform": 2000, "rng": 0}
 COLUMNS = ("em", "em_low", "em_high", "mv", "mv_low", "mv_high")
 
 
@@ -52,7 +52,7 @@ def test_a_feature_in_which_the_data_are_dense_helps() -> None:
     X = np.random.default_rng(0).uniform(size=(800, 5))
     X[:, 2] = 0.5 + 0.05 * np.random.default_rng(1).normal(size=800)
     X[[0, 400], 2], X[[1, 401], 2] = 0, 1
-    found = importance(IsolationForest(n_estimators=20), X[:400], X[400:], n_draws=40)
+    found = importance(IsolationForest(n_estimators=20), X[:400], X[400:], n_subspaces=40)
     assert found.em.argmax() == found.mv.argmax() == 2
     assert found.em_low[2] > 0
     assert found.mv_low[2] > 0
@@ -86,7 +86,7 @@ def test_differences_are_those_of_the_means_over_draws() -> None:
 def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
     """Boxes of known volume, and a score that is flat: what all subsets of features give."""
     X = TEST / np.ptp(TEST, axis=0) * [1, 2, 3, 4]
-    found = importance(flat, X, X, n_draws=600, n_uniform=2)
+    found = importance(flat, X, X, n_subspaces=600, n_uniform=2)
 
     def mean(features: Any) -> tuple[float, float]:
         volumes = np.array([np.prod(own) for own in combinations(features, 2)])
@@ -126,7 +126,7 @@ def test_a_wider_interval_is_surer() -> None:
 
 
 def test_features_in_no_draw_or_in_all_are_not_told() -> None:
-    found = importance(n_draws=2, n_features=1)
+    found = importance(n_subspaces=2, n_features=1)
     assert (found.n_drawn <= 2).all()
     for feature, n_drawn in enumerate(found.n_drawn):
         if n_drawn in (0, 2):
@@ -142,7 +142,7 @@ def test_draws_in_which_em_is_undefined_are_left_out() -> None:
         return lambda rows: np.where(np.isin(rows[:, 0], TEST), 0.0, 1.0)
 
     shift = np.array([0, 0, 0, 100])
-    found = importance(by_heart, TRAIN + shift, TEST + shift, n_draws=40)
+    found = importance(by_heart, TRAIN + shift, TEST + shift, n_subspaces=40)
     assert math.isnan(found.em[3])  # no draw with it has a value
     assert np.isfinite(found.em[:3]).all()
     assert np.isfinite(found.mv).all()
@@ -173,7 +173,7 @@ def test_values_that_do_not_differ_have_no_importance() -> None:
 
 def test_volumes_that_are_alike_but_for_rounding_give_no_warning() -> None:
     X = TEST / np.ptp(TEST, axis=0)
-    found = importance(flat, X, X, n_uniform=10, n_draws=30)
+    found = importance(flat, X, X, n_uniform=10, n_subspaces=30)
     assert found.em == pytest.approx(np.zeros(4), abs=1e-12)
 
 
@@ -233,7 +233,7 @@ def test_progress_counts_draws(n_jobs: int | None) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
+        ({"n_subspaces": 0}, "n_subspaces must be at least 1; found 0"),
         ({"n_features": 0}, "n_features must be at least 1; found 0"),
         ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
         ({"X_train": TRAIN[:0]}, "X_train must hold at least one row"),

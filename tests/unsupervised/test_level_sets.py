@@ -67,7 +67,7 @@ class Keeper:
 
 def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
     X, keeper = normal(500, 3), Keeper()
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=7000, rng=3)
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=7000, rng=3)
     U = keeper.drawn(500)
     assert U.shape == (7000, 3)
     assert Box.from_data(X).contains(U).all()
@@ -77,7 +77,7 @@ def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
 
 def test_curves_of_level_sets_are_those_of_their_scores() -> None:
     X, keeper = normal(400, 2), Keeper()
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=3000, rng=3)
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=3000, rng=3)
     both = norm(X), norm(keeper.drawn(400))
     box = Box.from_data(X)
     mass, other = levels.mass_volume_curve(), fastad.mass_volume_curve(*both, box)
@@ -100,7 +100,7 @@ def test_scores_of_every_kind_give_the_same_level_sets(kind: str, method: Any) -
                     scorer(own, 3),
                     X,
                     method=method,
-                    n_samples=20_000,
+                    n_draws=20_000,
                     lowest_mass=0.1,
                     rng=1,
                     n_threads=n_threads,
@@ -127,14 +127,14 @@ def test_a_compiled_forest_is_a_detector() -> None:
     def batch(rows: Array) -> Array:
         return np.asarray(-forest.score_samples(rows))
 
-    one = fastad.unsupervised.level_sets(compiled, X[200:], method="uniform", n_samples=5000, rng=0)
-    other = fastad.unsupervised.level_sets(batch, X[200:], method="uniform", n_samples=5000, rng=0)
+    one = fastad.unsupervised.level_sets(compiled, X[200:], method="uniform", n_draws=5000, rng=0)
+    other = fastad.unsupervised.level_sets(batch, X[200:], method="uniform", n_draws=5000, rng=0)
     assert one.masses.shape[0] <= 201
     # The forest's own scores take a logarithm in another order of operations.
     np.testing.assert_allclose(one.thresholds, other.thresholds, rtol=1e-12)
     np.testing.assert_array_equal(one.inside, other.inside)
     by_splitting = fastad.unsupervised.level_sets(
-        compiled, X[200:], method="splitting", n_samples=50_000, rng=0
+        compiled, X[200:], method="splitting", n_draws=50_000, rng=0
     )
     ratio = by_splitting.mass_volume_curve().area() / one.mass_volume_curve().area()
     assert 0.8 < ratio < 1.25
@@ -144,7 +144,7 @@ def test_a_box_of_ones_own() -> None:
     X, box = normal(300, 2), Box([-10.0, -10.0], [10.0, 10.0])
     keeper = Keeper()
     levels = fastad.unsupervised.level_sets(
-        keeper, X, box=box, method="uniform", n_samples=5000, rng=0
+        keeper, X, box=box, method="uniform", n_draws=5000, rng=0
     )
     U = keeper.drawn(300)
     assert U.min() < -9.5
@@ -167,14 +167,14 @@ def test_discrete_features_are_drawn_from_their_values() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=1000), rng.integers(0, 3, size=1000), np.ones(1000)])
     keeper = Keeper(lambda rows: np.abs(rows[:, 0]) + rows[:, 1])
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_samples=9000, rng=0)
+    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=9000, rng=0)
     U = keeper.drawn(1000)
     assert np.unique(U[:, 1]).tolist() == [0.0, 1.0, 2.0]
     assert (U[:, 2] == 1).all()
     width = X[:, 0].max() - X[:, 0].min()
     assert levels.box.times(1) == pytest.approx(3 * width, rel=1e-14)
     split = fastad.unsupervised.level_sets(
-        keeper.batch, X, method="splitting", n_samples=50_000, rng=0
+        keeper.batch, X, method="splitting", n_draws=50_000, rng=0
     )
     assert split.mass_volume_curve()(0.5) == pytest.approx(levels.mass_volume_curve()(0.5), rel=0.1)
 
@@ -184,7 +184,7 @@ def test_all_features_discrete() -> None:
     grid = np.array([[i, j] for i in range(3) for j in range(3)], float)
     X = np.repeat(grid, [60, 30, 10] * 3, axis=0)
     levels = fastad.unsupervised.level_sets(
-        lambda rows: rows[:, 1], X, method="uniform", n_samples=90_000, rng=1
+        lambda rows: rows[:, 1], X, method="uniform", n_draws=90_000, rng=1
     )
     assert levels.mass_volume_curve().volume == pytest.approx([0, 3, 6, 9], rel=0.03)
     assert levels.masses.tolist() == [0, 180, 270, 300]
@@ -207,9 +207,9 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
 @pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
 def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
     X = normal(1000, 2)
-    counted = fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=200_000, rng=0)
+    counted = fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=200_000, rng=0)
     split = fastad.unsupervised.level_sets(
-        norm, X, method=method, n_samples=200_000, lowest_mass=0.1, rng=0
+        norm, X, method=method, n_draws=200_000, lowest_mass=0.1, rng=0
     )
     masses = [0.15, 0.3, 0.6, 0.9, 0.99]
     errors = relative_errors(split, masses)
@@ -233,7 +233,7 @@ def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) ->
     """No uniform draw comes near: the box has volume 14^d."""
     X, box = normal(2000, d), Box([-7.0] * d, [7.0] * d)
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, X, box=box, method=method, n_samples=200_000, lowest_mass=0.5, rng=1
+        norm_of_point, X, box=box, method=method, n_draws=200_000, lowest_mass=0.5, rng=1
     )
     assert levels.n_uniform is None
     for mass, error in relative_errors(levels, [0.5, 0.75, 0.9, 0.99]).items():
@@ -255,7 +255,7 @@ def test_the_areas_of_a_normal_law_in_many_features() -> None:
     d = 10
     X, box = normal(4000, d, seed=5), Box([-7.0] * d, [7.0] * d)
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, X, box=box, method="splitting", n_samples=200_000, lowest_mass=0.9, rng=1
+        norm_of_point, X, box=box, method="splitting", n_draws=200_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
     found = levels.criteria(rng=0, n_resamples=300)
@@ -268,7 +268,7 @@ def test_the_areas_of_a_normal_law_in_many_features() -> None:
 
 def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> None:
     X = normal(500, 2)
-    options: dict[str, Any] = {"method": "splitting", "n_samples": 50_000, "rng": 0}
+    options: dict[str, Any] = {"method": "splitting", "n_draws": 50_000, "rng": 0}
     levels = fastad.unsupervised.level_sets(norm, X, lowest_mass=0.9, **options)
     assert levels.masses[:3].tolist() == [0, 450, 451]
     curve = levels.mass_volume_curve()
@@ -288,7 +288,7 @@ def test_the_lowest_mass_of_uniform_draws_changes_nothing() -> None:
     X = normal(200, 2)
     one, other = (
         fastad.unsupervised.level_sets(
-            norm, X, method="uniform", n_samples=1000, lowest_mass=lowest, rng=0
+            norm, X, method="uniform", n_draws=1000, lowest_mass=lowest, rng=0
         )
         for lowest in (0, 0.9)
     )
@@ -303,7 +303,7 @@ def test_closed_sets_hold_their_own_plateau() -> None:
         found: Array = np.floor(rows[:, 0] * 4)
         return found
 
-    levels = fastad.unsupervised.level_sets(stairs, X, method="splitting", n_samples=50_000, rng=0)
+    levels = fastad.unsupervised.level_sets(stairs, X, method="splitting", n_draws=50_000, rng=0)
     assert levels.thresholds.tolist() == [-math.inf, 0.0, 1.0, 2.0, 3.0, 4.0]
     expected = [0.25, 0.5, 0.75, 1.0, 1.0]
     assert levels.absolute_volumes()[1:] == pytest.approx(expected, rel=0.03)
@@ -317,7 +317,7 @@ def test_the_set_of_an_infinite_score_holds_all() -> None:
         return np.where(rows[:, 0] > 0.5, np.inf, np.abs(rows[:, 0]))
 
     counted = fastad.unsupervised.level_sets(score, X, method="uniform", rng=0)
-    split = fastad.unsupervised.level_sets(score, X, method="splitting", n_samples=50_000, rng=0)
+    split = fastad.unsupervised.level_sets(score, X, method="splitting", n_draws=50_000, rng=0)
     assert counted.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume)
     assert split.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume, rel=1e-6)
     assert split.masses[-1] == 200
@@ -328,7 +328,7 @@ def test_a_detector_that_says_one_thing(constant: float) -> None:
     X = normal(50, 2)
     for method in ("auto", "uniform", "splitting"):
         levels = fastad.unsupervised.level_sets(
-            lambda rows: np.full(len(rows), constant), X, method=method, n_samples=20_000, rng=0
+            lambda rows: np.full(len(rows), constant), X, method=method, n_draws=20_000, rng=0
         )
         assert levels.masses.tolist() == [0, 50]
         assert levels.mass_volume_curve().area(0, 1) == pytest.approx(Box.from_data(X).volume)
@@ -339,7 +339,7 @@ def test_easy_cases_do_not_warn(d: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         levels = fastad.unsupervised.level_sets(
-            square_of_point, normal(500, d), method="splitting", n_samples=200_000, rng=2
+            square_of_point, normal(500, d), method="splitting", n_draws=200_000, rng=2
         )
     assert levels.masses[-1] == 500
 
@@ -350,10 +350,10 @@ def test_too_few_samples_say_so_or_leave_out_small_sets() -> None:
         warnings.simplefilter("ignore", InsufficientMixingWarning)
         try:
             levels = fastad.unsupervised.level_sets(
-                norm, X, box=box, method="splitting", n_samples=3000, rng=0
+                norm, X, box=box, method="splitting", n_draws=3000, rng=0
             )
         except InvalidInputError as error:
-            assert "n_samples" in str(error)  # noqa: PT017
+            assert "n_draws" in str(error)  # noqa: PT017
         else:
             assert levels.masses[-1] == 500
             assert np.isfinite(levels.log_volumes()[1:]).all()
@@ -370,7 +370,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         X,
         box=box,
         method="splitting",
-        n_samples=200_000,
+        n_draws=200_000,
         lowest_mass=0.9,
         rng=0,
     )
@@ -386,7 +386,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     assert found.mv.log_low < found.mv.log_value < found.mv.log_high
     assert found.mv.value == found.mv.low == math.inf
     counted = fastad.unsupervised.level_sets(
-        first_of_point, X, box=box, method="uniform", rng=0, n_samples=10_000
+        first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000
     )
     share = math.log((counted.mass_volume_curve().threshold_at(0.5) - 0.25 + half) / (2 * half))
     mass = counted.mass_volume_curve()
@@ -399,13 +399,13 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
 
 def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
     X = normal(300, 2)
-    easy = fastad.unsupervised.level_sets(norm, X, n_samples=4000, rng=0)
+    easy = fastad.unsupervised.level_sets(norm, X, n_draws=4000, rng=0)
     assert easy.n_uniform == 4000
     assert bits(easy) == bits(
-        fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=4000, rng=0)
+        fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=4000, rng=0)
     )
     wide = Box([-1e4, -1e4], [1e4, 1e4])
-    options: dict[str, Any] = {"n_samples": 200_000, "lowest_mass": 0.5, "rng": 0, "box": wide}
+    options: dict[str, Any] = {"n_draws": 200_000, "lowest_mass": 0.5, "rng": 0, "box": wide}
     hard = fastad.unsupervised.level_sets(norm_of_point, X, **options)
     assert hard.n_uniform is None
     assert bits(hard) == bits(
@@ -425,7 +425,7 @@ def test_the_same_seed_gives_the_same_level_sets() -> None:
 
     def found(rng: Any) -> list[Any]:
         return bits(
-            fastad.unsupervised.level_sets(norm, X, method="uniform", n_samples=1000, rng=rng)
+            fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=1000, rng=rng)
         )
 
     assert found(5) == found(5) == found(np.random.default_rng(5))
@@ -439,7 +439,7 @@ def test_progress_ends_with_all_points() -> None:
             norm_of_point,
             normal(100, 2),
             method=method,  # type: ignore[arg-type]
-            n_samples=n,
+            n_draws=n,
             rng=0,
             progress=lambda done, of, seen=seen: seen.append((done, of)),  # type: ignore[misc]
         )
@@ -500,10 +500,10 @@ def test_what_the_data_must_be(X: Array) -> None:
 def test_what_the_options_must_be(X: Array) -> None:
     with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'uniform'"):
         fastad.unsupervised.level_sets(norm, X, method="exact", rng=0)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="n_samples must be at least 1; found 0"):
-        fastad.unsupervised.level_sets(norm, X, n_samples=0, rng=0)
-    with pytest.raises(TypeError, match="n_samples must be a whole number"):
-        fastad.unsupervised.level_sets(norm, X, n_samples=1e5, rng=0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="n_draws must be at least 1; found 0"):
+        fastad.unsupervised.level_sets(norm, X, n_draws=0, rng=0)
+    with pytest.raises(TypeError, match="n_draws must be a whole number"):
+        fastad.unsupervised.level_sets(norm, X, n_draws=1e5, rng=0)  # type: ignore[arg-type]
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(InvalidInputError, match="lowest_mass must"):
             fastad.unsupervised.level_sets(norm, X, lowest_mass=bad, rng=0)
@@ -547,6 +547,6 @@ def test_a_jitted_score_of_float32() -> None:
         return np.float32(abs(x[0]))
 
     X = normal(50, 1)
-    levels = fastad.unsupervised.level_sets(narrow, X, method="uniform", n_samples=1000, rng=0)
+    levels = fastad.unsupervised.level_sets(narrow, X, method="uniform", n_draws=1000, rng=0)
     expected = np.unique(np.abs(X[:, 0]).astype(np.float32))
     assert levels.thresholds[1:].tolist() == expected.tolist()

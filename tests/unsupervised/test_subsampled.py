@@ -36,7 +36,7 @@ Score = Callable[[Matrix], Matrix]
 _RNG = np.random.default_rng(7)
 TRAIN, TEST = _RNG.normal(size=(2, 200, 6))
 FEW: dict[str, Any] = {
-    **{"n_draws": 4, "n_features": 2, "n_uniform": 2000, "n_resamples": 50, "rng": 0}
+    **{"n_subspaces": 4, "n_features": 2, "n_uniform": 2000, "n_resamples": 50, "rng": 0}
 }
 
 
@@ -134,7 +134,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
         own = rows.std(axis=0)
         return lambda points: ((points / own) ** 2).sum(axis=1)
 
-    found = judge({"it": density}, X[:10_000], X[10_000:], n_draws=6, n_uniform=200_000)
+    found = judge({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
 
     def antiderivative(a: float) -> float:  # of -log(1 - a)
         return (1 - a) * math.log(1 - a) + a
@@ -153,7 +153,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
 
 
 def test_values_are_means_of_the_draws() -> None:
-    found = judge({"a": squared, "b": oblong}, n_draws=9)
+    found = judge({"a": squared, "b": oblong}, n_subspaces=9)
     for name, criteria in found.items():
         assert found.draws[name].shape == (9, 2)
         for c, one in enumerate(criteria):
@@ -186,7 +186,7 @@ def test_the_box_is_that_of_the_test_rows_and_whole_numbers_have_a_width() -> No
 
 
 def test_features_are_drawn_without_replacement_and_rise() -> None:
-    found = judge({"it": squared}, n_draws=40, n_features=3, n_uniform=200)
+    found = judge({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
     assert found.features.shape == (40, 3)
     assert (np.diff(found.features, axis=1) > 0).all()
     assert found.features.min() >= 0
@@ -195,7 +195,7 @@ def test_features_are_drawn_without_replacement_and_rise() -> None:
 
 def test_all_subsets_are_drawn_equally_often() -> None:
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = judge(flat, TRAIN[:3], TEST[:3], n_draws=1500, n_uniform=2)
+    found = judge(flat, TRAIN[:3], TEST[:3], n_subspaces=1500, n_uniform=2)
     counts = Counter(tuple(features) for features in found.features.tolist())
     assert set(counts) == set(combinations(range(6), 2))
     assert chisquare(list(counts.values())).pvalue > 1e-3
@@ -204,7 +204,7 @@ def test_all_subsets_are_drawn_equally_often() -> None:
 def test_constant_features_are_never_drawn() -> None:
     X = TEST.copy()
     X[:, [0, 3]] = 5.0
-    found = judge({"it": squared}, TRAIN, X, n_draws=30, n_uniform=200)
+    found = judge({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
     assert set(found.features.ravel().tolist()) == {1, 2, 4, 5}
     assert np.isfinite(found.draws["it"]).all()
 
@@ -265,7 +265,7 @@ def test_a_detector_s_result_does_not_hang_on_the_others() -> None:
 
 def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Matrix]]) -> None:
     own = IsolationForest(n_estimators=5)
-    found = judge({"it": own}, n_draws=6)
+    found = judge({"it": own}, n_subspaces=6)
     assert own.random_state is None
     assert not hasattr(own, "estimators_")
     assert own not in [forest for forest, _ in fits]
@@ -278,7 +278,7 @@ def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Ma
         assert (TRAIN[:, features] == X).all()
     fits.clear()
     # A seed of the user's own, which would make all draws alike, is replaced.
-    again = judge({"it": IsolationForest(n_estimators=5, random_state=3)}, n_draws=6)
+    again = judge({"it": IsolationForest(n_estimators=5, random_state=3)}, n_subspaces=6)
     assert [forest.random_state for forest, _ in fits] == seeds
     assert bits(again) == bits(found)
 
@@ -296,7 +296,7 @@ def test_the_steps_of_a_pipeline_get_seeds_of_their_own(
 
     monkeypatch.setattr(PCA, "fit_transform", spy)
     pipeline = make_pipeline(PCA(2), IsolationForest(n_estimators=5))
-    judge({"it": pipeline}, n_draws=5, n_uniform=200)
+    judge({"it": pipeline}, n_subspaces=5, n_uniform=200)
     assert len(seeds_of_pca) == len(fits) == 5
     assert len({*seeds_of_pca, *(forest.random_state for forest, _ in fits)} - {None}) == 10
     assert pipeline[0].random_state is pipeline[1].random_state is None
@@ -366,7 +366,7 @@ def pyod(name: str, **options: Any) -> Any:
     ids=lambda one: type(one).__name__,
 )
 def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
-    found = judge({"it": detector}, n_draws=2, n_uniform=5000)
+    found = judge({"it": detector}, n_subspaces=2, n_uniform=5000)
     values = np.exp(found.draws["it"])
     # Of a standard normal law in two features these are 0.0031 and 2.05.
     assert (abs(np.log(values[:, 0] / 0.0037)) < 0.5).all()
@@ -378,7 +378,7 @@ def test_a_detector_that_has_no_compiled_form_is_asked_with_a_warning() -> None:
         found = judge({"it": SGDOneClassSVM()}, n_uniform=200)
     assert np.isfinite(found.draws["it"][:, 1]).all()
     with pytest.warns(BatchScorerWarning, match="no compiled form"):
-        judge({"it": make_pipeline(PCA(1), OneClassSVM())}, n_draws=1, n_uniform=200)
+        judge({"it": make_pipeline(PCA(1), OneClassSVM())}, n_subspaces=1, n_uniform=200)
 
 
 # --- undefined criteria
@@ -399,7 +399,11 @@ SHIFTED = TEST + SHIFT
 
 def test_draws_in_which_em_is_undefined_are_counted_and_left_out() -> None:
     found = judge(
-        {"some": forgetful, "none": squared}, TRAIN + SHIFT, SHIFTED, n_draws=20, n_resamples=200
+        {"some": forgetful, "none": squared},
+        TRAIN + SHIFT,
+        SHIFTED,
+        n_subspaces=20,
+        n_resamples=200,
     )
     undefined = (found.features == 0).any(axis=1)
     assert 0 < undefined.sum() < 20
@@ -440,7 +444,7 @@ def test_what_has_no_interval_is_shown() -> None:
 
 
 def test_clearly_different_detectors_are_ranked() -> None:
-    found = judge({"oblong": oblong, "squared": squared}, n_draws=30, n_resamples=500)
+    found = judge({"oblong": oblong, "squared": squared}, n_subspaces=30, n_resamples=500)
     for criterion in ("em", "mv"):
         assert [place.detector for place in found.ranking(criterion)] == ["squared", "oblong"]
         assert found.separated(criterion) == [("squared", "oblong")]
@@ -448,19 +452,19 @@ def test_clearly_different_detectors_are_ranked() -> None:
 
 
 def test_detectors_that_are_alike_are_not_told_apart() -> None:
-    found = judge({"one": squared, "two": squared}, n_draws=10)
+    found = judge({"one": squared, "two": squared}, n_subspaces=10)
     assert found.separated("em") == found.separated("mv") == []
     assert "separates no two" in found.verdict()
 
 
 def test_one_draw_says_nothing_of_what_others_would_give() -> None:
-    for one in judge({"it": squared}, n_draws=1)["it"]:
+    for one in judge({"it": squared}, n_subspaces=1)["it"]:
         assert math.isfinite(one.value)
         assert one.low != pytest.approx(one.high)
 
 
-@pytest.mark.parametrize("n_draws", [2, 5])
-def test_chance_tells_detectors_apart_as_seldom_as_promised(n_draws: int) -> None:
+@pytest.mark.parametrize("n_subspaces", [2, 5])
+def test_chance_tells_detectors_apart_as_seldom_as_promised(n_subspaces: int) -> None:
     """Two detectors that differ by chance alone: at 95 % one verdict of 20 is wrong."""
     rng = np.random.default_rng(3)
 
@@ -471,7 +475,9 @@ def test_chance_tells_detectors_apart_as_seldom_as_promised(n_draws: int) -> Non
 
     n, wrong = 200, 0
     for seed in range(n):
-        found = judge({"a": lopsided, "b": lopsided}, n_draws=n_draws, n_uniform=500, rng=seed)
+        found = judge(
+            {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_uniform=500, rng=seed
+        )
         wrong += bool(found.separated("em"))
     # So many at most, where 5 % are expected, but in one of 10^4.
     assert wrong <= binom.ppf(1 - 1e-4, n, 0.05)
@@ -500,7 +506,7 @@ def test_progress_may_end_it() -> None:
         return squared(X)
 
     with pytest.raises(KeyboardInterrupt):
-        judge({"it": learn}, n_draws=50, progress=stop)
+        judge({"it": learn}, n_subspaces=50, progress=stop)
     assert len(fits) == 2
 
 
@@ -550,7 +556,7 @@ def test_volumes_beyond_all_floats_are_shown() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
+        ({"n_subspaces": 0}, "n_subspaces must be at least 1; found 0"),
         ({"n_features": 0}, "n_features must be at least 1; found 0"),
         ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
         ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
@@ -588,7 +594,7 @@ def test_detectors_must_be_named_and_learn(detectors: Any, message: str) -> None
         judge(detectors)
 
 
-@pytest.mark.parametrize("wrong", [{"n_jobs": "two"}, {"n_jobs": 1.5}, {"n_draws": 2.5}])
+@pytest.mark.parametrize("wrong", [{"n_jobs": "two"}, {"n_jobs": 1.5}, {"n_subspaces": 2.5}])
 def test_numbers_must_be_whole(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(wrong))):
         judge({"it": squared}, **wrong)

@@ -297,14 +297,14 @@ def test_one_point_of_each_kind_says_nothing() -> None:
 def test_bands_of_estimates_are_refused() -> None:
     X = np.random.default_rng(0).normal(size=(200, 2))
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, X, method="splitting", n_samples=20_000, rng=0
+        norm_of_point, X, method="splitting", n_draws=20_000, rng=0
     )
     with pytest.raises(InvalidInputError, match="curve must be made of counted volumes"):
         fastad.unsupervised.mass_volume_band(levels.mass_volume_curve())
     with pytest.raises(InvalidInputError, match="curve must be made of counted volumes"):
         fastad.unsupervised.excess_mass_band(levels.excess_mass_curve())
     counted = fastad.unsupervised.level_sets(
-        norm_of_point, X, method="uniform", n_samples=20_000, rng=0
+        norm_of_point, X, method="uniform", n_draws=20_000, rng=0
     )
     assert fastad.unsupervised.mass_volume_band(
         counted.mass_volume_curve(), mass=0.5

@@ -261,7 +261,7 @@ def test_how_many_uniform_points_a_share_needs() -> None:
 
 def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None:
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, points(0, 300, 1)[0], method="splitting", n_samples=50_000, rng=0
+        norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
     )
     found = levels.criteria(rng=0, n_resamples=50)
     assert found.em.n_uniform is None
@@ -609,7 +609,7 @@ def test_what_the_options_must_be(
     with pytest.raises(error, match=message):
         fastad.unsupervised.emmv({"a": norm(X)}, {"a": norm(U)}, 1.0, **options)
     with pytest.raises(error, match=message):
-        fastad.evaluate_unsupervised({"a": norm}, X, n_samples=50, **options)
+        fastad.evaluate_unsupervised({"a": norm}, X, n_draws=50, **options)
     with pytest.raises(error, match=message):
         fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels.criteria(**options)
 
@@ -629,7 +629,7 @@ def test_detectors_are_judged_on_the_same_draws() -> None:
         return keep
 
     scores = {"a": keeper("a", norm), "b": keeper("b", first)}
-    options: dict[str, Any] = {"method": "uniform", "n_samples": 5000}
+    options: dict[str, Any] = {"method": "uniform", "n_draws": 5000}
     found = fastad.evaluate_unsupervised(scores, X, rng=0, n_resamples=50, **options)
     a, b = (np.concatenate(own) for own in seen.values())
     np.testing.assert_array_equal(a, b)
@@ -655,7 +655,7 @@ def test_any_number_of_threads_judges_alike(method: Any) -> None:
     found = [
         text(
             fastad.evaluate_unsupervised(
-                scores, X, method=method, n_samples=20_000, rng=0, n_resamples=50, n_threads=k
+                scores, X, method=method, n_draws=20_000, rng=0, n_resamples=50, n_threads=k
             )
         )
         for k in (1, 2)
@@ -676,7 +676,7 @@ def test_in_many_features_detectors_are_told_apart_by_splitting() -> None:
         X,
         box=box,
         method="splitting",
-        n_samples=100_000,
+        n_draws=100_000,
         rng=0,
         n_resamples=200,
     )

@@ -22,7 +22,7 @@ from fastad.regions.results import VolumeEstimate, of_log_share
 from fastad.regions.uniform import Progress
 
 # Fewer score calls leave the pilots too few hits to fit anything to.
-FEWEST_SAMPLES = 1000
+FEWEST_DRAWS = 1000
 # With fewer effective draws the weights do not tell their own error: the largest ones, which
 # matter most, may not have been drawn. No single weight is then above a tenth of their sum.
 FEWEST_EFFECTIVE = 100
@@ -123,7 +123,7 @@ def estimate_shares(
     cube: Cube,
     thresholds: Sequence[float],
     data: FloatMatrix,
-    n_samples: int,
+    n_draws: int,
     level: float,
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -138,7 +138,7 @@ def estimate_shares(
         The regions are where the score is below them.
     data : numpy.ndarray of shape (n_features, n_points)
         Points of the cube, of which enough lie in each region; they say where to look.
-    n_samples : int
+    n_draws : int
         Budget of points that are scored, data and pilots included.
     level : float
         Of the intervals.
@@ -173,7 +173,7 @@ def estimate_shares(
     """
     first = cube.n_scored
     try:
-        n_drawn, blocks = _weighted_draws(cube, thresholds, data, n_samples, rng, progress)
+        n_drawn, blocks = _weighted_draws(cube, thresholds, data, n_draws, rng, progress)
         sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
         for hits in blocks:
             for threshold, own in sums.items():
@@ -192,7 +192,7 @@ def repeat_log_shares(
     cube: Cube,
     rising: FloatVector,
     data: FloatMatrix,
-    n_samples: int,
+    n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> FloatMatrix:
@@ -209,7 +209,7 @@ def repeat_log_shares(
     # Below the first ones are too few data, where each score of these is a threshold.
     places = np.linspace(min(FEWEST_POINTS, len(rising) - 1), len(rising) - 1, _REGIONS_OF_MANY)
     some = rising[places.round().astype(int)].tolist()
-    n_drawn, blocks = _weighted_draws(cube, some, data, n_samples, rng, progress)
+    n_drawn, blocks = _weighted_draws(cube, some, data, n_draws, rng, progress)
     hits = _together(list(blocks))
     for threshold in some:
         sums = _Sums(n_drawn)
@@ -231,30 +231,29 @@ def _weighted_draws(
     cube: Cube,
     thresholds: Sequence[float],
     data: FloatMatrix,
-    n_samples: int,
+    n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> tuple[int, Iterator[_Hits]]:
     """Fit a mixture to the data below thresholds; return how many are drawn, and the draws."""
-    if n_samples < FEWEST_SAMPLES:
+    if n_draws < FEWEST_DRAWS:
         raise InvalidInputError(
-            f"n_samples must be at least {FEWEST_SAMPLES} for method='importance'; found "
-            f"{n_samples}",
-            argument="n_samples",
+            f"n_draws must be at least {FEWEST_DRAWS} for method='importance'; found {n_draws}",
+            argument="n_draws",
         )
     first = cube.n_scored
 
     def report() -> None:
         if progress is not None:
-            progress(cube.n_scored - first, n_samples)
+            progress(cube.n_scored - first, n_draws)
 
-    most = int(_DATA_PART * n_samples)
+    most = int(_DATA_PART * n_draws)
     if data.shape[1] > most:
         data = data[:, np.sort(rng.choice(data.shape[1], most, replace=False))]
     inside = _points_below(cube, thresholds, data)
     report()
-    mixture = _refined(cube, inside, int(_PILOT_PART * n_samples), rng, report)
-    n_drawn = n_samples - (cube.n_scored - first)
+    mixture = _refined(cube, inside, int(_PILOT_PART * n_draws), rng, report)
+    n_drawn = n_draws - (cube.n_scored - first)
     return n_drawn, _drawn(cube, mixture, n_drawn, max(thresholds), rng, report)
 
 
@@ -413,13 +412,13 @@ def _check_weights(sums: _Sums, threshold: float, n_drawn: int) -> None:
         raise RefusedError(
             f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "
             f"in the region; found {n_effective:.3g}, from {sums.n_inside} of {n_drawn} draws "
-            f"with scores below {threshold}: raise n_samples, give more data, or use "
+            f"with scores below {threshold}: raise n_draws, give more data, or use "
             "method='splitting'"
         )
     if (index := sums.tail_index) > HEAVIEST_TAIL:
         raise RefusedError(
             f"method='importance' needs weights with a tail of index {HEAVIEST_TAIL} at most; "
             f"found {index:.3g}, below {threshold}: parts of the region are hardly drawn, "
-            "for example because the data lie on a plane in it: raise n_samples, give other data, "
+            "for example because the data lie on a plane in it: raise n_draws, give other data, "
             "or use method='splitting'"
         )

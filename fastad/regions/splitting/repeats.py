@@ -83,7 +83,7 @@ class Run:
 def split(
     cube: Cube,
     target: float,
-    n_samples: int,
+    n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Run:
@@ -91,42 +91,42 @@ def split(
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
-    if n_samples < _FEWEST_CALLS:
+    if n_draws < _FEWEST_CALLS:
         raise InvalidInputError(
-            f"n_samples must be at least {_FEWEST_CALLS} for method='splitting'; found {n_samples}",
-            argument="n_samples",
+            f"n_draws must be at least {_FEWEST_CALLS} for method='splitting'; found {n_draws}",
+            argument="n_draws",
         )
 
     def tell() -> None:
         if progress is not None:
-            progress(min(cube.n_scored, n_samples), n_samples)
+            progress(min(cube.n_scored, n_draws), n_draws)
 
-    trial, n_levels, each = _try(cube, target, n_samples, rng, tell)
+    trial, n_levels, each = _try(cube, target, n_draws, rng, tell)
     sets: list[Splitting] = []
-    while (left := n_samples - cube.n_scored) > _WORTH_MORE * n_samples:
+    while (left := n_draws - cube.n_scored) > _WORTH_MORE * n_draws:
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
         for level in count():
             # There may be some levels more than in the trial: the last ones with few moves.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
-            allowance = (n_samples - cube.n_scored) / levels_left
-            if cube.n_scored > _OVER * n_samples or not more.advance(target, allowance):
+            allowance = (n_draws - cube.n_scored) / levels_left
+            if cube.n_scored > _OVER * n_draws or not more.advance(target, allowance):
                 break
             tell()
         sets.append(more)
-        each = (left - (n_samples - cube.n_scored)) / (N_REPEATS * more.n_particles)
+        each = (left - (n_draws - cube.n_scored)) / (N_REPEATS * more.n_particles)
     tell()
     return Run.of(sets or [trial])  # the trial where it alone took most of the budget
 
 
 def _try(
-    cube: Cube, target: float, n_samples: int, rng: np.random.Generator, tell: Callable[[], None]
+    cube: Cube, target: float, n_draws: int, rng: np.random.Generator, tell: Callable[[], None]
 ) -> tuple[Splitting, int, float]:
     """Bring a few particles down with few moves, to learn how many levels and calls it takes.
 
     Returns these particles, the levels, and the calls that a particle of a longer run takes.
     """
-    n_particles = min(max(n_samples // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
+    n_particles = min(max(n_draws // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
     trial = Splitting(cube, N_REPEATS, n_particles, rng)
     # Calls a level and particle: with few moves, and with as many as it takes.
     short, long = [1.0], [0.0]
@@ -136,8 +136,8 @@ def _try(
         # together, and the second is as in a longer run.
         base = 4 ** max(1, (level.bit_length() - 1) // 2)
         is_long = level in (base, base + 1)
-        allowance = _LONG_PART * n_samples - before if is_long else 0.0
-        if before >= n_samples or not trial.advance(target, allowance):
+        allowance = _LONG_PART * n_draws - before if is_long else 0.0
+        if before >= n_draws or not trial.advance(target, allowance):
             break
         tell()
         if level == base + 1 or not is_long:
@@ -151,13 +151,13 @@ def _try(
 def estimate_shares(
     cube: Cube,
     thresholds: Sequence[float],
-    n_samples: int,
+    n_draws: int,
     level: float,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[VolumeEstimate]:
     """Estimate the share below each threshold, by one set of particles."""
-    found = split(cube, min(thresholds), n_samples, rng, progress)
+    found = split(cube, min(thresholds), n_draws, rng, progress)
     warn_of_mixing(doubts_of_mixing(found, min(thresholds)))
     return estimates(found, thresholds, level, cube.n_scored)
 
@@ -306,7 +306,7 @@ def _bound(
     high = float(logsumexp(ends)) - math.log(len(repeats)) + quantile * error
     lowest = min(float(one.scores.min()) for one in above)
     stuck = all(one.is_stuck for one in above)
-    what = "all particles have the same score" if stuck else "n_samples was used up"
+    what = "all particles have the same score" if stuck else "n_draws was used up"
     where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
     return of_log_share(
         *(high, math.nan, -math.inf, high),
@@ -346,7 +346,7 @@ def warn_of_mixing(doubts: Sequence[str]) -> None:
     if doubts:
         warnings.warn(
             f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "
-            "follows from how much repeats differ; a larger n_samples lets particles move more",
+            "follows from how much repeats differ; a larger n_draws lets particles move more",
             InsufficientMixingWarning,
             stacklevel=callers_level(),
         )

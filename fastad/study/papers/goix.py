@@ -18,9 +18,8 @@ from fastad.regions.scores import block_score
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix
 from fastad.study.papers.goix_detectors import check_detectors, paper_detectors
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
-from fastad.unsupervised.criteria import Criteria, Criterion
+from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
 from fastad.unsupervised.evaluation import evaluate_unsupervised
-from fastad.unsupervised.ranking import CriterionName
 from fastad.unsupervised.subsampled import emmv_subsampled
 from fastad.unsupervised.table import UnsupervisedEvaluation
 from fastad.unsupervised.training import Factory, train
@@ -280,7 +279,7 @@ def _direct(
         # Other than by default no feature is taken to be discrete: the paper has none.
         box=Box.from_data(judged, discrete_threshold=None),
         method="uniform",
-        n_samples=protocol.n_uniform,
+        n_draws=protocol.n_uniform,
         n_resamples=protocol.n_resamples,
         confidence_level=protocol.confidence_level,
         rng=rng,
@@ -300,7 +299,7 @@ def _subsampled(
         makers,
         split.X_train,
         split.judged,
-        n_draws=protocol.n_draws,
+        n_subspaces=protocol.n_draws,
         n_features=protocol.n_features,
         n_uniform=protocol.n_uniform,
         n_resamples=protocol.n_resamples,

@@ -20,8 +20,7 @@ from fastad.benchmarking.agreement import (
 )
 from fastad.errors import UndefinedMeasureError
 from fastad.study.papers.goix_data import SETTINGS, Setting
-from fastad.unsupervised.criteria import Criterion
-from fastad.unsupervised.ranking import CRITERIA, SIGNS, CriterionName
+from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criterion, CriterionName
 
 WhichPairs: TypeAlias = Literal["all", "separated", "open"]
 _PAIRS = ("all", "separated", "open")

@@ -21,7 +21,7 @@ from fastad.study.report.sections.draft import Draft
 from fastad.study.report.sections.plain import Plain
 from fastad.study.report.sections.study_results import Cell, StudyResults
 from fastad.study.report.sections.undefined import reasons_by_measure
-from fastad.unsupervised.ranking import CRITERIA, CriterionName
+from fastad.unsupervised.criteria import CRITERIA, CriterionName
 
 _ROC, _PR = "auc", "auc_pr"
 # What the order by a criterion is compared with.
