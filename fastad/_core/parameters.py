@@ -1,7 +1,12 @@
-"""The door for options: every scalar argument is checked here, before any work."""
+"""Checks of arguments, before any work; and parameters that declare how they are checked.
+
+A `Parameter` belongs to the declaration of a measure: what reads arguments from Python, from keys
+of tables and from the command line checks them through it, once.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
@@ -12,11 +17,8 @@ from fastad._core.frames import as_array
 from fastad._core.types import Point, Points, Threshold
 from fastad.errors import InvalidInputError
 
-Choice = TypeVar("Choice", bound=str)
+Word = TypeVar("Word", bound=str)
 
-INTERPOLATIONS = ("linear", "conservative")
-NORMALIZATIONS = ("width", "none", "mcclish")
-QUADRATURES = ("right", "exact")
 # So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
 N_RESAMPLES = 2000
 
@@ -95,25 +97,6 @@ def check_positive(value: Point, name: str) -> Fraction:
     return exact
 
 
-def check_positives(value: Point | Points, name: str) -> Fraction | list[Fraction]:
-    """Check a number above 0, or a sequence of them."""
-    points = check_points(value, name, highest=None)
-    for point in points if isinstance(points, list) else [points]:
-        check_positive(point, name)
-    return points
-
-
-def check_some_counts(value: Any, name: str) -> int | list[int]:
-    """Check a whole number of at least 1, or a sequence of them."""
-    counts = check_counts(value, name)
-    return check_count(None, name) if counts is None else counts
-
-
-def check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
-    """Check percentiles, each in [0, 100]."""
-    return check_points(p, "p", highest=100)
-
-
 def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     """Check the lowest and the highest possible score."""
     bounds = _entries(score_range, "score_range", "number")
@@ -150,28 +133,6 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_counts(value: Any, name: str) -> int | list[int] | None:
-    """Check a whole number of at least 1, a sequence of them, or None."""
-    if value is None:
-        return None
-    entries = _entries(value, name, "whole number")
-    if isinstance(entries, list):
-        return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
-    return check_count(entries, name)
-
-
-def check_cut(threshold: Any, k: Any) -> tuple[Threshold | None, int | None]:
-    """Check that either a threshold or a number of points is given."""
-    if (threshold is None) == (k is None):
-        raise InvalidInputError(
-            f"confusion_at takes either threshold or k; found {'neither' if k is None else 'both'}",
-            argument="confusion_at",
-        )
-    if threshold is None:
-        return None, check_count(k, "k")
-    return check_threshold(threshold), None
-
-
 def check_threshold(value: Any) -> Threshold:
     """Check a threshold: any real number, infinities included.
 
@@ -202,7 +163,7 @@ def check_flag(value: object, name: str) -> bool:
     return bool(value)
 
 
-def check_choice(value: Choice, choices: Sequence[str], name: str) -> Choice:
+def check_choice(value: Word, choices: Sequence[str], name: str) -> Word:
     """Check that an option is one of a closed set of words."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
@@ -269,3 +230,191 @@ def _entries(value: Any, name: str, expected: str) -> Any:
         )
     as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
     return list(value if as_they_came else array)
+
+
+# --- declared parameters
+
+
+class _Required:
+    """The default of a parameter that must be given."""
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """How the value of a parameter is checked.
+
+    Attributes
+    ----------
+    default : object
+        What it is where it is not given, as a user would write it; `REQUIRED` where it must be.
+    sequence : bool
+        Whether it may be a sequence of values, whose result is an array.
+    random : bool
+        Whether it only tells how to draw, so that a measure without it is still one number.
+    """
+
+    default: Any = REQUIRED
+    sequence: bool = False
+    random: bool = False
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def example(self) -> Any:
+        """A value that stands for others, where a number is one."""
+        raise TypeError(f"{type(self).__name__} has no example")
+
+    def check(self, value: Any, name: str) -> Any:
+        """Return the value as computations take it, or raise an error that names it."""
+        raise NotImplementedError
+
+    def check_exact(self, number: Fraction, name: str) -> Any:
+        """Check an exact number that was read from a string."""
+        return self.check(number, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Parameter):
+    """A rate in [0, 1], or another number from 0 to ``highest``; an exact fraction."""
+
+    highest: int | None = 1
+
+    @property
+    def example(self) -> Fraction:
+        return Fraction(1, 100)
+
+    def check(self, value: Any, name: str) -> Any:
+        if self.sequence:
+            return check_points(value, name, highest=self.highest)
+        return exact_point(value, name, highest=self.highest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentile(Rate):
+    """A percentile in [0, 100]."""
+
+    highest: int | None = 100
+
+    @property
+    def example(self) -> Fraction:
+        return Fraction(90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRate(Parameter):
+    """A rate strictly between 0 and 1."""
+
+    @property
+    def example(self) -> Fraction:
+        return Fraction(1, 2)
+
+    def check(self, value: Any, name: str) -> Fraction:
+        return check_inside(value, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prevalence(Parameter):
+    """A fraction of anomalies, or None: as they are."""
+
+    default: Any = None
+
+    def check(self, value: Any, name: str) -> Fraction | None:
+        return check_prevalence(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Positive(Parameter):
+    """A number above 0."""
+
+    @property
+    def example(self) -> Fraction:
+        return Fraction(10)
+
+    def check(self, value: Any, name: str) -> Any:
+        if not self.sequence:
+            return check_positive(value, name)
+        points = check_points(value, name, highest=None)
+        for point in points if isinstance(points, list) else [points]:
+            check_positive(point, name)
+        return points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Parameter):
+    """An integer of at least 1; None too where that is the default."""
+
+    @property
+    def example(self) -> int:
+        return 10
+
+    def check(self, value: Any, name: str) -> Any:
+        if value is None and self.default is None:
+            return None
+        entries = _entries(value, name, "whole number") if self.sequence else value
+        if isinstance(entries, list) and self.sequence:
+            return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+        return check_count(entries, name)
+
+    def check_exact(self, number: Fraction, name: str) -> int:
+        if number.denominator != 1:
+            raise InvalidInputError(
+                f"{name} must be a whole number; found {float(number):g}", argument=name
+            )
+        return check_count(number.numerator, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdValue(Parameter):
+    """A threshold on the scores; None too where that is the default."""
+
+    def check(self, value: Any, name: str) -> Threshold | None:
+        return None if value is None and self.default is None else check_threshold(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Parameter):
+    """One of a closed set of strings."""
+
+    choices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, *choices: str) -> "Choice":
+        """Return the choice between some strings, the first of which is the default."""
+        return cls(choices=choices, default=choices[0])
+
+    def check(self, value: Any, name: str) -> str:
+        return check_choice(value, self.choices, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(Parameter):
+    """True or False."""
+
+    default: Any = False
+
+    def check(self, value: Any, name: str) -> bool:
+        return check_flag(value, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRange(Parameter):
+    """The lowest and the highest possible score."""
+
+    def check(self, value: Any, name: str) -> tuple[Fraction, Fraction]:
+        return check_range(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generator(Parameter):
+    """A seed or a generator of random numbers, or None: a new one."""
+
+    default: Any = None
+
+    def check(self, value: Any, name: str) -> np.random.Generator:
+        return check_generator(value)

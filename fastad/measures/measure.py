@@ -1,27 +1,32 @@
-"""What is known of one measure."""
+"""`Measure`, the declaration of a measure, and `BoundMeasure`, one with its parameters."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
+
+import numpy.typing as npt
+
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import REQUIRED, Parameter, ScoreRange, short_repr
+from fastad._core.types import Label
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.ordering.counts import OrderedCounts, count_scores, count_values
+from fastad.ordering.cuts import CurvePart
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.orders import PackedOrder, order_values
 
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
-Domain = Literal["rate", "count", "percentile", "positive"]
+Reads = Literal["all", "prefix", "values"]
 
-# Of the ranges that have an end.
-_BOUNDS = {
-    "[0, 1]": (0.0, 1.0),
-    "(0, 1]": (0.0, 1.0),
-    "[-1, 1]": (-1.0, 1.0),
-    "[0, ∞)": (0.0, math.inf),
-    "(-∞, 1]": (-math.inf, 1.0),
-}
+_NO_PARAMETERS: Mapping[str, Parameter] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """What is known of one measure.
+    """All that is known of one measure: its computation, its parameters, and facts about it.
 
     Attributes
     ----------
@@ -29,77 +34,216 @@ class Measure:
         Public function, and method of `fastad.evaluation.RankedScores`.
     title : str
         What it is, in a few words.
-    label : str
-        Short label in tables; with an operating point, what stands before its number.
-    numbered : str
-        What stands before the number where that is not the label itself.
+    key : str
+        Its key in tables; with an operating point, what stands before the number.
     compute : callable
-        The measure as a function of ordered counts.
+        The measure as a function of ordered counts and checked parameters.
+    source : str
+        Where it is defined.
+    parameters : mapping of str to Parameter
+        What it takes beside the data, in the order of the public function.
+    operating_point : str or None
+        The parameter that is an operating point.
+    default_points : tuple or None
+        Operating points where a table names none; None where they are the table's ``fpr``, and
+        empty where the key must name one.
+    number_key : str
+        What stands before the number in a key where that is not ``key`` itself.
     kind : {"value", "threshold", "curve", "counts"}
         What it returns; only values stand in tables.
-    operating : str or None
-        Parameter that holds the operating point.
-    domain : {"rate", "count", "percentile", "positive"}
-        Numbers that an operating point may be.
-    points : tuple or None
-        Operating points where a table names none; None where they are the table's ``fpr``, and
-        empty where the label must name one.
+    reads : {"all", "prefix", "values"}
+        Whether it reads the whole order, only that above an operating point, or the values of
+        the scores.
+    curve_part : callable or None
+        The part of the ROC curve that checked parameters read, where that is not all of it.
+    from_order : callable or None
+        The measure straight from an order without counts, where that is faster; it returns None
+        where it does not apply. Tied to ``compute`` by a test.
+    validate : callable or None
+        A check of all parameters together.
     standard : bool
         Whether it belongs to the default set of `fastad.evaluate`.
     classes : {"both", "anomalies", "normals", "any"}
         Classes without which it is undefined.
     weights : {"real", "whole"}
         Sample weights that it takes.
-    needs : {"all", "prefix", "values"}
-        Whether it reads the whole order, only that above an operating point, or the values of
-        the scores.
-    ranged : bool
-        Whether it takes ``score_range``, the lowest and highest possible score.
     smooth : bool
         Whether a small shift of the scores' distribution moves it little.
     higher_is_better : bool or None
         Direction of merit; None where there is none.
-    range : str
-        Values that it can take.
+    value_range : (float, float)
+        Lowest and highest value that it can take, or approach.
+    range_text : str
+        The range in words, where it depends on the scores or does not contain both ends.
     cost : str
         Time beyond the ordering, for g distinct scores.
-    source : str
-        Where it is defined.
     """
 
     name: str
     title: str
-    label: str
+    key: str
     compute: Callable[..., Any]
     source: str
+    parameters: Mapping[str, Parameter] = field(default_factory=lambda: _NO_PARAMETERS)
+    operating_point: str | None = None
+    default_points: tuple[Any, ...] | None = None
+    number_key: str = ""
     kind: Kind = "value"
-    numbered: str = ""
-    operating: str | None = None
-    domain: Domain = "rate"
-    points: tuple[Any, ...] | None = None
+    reads: Reads = "all"
+    curve_part: Callable[[Mapping[str, Any]], CurvePart] | None = None
+    from_order: Callable[..., Any] | None = None
+    validate: Callable[[Mapping[str, Any]], None] | None = None
     standard: bool = False
     classes: Classes = "both"
     weights: Literal["real", "whole"] = "real"
-    needs: Literal["all", "prefix", "values"] = "all"
-    ranged: bool = False
     smooth: bool = False
     higher_is_better: bool | None = True
-    range: str = "[0, 1]"
+    value_range: tuple[float, float] = (0.0, 1.0)
+    range_text: str = ""
     cost: str = "O(g)"
 
-    def label_at(self, point: Any) -> str:
-        """Return the label at an operating point, None for the default one."""
-        if self.operating is None or point is None:
-            return self.label
+    def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters as the computation takes them, checked, defaults included."""
+        return self._check(parameters, self.parameters)
+
+    def of(
+        self,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Label | None = None,
+        **parameters: Any,
+    ) -> Any:
+        """Check all arguments of the public function, order the scores, and compute."""
+        checked = self.check(parameters)
+        with ReusedBuffers():
+            labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+            scores = check_scores(y_score, labels)
+            if self.from_order is not None and labels.weights is None:
+                order: PackedOrder = order_values(scores, labels)
+                value = self.from_order(order, **checked)
+                if value is not None:
+                    return value
+                return self.compute(count_values(order), **checked)
+            part = None if self.curve_part is None else self.curve_part(checked)
+            return self.compute(count_scores(scores, labels, part=part), **checked)
+
+    def bind(self, **parameters: Any) -> "BoundMeasure":
+        """Return the measure with its parameters, checked: one number of any scores.
+
+        Random parameters stay at their defaults: they would draw anew in every resample.
+        """
+        if self.kind != "value":
+            raise InvalidInputError(
+                f"measure must return one number; {self.name} does not", argument="measure"
+            )
+        known = {name: x for name, x in self.parameters.items() if not x.random}
+        checked = self._check(parameters, known)
+        point = None if self.operating_point is None else checked[self.operating_point]
+        if isinstance(point, list):
+            raise InvalidInputError(
+                f"{self.operating_point} must be one operating point; found "
+                f"{short_repr(parameters[str(self.operating_point)])}",
+                argument=self.operating_point,
+            )
+        return BoundMeasure(self.key_at(point), self, checked)
+
+    def key_at(self, point: Any) -> str:
+        """Return the key at an operating point, None for the default one."""
+        if self.operating_point is None or point is None:
+            return self.key
         number = f"{point:d}" if isinstance(point, int) else f"{float(point):g}"
         return f"{self.prefix}{number}"
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value that it can take, or approach."""
-        return _BOUNDS.get(self.range, (-math.inf, math.inf))
+    def prefix(self) -> str:
+        """What stands before the number of an operating point in a key."""
+        return self.number_key or self.key
 
     @property
-    def prefix(self) -> str:
-        """What stands before the number of an operating point."""
-        return self.numbered or self.label
+    def point_parameter(self) -> Parameter:
+        """The parameter that is the operating point."""
+        assert self.operating_point is not None
+        return self.parameters[self.operating_point]
+
+    @property
+    def takes_score_range(self) -> bool:
+        """Whether it needs the lowest and the highest possible score."""
+        return any(isinstance(parameter, ScoreRange) for parameter in self.parameters.values())
+
+    @property
+    def shown_range(self) -> str:
+        """The range of its values, in words."""
+        low, high = self.value_range
+        return self.range_text or f"[{low:g}, {high:g}]"
+
+    def _check(
+        self, parameters: Mapping[str, Any], known: Mapping[str, Parameter]
+    ) -> dict[str, Any]:
+        for name in parameters:
+            if name not in known:
+                raise TypeError(
+                    f"{self.name} takes {', '.join(known) or 'no options'}; found {name}="
+                    f"{short_repr(parameters[name])}"
+                )
+        checked = {}
+        for name, parameter in known.items():
+            value = parameters.get(name, parameter.default)
+            if value is REQUIRED:
+                raise TypeError(f"{self.name} needs {name}")
+            checked[name] = parameter.check(value, name)
+        if self.validate is not None:
+            self.validate(checked)
+        return checked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundMeasure:
+    """A measure with all that it takes but the data: one number of any ordered counts.
+
+    Attributes
+    ----------
+    key : str
+        Its key in tables.
+    measure : Measure
+        The declaration.
+    parameters : mapping
+        Checked parameters, defaults included.
+    """
+
+    key: str
+    measure: Measure
+    parameters: Mapping[str, Any]
+
+    def value(self, counts: OrderedCounts) -> float:
+        """Return the number; raise `UndefinedMeasureError` where the counts leave it undefined."""
+        return float(self.measure.compute(counts, **self.parameters))
+
+    def value_or_nan(self, counts: OrderedCounts) -> float:
+        """Return the number, NaN where the counts leave it undefined."""
+        try:
+            return self.value(counts)
+        except UndefinedMeasureError:
+            return math.nan
+
+    @property
+    def fpr(self) -> Fraction | None:
+        """Its false positive rate, where that is its operating point."""
+        return self.parameters.get("fpr")
+
+    @property
+    def reads_ranks(self) -> bool:
+        """Whether only the order of the scores counts, and not their unit."""
+        return self.measure.reads != "values"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest number that it can be with these parameters."""
+        normalize = self.parameters.get("normalize", "width")
+        if normalize == "mcclish":
+            return 0.5, 1.0
+        if normalize == "none":
+            ends = ("min_fpr", "fpr") if "fpr" in self.parameters else ("min_tpr", "max_tpr")
+            low, high = (float(self.parameters[name]) for name in ends)
+            return 0.0, high - low
+        return self.measure.value_range
