@@ -346,7 +346,7 @@ class Positive(Parameter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count(Parameter):
+class Integer(Parameter):
     """An integer of at least 1; None too where that is the default."""
 
     @property
@@ -403,7 +403,7 @@ class Flag(Parameter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRange(Parameter):
+class ScoreBounds(Parameter):
     """The lowest and the highest possible score."""
 
     def check(self, value: Any, name: str) -> tuple[Fraction, Fraction]:

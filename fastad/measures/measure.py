@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import REQUIRED, Parameter, ScoreRange, short_repr
+from fastad._core.parameters import REQUIRED, Parameter, ScoreBounds, short_repr
 from fastad._core.types import Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
@@ -169,7 +169,7 @@ class Measure:
     @property
     def takes_score_range(self) -> bool:
         """Whether it needs the lowest and the highest possible score."""
-        return any(isinstance(parameter, ScoreRange) for parameter in self.parameters.values())
+        return any(isinstance(parameter, ScoreBounds) for parameter in self.parameters.values())
 
     @property
     def shown_range(self) -> str:

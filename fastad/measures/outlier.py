@@ -1,22 +1,43 @@
-"""Measures that the literature on outlier detection has added to those of ROC and precision."""
+"""Measures of the literature on outlier detection: errors with a price, forgiving areas."""
 
+import math
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
-from fastad._core.types import Count, FloatVector, IntVector
-from fastad._kernels.resampling import subsample
-from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.points import Rates, at_each, exact, last_flagging, last_within, need_both
+from fastad._core.parameters import (
+    Positive,
+    Rate,
+)
+from fastad._core.types import (
+    Count,
+    FloatVector,
+    Label,
+    Point,
+    Points,
+)
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    exact,
+    last_within,
+    need_both,
+    need_whole,
+    thresholds_from_infinity,
+    twice_area,
+    twice_mean_ranks,
+)
 from fastad.measures.results import NpCurve
-from fastad.measures.roc import thresholds_from_infinity, twice_area
 from fastad.ordering.counts import OrderedCounts
 
 _INT64 = 2**63
 
 
-def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
-    """Neyman-Pearson score at every point; see `fastad.measures.np_curve`."""
+def _np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
+    """Neyman-Pearson score at every point."""
     need_both(counts, "np_curve")
     fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
     with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
@@ -24,11 +45,82 @@ def np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
     return NpCurve.of(score, thresholds_from_infinity(counts))
 
 
-def np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """Lowest Neyman-Pearson score; see `fastad.measures.np_score`."""
+NP_CURVE = Measure(
+    name="np_curve",
+    title="Neyman-Pearson score by falling threshold",
+    key="np",
+    compute=_np_curve,
+    source="Škvára, Pevný and Šmídl 2019, equation (2)",
+    parameters={"alpha": Positive()},
+    operating_point="alpha",
+    kind="curve",
+    higher_is_better=None,
+    value_range=(0.0, math.inf),
+    range_text="[0, ∞)",
+)
+
+
+def np_curve(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> NpCurve:
+    """Neyman-Pearson score at every threshold: the price of exceeding a false positive rate.
+
+    max(FPR - alpha, 0) / alpha + FNR.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float
+        False positive rate that costs nothing, above 0, taken as the decimal that is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    NpCurve
+        ``score`` and ``thresholds``, by falling threshold.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equation (2), after Scott 2007.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.np_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5).score
+    array([1. , 0.5, 0.5, 0. , 1. ])
+    """
+    result: NpCurve = NP_CURVE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+    return result
+
+
+def _np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+    """Lowest Neyman-Pearson score."""
 
     def lowest(bound: Fraction) -> float:
-        point = int(np.argmin(np_curve(counts, alpha=bound).score))
+        point = int(np.argmin(_np_curve(counts, alpha=bound).score))
         fpr = exact(counts.fps[point]) / exact(counts.n_normals)
         tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
         return float(max(fpr - bound, Fraction(0)) / bound + 1 - tpr)
@@ -37,75 +129,98 @@ def np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     return at_each(alpha, lowest)
 
 
-def ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """AUC without the highest normals, which count as won; see `fastad.measures.ht_auc`."""
-    n, m = _whole_classes(counts, "ht_auc")
-    whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
-
-    def forgiving(share: Fraction) -> float:
-        dropped = int(share * m)
-        # A dropped normal loses the anomalies above it and half of those tied with it.
-        won = whole - _twice_wins(counts, dropped)
-        return (won + 2 * n * dropped) / (2 * n * m)
-
-    return at_each(alpha, forgiving)
+NP_SCORE = Measure(
+    name="np_score",
+    title="lowest Neyman-Pearson score",
+    key="np@",
+    compute=_np_score,
+    source="Škvára, Pevný and Šmídl 2019, equation (2)",
+    parameters={"alpha": Positive(sequence=True)},
+    operating_point="alpha",
+    higher_is_better=False,
+)
 
 
-def lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """AUC of the highest anomalies, the others counting as won; see `fastad.measures.lf_auc`."""
-    n, m = _whole_classes(counts, "lf_auc")
+@overload
+def np_score(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def np_score(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Points,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def np_score(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point | Points,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Lowest Neyman-Pearson score over all thresholds.
 
-    def of_highest(share: Fraction) -> float:
-        kept = int(share * n)
-        point = last_within(counts.tps, Fraction(kept))
-        fp, tp = int(counts.fps[point]), int(counts.tps[point])
-        # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
-        won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
-        if kept > tp:
-            won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
-        return (won + 2 * m * (n - kept)) / (2 * n * m)
+    The minimum of max(FPR - alpha, 0) / alpha + FNR over the real points.
 
-    return at_each(alpha, of_highest)
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float or sequence of floats
+        False positive rate that costs nothing, above 0, taken as the decimal that is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        An array for a sequence. In [0, 1]; lower is better.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equation (2), after Scott 2007.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.np_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.25)
+    0.5
+    """
+    result: float | FloatVector = NP_SCORE.of(
+        y_true, y_score, sample_weight, pos_label, alpha=alpha
+    )
+    return result
 
 
-def rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
-    """How near to the top the anomalies are; see `fastad.measures.rank_power`."""
-    _need_whole(counts, "rank_power")
-    if isinstance(k, list):
-        return np.array([_rank_power(counts, flagged) for flagged in k], np.float64)
-    return _rank_power(counts, k)
-
-
-def _rank_power(counts: OrderedCounts, k: int) -> float:
-    if k > counts.total:
-        raise UndefinedMeasureError(
-            f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
-        )
-    point = last_flagging(counts, k)
-    before = int(counts.fps[point] + counts.tps[point])
-    hits = int(counts.tps[point])
-    anomalies = np.diff(counts.tps[: point + 1]).astype(object)
-    twice_ranks = int(np.dot(anomalies, _twice_mean_ranks(counts, point)))
-    if before == k:
-        return _power(hits, twice_ranks)
-    # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
-    tied_anomalies = int(counts.tps[point + 1]) - hits
-    tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
-    places = k - before
-    twice_rank = 2 * before + tied_anomalies + tied_normals + 1
-    _power(hits + max(0, places - tied_normals), 1)
-    population = tied_anomalies + tied_normals
-    chances = np.empty(subsample.window_capacity(population, places))
-    first, size = subsample.hypergeometric_window(population, tied_anomalies, places, chances)
-    s = np.arange(first, first + size, dtype=np.float64)
-    powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
-    return float(np.dot(chances[:size], powers))
-
-
-def cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
-    """Pairs whose ranks stand in more than a ratio; see `fastad.measures.cost_auc`."""
+def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
+    """Pairs whose ranks stand in more than a ratio."""
     n, m = _whole_classes(counts, "cost_auc")
-    ranks = _twice_mean_ranks(counts, len(counts.fps) - 1)
+    ranks = twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
 
     def share(ratio: Fraction) -> float:
@@ -127,19 +242,311 @@ def cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
     return at_each(cost_ratio, share)
 
 
+COST_AUC = Measure(
+    name="cost_auc",
+    title="share of pairs whose ranks stand in more than a ratio of costs",
+    key="cost_auc@",
+    compute=_cost_auc,
+    source="Ning et al. 2020, section 1.3 (meta_AUC)",
+    parameters={"cost_ratio": Positive(sequence=True)},
+    operating_point="cost_ratio",
+    default_points=(),
+    weights="whole",
+    cost="O(g log g)",
+)
+
+
+@overload
+def cost_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    cost_ratio: Point,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def cost_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    cost_ratio: Points,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def cost_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    cost_ratio: Point | Points,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Share of the pairs whose ranks stand in more than a ratio of costs.
+
+    The mean over all pairs of I(rank- > c rank+) + I(rank- = c rank+) / 2; rank 1 is the highest
+    score, ties share their mean rank.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    cost_ratio : float or sequence of floats
+        c = cost of a false alarm over that of a missed anomaly, above 0, taken as the decimal that
+        is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Whole numbers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        An array for a sequence. In [0, 1]; the AUC for c = 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020,
+       section 1.3 (meta_AUC).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.cost_auc([0, 1, 1, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], cost_ratio=0.8)
+    0.8
+    """
+    result: float | FloatVector = COST_AUC.of(
+        y_true, y_score, sample_weight, pos_label, cost_ratio=cost_ratio
+    )
+    return result
+
+
+def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+    """AUC without the highest normals, which count as won."""
+    n, m = _whole_classes(counts, "ht_auc")
+    whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
+
+    def forgiving(share: Fraction) -> float:
+        dropped = int(share * m)
+        # A dropped normal loses the anomalies above it and half of those tied with it.
+        won = whole - _twice_wins(counts, dropped)
+        return (won + 2 * n * dropped) / (2 * n * m)
+
+    return at_each(alpha, forgiving)
+
+
+HT_AUC = Measure(
+    name="ht_auc",
+    title="high-TPR AUC: a share of the highest normals is forgiven",
+    key="ht_auc@",
+    compute=_ht_auc,
+    source="Ning et al. 2020, equation (1)",
+    parameters={"alpha": Rate(sequence=True)},
+    operating_point="alpha",
+    default_points=(Fraction(2, 10),),
+    weights="whole",
+    smooth=True,
+)
+
+
+@overload
+def ht_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def ht_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Points,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def ht_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point | Points,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """High-TPR AUC: the share alpha of the highest normals is forgiven.
+
+    The k = floor(alpha m) highest-scored of the m normals are dropped and count as won:
+    the sum over the other pairs, ties counting half, divided by n m, plus k / m.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float or sequence of floats
+        Share of the normals in [0, 1], taken as the decimal that is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Whole numbers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        An array for a sequence. In [0, 1]; the AUC for alpha 0, and 1 for alpha 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, equation (1).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.ht_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
+    1.0
+    """
+    result: float | FloatVector = HT_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+    return result
+
+
+def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+    """AUC of the highest anomalies, the others counting as won."""
+    n, m = _whole_classes(counts, "lf_auc")
+
+    def of_highest(share: Fraction) -> float:
+        kept = int(share * n)
+        point = last_within(counts.tps, Fraction(kept))
+        fp, tp = int(counts.fps[point]), int(counts.tps[point])
+        # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
+        won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
+        if kept > tp:
+            won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
+        return (won + 2 * m * (n - kept)) / (2 * n * m)
+
+    return at_each(alpha, of_highest)
+
+
+LF_AUC = Measure(
+    name="lf_auc",
+    title="low-FPR AUC: only a share of the highest anomalies is judged",
+    key="lf_auc@",
+    compute=_lf_auc,
+    source="Ning et al. 2020, equation (2)",
+    parameters={"alpha": Rate(sequence=True)},
+    operating_point="alpha",
+    default_points=(Fraction(8, 10),),
+    weights="whole",
+    smooth=True,
+)
+
+
+@overload
+def lf_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def lf_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Points,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def lf_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    alpha: Point | Points,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Low-FPR AUC: only the share alpha of the highest anomalies is judged.
+
+    The k = floor(alpha n) highest-scored of the n anomalies are kept, the others count as won:
+    the sum over the pairs of those kept, ties counting half, divided by n m, plus (n - k) / n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float or sequence of floats
+        Share of the anomalies in [0, 1], taken as the decimal that is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Whole numbers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        An array for a sequence. In [0, 1]; the AUC for alpha 1, and 1 for alpha 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, equation (2);
+       there [(1 - alpha) n] / n is printed instead of (n - k) / n.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.lf_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
+    1.0
+    """
+    result: float | FloatVector = LF_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+    return result
+
+
 def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
     """Return the numbers of anomalies and normals, which must be whole."""
     need_both(counts, measure)
-    _need_whole(counts, measure)
+    need_whole(counts, measure)
     return int(counts.n_anomalies), int(counts.n_normals)
-
-
-def _need_whole(counts: OrderedCounts, measure: str) -> None:
-    if counts.weighting == "real":
-        raise InvalidInputError(
-            f"{measure} counts whole points: sample_weight must hold whole numbers; "
-            "found other values"
-        )
 
 
 def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
@@ -152,16 +559,4 @@ def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
     return lost
 
 
-def _twice_mean_ranks(counts: OrderedCounts, stop: int) -> IntVector:
-    """Return twice the mean rank of each distinct score up to a point; rank 1 is highest."""
-    flagged = counts.fps[: stop + 1] + counts.tps[: stop + 1]
-    ranks: IntVector = flagged[:-1] + flagged[1:] + 1
-    return ranks
-
-
-def _power(hits: int, twice_ranks: int) -> float:
-    if hits == 0:
-        raise UndefinedMeasureError(
-            "rank_power is undefined where no anomaly may be among the k highest"
-        )
-    return hits * (hits + 1) / twice_ranks
+MEASURES = (NP_CURVE, NP_SCORE, COST_AUC, HT_AUC, LF_AUC)

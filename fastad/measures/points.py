@@ -1,16 +1,25 @@
-"""Finding operating points on ordered counts, exactly."""
+"""Points of curves on ordered counts: found exactly, and what measures share that read them."""
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.types import Count, CountVector, FloatVector
-from fastad.errors import UndefinedMeasureError
+from fastad._core.parameters import Choice
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import Count, CountVector, FloatVector, IntVector, ScoreVector
+from fastad._kernels.curves import area as kernels
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.cuts import CurvePart
 from fastad.ordering.orders import PackedOrder
+
+# Above this, twice an area does not fit into int64.
+LARGEST_AREA = 2**63
+# Between two points of a curve, or at the last one that stays within a rate.
+INTERPOLATION = Choice.of("linear", "conservative")
 
 # One operating point, or several; several give an array.
 Rates: TypeAlias = Fraction | list[Fraction]
@@ -117,6 +126,61 @@ def height(
 def quotient(numerator: Exact, denominator: Exact) -> float:
     """Divide exact numbers with one rounding."""
     return float(numerator / denominator)
+
+
+def shares_of(counts: CountVector, total: Count) -> FloatVector:
+    """Return counts as shares of their total."""
+    shares = np.empty(counts.shape)
+    thread_map(
+        lambda rows: np.divide(counts[rows], total, out=shares[rows]), slices(counts.shape[0])
+    )
+    return shares
+
+
+def thresholds_from_infinity(counts: OrderedCounts) -> ScoreVector:
+    """Return +inf and all distinct scores, in a type that holds both exactly."""
+    return counts.codec.decode_after(np.inf, counts.keys)
+
+
+def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count:
+    """Return twice the area between two points, in counts; exact unless weights are real."""
+    highest = max(int(ys[start]), int(ys[stop]))
+    if xs.dtype.kind == "f" or 2 * int(xs[stop] - xs[start]) * highest < LARGEST_AREA:
+        twice = kernels.twice_area(xs, ys, start, stop)
+        # Without compilation it is NumPy's number, which overflows where Python's does not.
+        return float(twice) if xs.dtype.kind == "f" else int(twice)
+    widths = np.diff(xs[start : stop + 1]).astype(object)
+    heights = ys[start : stop + 1].astype(object)
+    return int(np.dot(widths, heights[1:] + heights[:-1]))
+
+
+def need_whole(counts: OrderedCounts, measure: str) -> None:
+    """Raise where points have real weights."""
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            f"{measure} counts whole points: sample_weight must hold whole numbers; "
+            "found other values"
+        )
+
+
+def twice_mean_ranks(counts: OrderedCounts, stop: int) -> IntVector:
+    """Return twice the mean rank of each distinct score up to a point; rank 1 is highest."""
+    flagged = counts.fps[: stop + 1] + counts.tps[: stop + 1]
+    ranks: IntVector = flagged[:-1] + flagged[1:] + 1
+    return ranks
+
+
+def need_finite(counts: OrderedCounts, measure: str) -> None:
+    """Raise where a score is infinite."""
+    if not (np.isfinite(counts.threshold(1)) and np.isfinite(counts.threshold(len(counts.keys)))):
+        raise InvalidInputError(
+            f"y_score must be finite for {measure}, which reads its values", argument="y_score"
+        )
+
+
+def part_around_fpr(parameters: Mapping[str, Any]) -> CurvePart:
+    """Return the part of the ROC curve that a measure at false positive rates reads."""
+    return CurvePart.around(parameters["fpr"])
 
 
 def _round_down(limit: Exact, divisor: int, counts: CountVector) -> Count:

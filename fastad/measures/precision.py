@@ -1,28 +1,37 @@
-"""Precision and recall: their curve, at a number of alarms, at a share of anomalies."""
+"""Measures of precision and recall over all thresholds."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
-from fastad._core.types import Count, FloatVector
+from fastad._core.parameters import (
+    Prevalence,
+    Rate,
+)
+from fastad._core.types import (
+    FloatVector,
+    Label,
+    Point,
+    Points,
+)
 from fastad._kernels.curves import area
-from fastad._kernels.resampling import subsample
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
-    at_each,
     exact,
     first_reaching,
     height,
-    hits_among,
     need_anomalies,
     need_both,
     need_normals,
+    shares_of,
+    thresholds_from_infinity,
 )
 from fastad.measures.results import PrecisionRecallCurve, ValueAtThreshold
-from fastad.measures.roc import shares_of, thresholds_from_infinity
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import PackedOrder
 
@@ -30,10 +39,10 @@ from fastad.ordering.orders import PackedOrder
 _NEAR = 1e-14
 
 
-def precision_recall_curve(
-    counts: OrderedCounts, *, prevalence: Fraction | None = None
+def _precision_recall_curve(
+    counts: OrderedCounts, *, prevalence: Fraction | None
 ) -> PrecisionRecallCurve:
-    """All points of the curve; see `fastad.precision_recall_curve`."""
+    """All points of the curve."""
     counts = _reweighted(counts, "precision_recall_curve", prevalence)
     precision = np.empty(counts.tps.shape[0])
     np.divide(counts.tps[1:], counts.tps[1:] + counts.fps[1:], out=precision[1:])
@@ -42,13 +51,84 @@ def precision_recall_curve(
     return PrecisionRecallCurve.of(precision, recall, thresholds_from_infinity(counts))
 
 
-def average_precision(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:
-    """Mean precision over the anomalies; see `fastad.average_precision`."""
+PRECISION_RECALL_CURVE = Measure(
+    name="precision_recall_curve",
+    title="precision and recall by falling threshold",
+    key="pr",
+    compute=_precision_recall_curve,
+    source="Škvára, Pevný and Šmídl 2019, section 2.8",
+    parameters={"prevalence": Prevalence()},
+    kind="curve",
+    classes="anomalies",
+    higher_is_better=None,
+)
+
+
+def precision_recall_curve(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> PrecisionRecallCurve:
+    """Precision and recall at every distinct threshold, by falling threshold.
+
+    Recall rises from 0 at +inf, where the precision is that of the next point.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    PrecisionRecallCurve
+        ``precision``, ``recall`` and ``thresholds``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 2.8.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).recall
+    array([0. , 0.5, 0.5, 1. , 1. ])
+    """
+    result: PrecisionRecallCurve = PRECISION_RECALL_CURVE.of(
+        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
+    )
+    return result
+
+
+def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
+    """Mean precision over the anomalies."""
     counts = _reweighted(counts, "average_precision", prevalence)
     return area.precision_sum(counts.fps, counts.tps) / counts.n_anomalies
 
 
-def average_precision_of_values(order: PackedOrder) -> float:
+def _average_precision_of_order(order: PackedOrder) -> float:
     """Mean precision straight from an order, in half the memory; the bits of `average_precision`.
 
     The sum runs down the whole order in one thread, so that its bits do not depend on ranges.
@@ -61,14 +141,158 @@ def average_precision_of_values(order: PackedOrder) -> float:
     return (total + lost) / order.n_anomalies
 
 
-def pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> float:
-    """Area under the interpolated curve; see `fastad.measures.pr_auc`."""
+AVERAGE_PRECISION = Measure(
+    name="average_precision",
+    title="average precision",
+    key="ap",
+    compute=_average_precision,
+    source="Ning et al. 2020, PR_AUC",
+    parameters={"prevalence": Prevalence()},
+    from_order=_average_precision_of_order,
+    standard=True,
+    classes="anomalies",
+    smooth=True,
+    range_text="(0, 1]",
+)
+
+
+def average_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Average precision: the sum of precision times the step in recall.
+
+    The sum of (R_i - R_{i-1}) P_i over distinct thresholds; nothing is interpolated.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, PR_AUC.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> round(fastad.average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+    0.833333
+    """
+    result: float = AVERAGE_PRECISION.of(
+        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
+    )
+    return result
+
+
+def _pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
+    """Area under the interpolated curve."""
     counts = _reweighted(counts, "pr_auc", prevalence)
     return area.precision_area(counts.fps, counts.tps) / counts.n_anomalies
 
 
-def precision_gain_auc(counts: OrderedCounts) -> float:
-    """Area under the precision-recall-gain curve; see `fastad.measures.precision_gain_auc`."""
+PR_AUC = Measure(
+    name="pr_auc",
+    title="area under the interpolated precision-recall curve",
+    key="auc_pr",
+    compute=_pr_auc,
+    source="Škvára, Pevný and Šmídl 2019, section 2.8; Keilwagen et al. 2014",
+    parameters={"prevalence": Prevalence()},
+    classes="anomalies",
+    smooth=True,
+    range_text="(0, 1]",
+)
+
+
+def pr_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Area under the precision-recall curve, interpolated as the ROC curve is straight.
+
+    Between two points the counts move along a straight piece of the ROC curve, so that precision
+    is not linear in recall; the area is a closed form with logarithms.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves",
+       2006.
+    .. [2] J. Keilwagen, I. Grosse and J. Grau, "Area under precision-recall curves for weighted and
+       unweighted data", 2014.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> round(fastad.measures.pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+    0.797267
+    """
+    result: float = PR_AUC.of(y_true, y_score, sample_weight, pos_label, prevalence=prevalence)
+    return result
+
+
+def _precision_gain_auc(counts: OrderedCounts) -> float:
+    """Area under the precision-recall-gain curve."""
     need_both(counts, "precision_gain_auc")
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     # Recall gain is 0 where recall equals the share of anomalies; the ROC is straight there.
@@ -85,8 +309,74 @@ def precision_gain_auc(counts: OrderedCounts) -> float:
     return math.fsum(np.diff(recall_gain) * (precision_gain[1:] + precision_gain[:-1]) / 2)
 
 
-def best_f1(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> ValueAtThreshold:
-    """Highest F1 score over all thresholds; see `fastad.best_f1`."""
+PRECISION_GAIN_AUC = Measure(
+    name="precision_gain_auc",
+    title="area under the precision-recall-gain curve",
+    key="auc_prg",
+    compute=_precision_gain_auc,
+    source="Flach and Kull 2015",
+    smooth=True,
+    value_range=(-math.inf, 1.0),
+    range_text="(-∞, 1]",
+)
+
+
+def precision_gain_auc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Area under the precision-recall-gain curve.
+
+    Gains put precision and recall on a harmonic scale on which the classifier that flags
+    everything has gain 0. The area runs over recall gain in [0, 1]; negative precision gain
+    counts negative.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        At most 1; 0 for constant scores.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] P. Flach and M. Kull, "Precision-recall-gain curves: PR analysis done right", 2015.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.25
+    """
+    result: float = PRECISION_GAIN_AUC.of(y_true, y_score, sample_weight, pos_label)
+    return result
+
+
+def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
+    """Highest F1 score over all thresholds."""
     scaled = _reweighted(counts, "best_f1", prevalence)
     values = 2 * scaled.tps / (scaled.tps + scaled.fps + scaled.n_anomalies)
     # Rounding may order equal values: the exact ones decide, and of equals the highest threshold.
@@ -101,16 +391,179 @@ def best_f1(counts: OrderedCounts, *, prevalence: Fraction | None = None) -> Val
     return ValueAtThreshold(float(exact_f1(point)), counts.threshold(point))
 
 
-def recall_at_precision(
-    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None = None
+BEST_F1 = Measure(
+    name="best_f1",
+    title="highest F1 score over all thresholds",
+    key="f1_best",
+    compute=_best_f1,
+    source="practice",
+    parameters={"prevalence": Prevalence()},
+    classes="anomalies",
+)
+
+
+def best_f1(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold:
+    """Highest F1 score over all thresholds, with its threshold.
+
+    The maximum of 2 tp / (2 tp + fp + fn) over the real points; of equal ones that of the highest
+    threshold. It is chosen with the labels, and so is optimistic.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold
+        A float with the attribute ``threshold``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> best = fastad.best_f1([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> best, best.threshold
+    (ValueAtThreshold(0.8, threshold=0.35), 0.35)
+    """
+    result: ValueAtThreshold = BEST_F1.of(
+        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
+    )
+    return result
+
+
+def _recall_at_precision(
+    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None
 ) -> ValueAtThreshold | FloatVector:
-    """Highest recall at a precision or above; see `fastad.measures.recall_at_precision`."""
+    """Highest recall at a precision or above."""
     scaled = _reweighted(counts, "recall_at_precision", prevalence)
     reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
     weight = counts.normal_weight(prevalence)
     if isinstance(precision, Fraction):
         return _recall(counts, reached, precision, weight)
     return np.array([_recall(counts, reached, bound, weight) for bound in precision], np.float64)
+
+
+RECALL_AT_PRECISION = Measure(
+    name="recall_at_precision",
+    title="highest recall at a precision or above",
+    key="recall@precision",
+    compute=_recall_at_precision,
+    source="practice",
+    parameters={"precision": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="precision",
+    default_points=(Fraction(9, 10),),
+    classes="anomalies",
+)
+
+
+@overload
+def recall_at_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    precision: Point,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ValueAtThreshold: ...
+@overload
+def recall_at_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    precision: Points,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def recall_at_precision(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    precision: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold | FloatVector:
+    """Highest recall among the thresholds that reach a precision, with its threshold.
+
+    The maximum over the real points; of equal ones that of the highest threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    precision : float or sequence of floats
+        Lowest precision, in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold or numpy.ndarray
+        A float with the attribute ``threshold``; a plain array for a sequence.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly, or no threshold reaches the precision.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
+    ValueAtThreshold(1.0, threshold=0.35)
+    """
+    result: ValueAtThreshold | FloatVector = RECALL_AT_PRECISION.of(
+        y_true, y_score, sample_weight, pos_label, precision=precision, prevalence=prevalence
+    )
+    return result
+
+
+def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:
+    """Return the counts at a prevalence, for which both classes are needed."""
+    need_anomalies(counts, measure)
+    if prevalence is not None:
+        need_normals(counts, measure)
+    return counts.at_prevalence(prevalence)
 
 
 def _recall(
@@ -133,95 +586,11 @@ def _recall(
     return ValueAtThreshold(recall, counts.threshold(point))
 
 
-def precision_at_k(counts: OrderedCounts, k: int | list[int] | None = None) -> float | FloatVector:
-    """Share of anomalies among the k highest scores; see `fastad.precision_at_k`."""
-
-    def precision(flagged: Count) -> float:
-        return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
-
-    return _at_each_k(counts, k, precision, "precision_at_k")
-
-
-def recall_at_k(counts: OrderedCounts, k: int | list[int] | None = None) -> float | FloatVector:
-    """Share of the anomalies that are among the k highest scores; see `fastad.recall_at_k`."""
-    need_anomalies(counts, "recall_at_k")
-
-    def recall(flagged: Count) -> float:
-        return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
-
-    return _at_each_k(counts, k, recall, "recall_at_k")
-
-
-def precision_at_p(
-    counts: OrderedCounts,
-    p: Rates,
-    *,
-    n_repeats: int | None = None,
-    rng: np.random.Generator | None = None,
-) -> float | FloatVector:
-    """Precision after anomalies were drawn down to a share p; see `fastad.precision_at_p`."""
-    need_both(counts, "precision_at_p")
-    if counts.weighting == "real":
-        raise InvalidInputError(
-            "precision_at_p draws whole points: sample_weight must hold whole numbers; "
-            "found other values"
-        )
-
-    def precision(share: Fraction) -> float:
-        k = _n_drawn(counts, share)
-        if n_repeats is None:
-            return subsample.expected_hits(counts.fps, counts.tps, k) / k
-        assert rng is not None
-        return float(np.mean([_drawn_hits(counts, k, rng) / k for _ in range(n_repeats)]))
-
-    return at_each(p, precision)
-
-
-def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:
-    """Return the counts at a prevalence, for which both classes are needed."""
-    need_anomalies(counts, measure)
-    if prevalence is not None:
-        need_normals(counts, measure)
-    return counts.at_prevalence(prevalence)
-
-
-def _at_each_k(
-    counts: OrderedCounts,
-    k: int | list[int] | None,
-    measure: Callable[[Count], float],
-    name: str,
-) -> float | FloatVector:
-    if isinstance(k, list):
-        return np.array([measure(flagged) for flagged in k], np.float64)
-    if k is None and counts.n_anomalies == 0:
-        raise UndefinedMeasureError(
-            f"{name} is undefined for the default k, the number of anomalies, where there are none"
-        )
-    return measure(counts.n_anomalies if k is None else k)
-
-
-def _n_drawn(counts: OrderedCounts, share: Fraction) -> int:
-    """Return how many anomalies make the share p beside all normals, rounded down."""
-    n, m = int(counts.n_anomalies), int(counts.n_normals)
-    p, q = share.numerator, share.denominator
-    k = n + 1 if share == 1 else m * p // (q - p)
-    if not 1 <= k <= n:
-        raise UndefinedMeasureError(
-            f"precision_at_p is undefined at p = {float(share)}: a share p beside {m} normals "
-            f"takes {'all too many' if share == 1 else k} of {n} anomalies"
-        )
-    return k
-
-
-def _drawn_hits(counts: OrderedCounts, k: int, rng: np.random.Generator) -> float:
-    """Draw k anomalies and return the hits among the k highest scores."""
-    drawn = rng.choice(counts.n_anomalies, k, replace=False, shuffle=False)
-    tie = np.searchsorted(counts.tps, drawn, side="right")
-    tps = np.cumsum(np.bincount(tie, minlength=counts.tps.shape[0]))
-    left = int(np.searchsorted(tps + counts.fps, k, side="right")) - 1
-    hits = float(tps[left])
-    rest = k - tps[left] - counts.fps[left]
-    if rest:
-        anomalies = tps[left + 1] - tps[left]
-        hits += rest * anomalies / (anomalies + counts.fps[left + 1] - counts.fps[left])
-    return hits
+MEASURES = (
+    PRECISION_RECALL_CURVE,
+    AVERAGE_PRECISION,
+    PR_AUC,
+    PRECISION_GAIN_AUC,
+    BEST_F1,
+    RECALL_AT_PRECISION,
+)

@@ -1,70 +1,69 @@
-"""From labels and names of measures to measures at operating points."""
+"""From keys and names of measures to measures with their parameters."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NoReturn
 
-from fastad._core.parameters import check_count, check_positive, exact_point
+from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError
-from fastad.measures.measure import Measure
+from fastad.measures.measure import BoundMeasure, Measure
+from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
-
-_EXAMPLES = {"rate": Fraction(1, 100), "count": 10, "percentile": 90, "positive": 10}
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A measure at one operating point, under the label that it has in a table."""
-
-    label: str
-    measure: Measure
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Questions:
-    """All questions of one table.
-
-    Attributes
-    ----------
-    each : sequence of Question
-        In the order of the table.
-    """
-
-    each: Sequence[Question]
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the values."""
-        return [question.label for question in self.each]
-
-    @cached_property
-    def rates(self) -> list[Fraction]:
-        """False positive rates in use, each once."""
-        rates = (question.parameters.get("fpr") for question in self.each)
-        return list(dict.fromkeys(rate for rate in rates if rate is not None))
-
 
 # Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
 _VALUES = sorted(
-    (row for row in MEASURES.values() if row.kind == "value"),
-    key=lambda row: len(row.prefix),
+    (measure for measure in MEASURES.values() if measure.kind == "value"),
+    key=lambda measure: len(measure.prefix),
     reverse=True,
 )
 
+# A measure at an operating point, as a key says it; it may lack the range of the scores.
+_Named = tuple[Measure, Mapping[str, Any]]
 
-def standard_questions(fpr: Sequence[Fraction]) -> Questions:
+
+def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
+    """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01)."""
+    if not isinstance(measure, str):
+        raise TypeError(f"measure must be a text; found {type(measure).__name__}")
+    if measure in RATES:
+        if set(options) != {"threshold"}:
+            raise TypeError(
+                f"{measure} takes a threshold, and nothing else; "
+                f"found {', '.join(options) or 'nothing'}"
+            )
+        return RATES[measure].bind(**options)
+    if measure in MEASURES:
+        return MEASURES[measure].bind(**options)
+    ((declaration, parameters),) = _parse(measure, [])
+    for name in parameters:
+        if name in options:
+            raise InvalidInputError(
+                f"{name} stands in the measure {measure!r} already; found {name}="
+                f"{short_repr(options[name])} too",
+                argument=name,
+            )
+    return declaration.bind(**parameters, **options)
+
+
+def standard_measures(fpr: Sequence[Fraction]) -> list[BoundMeasure]:
     """Return the default set: what needs no operating point, then the rest for each one."""
-    standard = [row for row in MEASURES.values() if row.standard]
-    whole = [Question(row.label, row) for row in standard if row.operating is None]
-    parts = [_ask(row, x) for x in fpr for row in standard if row.operating is not None]
-    return _distinct(whole + parts)
+    standard = [measure for measure in MEASURES.values() if measure.standard]
+    return _bind_all(
+        [(measure, {}) for measure in standard if measure.operating_point is None]
+        + [_at(measure, x) for x in fpr for measure in standard if measure.operating_point],
+        None,
+    )
 
 
-def parse_questions(measures: str | Iterable[str], fpr: Sequence[Fraction]) -> Questions:
-    """Read labels ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures."""
+def parse_measures(
+    measures: str | Iterable[str],
+    fpr: Sequence[Fraction],
+    score_range: tuple[Fraction, Fraction] | None = None,
+) -> list[BoundMeasure]:
+    """Read keys ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures.
+
+    ``score_range`` is given to the measures that take it.
+    """
     try:
         texts = [measures] if isinstance(measures, str) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
@@ -75,43 +74,53 @@ def parse_questions(measures: str | Iterable[str], fpr: Sequence[Fraction]) -> Q
         raise InvalidInputError(
             "measures must name at least one measure; found none", argument="measures"
         )
-    return _distinct([question for text in texts for question in _parse(text, fpr)])
+    return _bind_all([named for text in texts for named in _parse(text, fpr)], score_range)
 
 
-def with_range(questions: Questions, score_range: tuple[Fraction, Fraction] | None) -> Questions:
-    """Give the range of the scores to the measures that take it."""
-    lacking = [question.label for question in questions.each if question.measure.ranged]
-    if lacking and score_range is None:
-        raise InvalidInputError(
-            f"score_range must be given for {', '.join(lacking)}; found None",
-            argument="score_range",
-        )
-    return Questions(
-        [
-            replace(question, parameters={**question.parameters, "score_range": score_range})
-            if question.measure.ranged
-            else question
-            for question in questions.each
-        ]
-    )
+def read_key(text: str) -> _Named | None:
+    """Return the measure of a key such as "tpr@0.01" and its point, or None where it is no key."""
+    for measure in _VALUES:
+        if text == measure.key and (
+            measure.operating_point is None or measure.default_points == (None,)
+        ):
+            return measure, {}
+        number = text[len(measure.prefix) :]
+        if measure.operating_point and text.startswith(measure.prefix) and number[:1].isdigit():
+            return _at(measure, _read_point(measure, number, text))
+    return None
 
 
-def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
+def example_key(measure: Measure) -> str:
+    """Return a key of a measure, at an operating point where it needs one."""
+    if measure.default_points:
+        return measure.key_at(measure.default_points[0])
+    return measure.key_at(measure.point_parameter.example if measure.operating_point else None)
+
+
+def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
+    """Return the false positive rates in use, each once."""
+    return list(dict.fromkeys(bound.fpr for bound in measures if bound.fpr is not None))
+
+
+def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
     if not isinstance(text, str):
         raise TypeError(f"measures must hold texts; found {type(text).__name__}")
-    for row in _VALUES:
-        if text == row.name:
-            points = fpr if row.points is None else row.points
-            if row.points == ():
-                raise InvalidInputError(
-                    f"measures: {text!r} needs its {row.operating} in the label, "
-                    f"such as {example(row)!r}"
-                )
-            return [_ask(row, x) for x in points] if row.operating else [Question(row.label, row)]
-    question = read_label(text)
-    if question is not None:
-        return [question]
-    known = ", ".join(example(row) for row in MEASURES.values() if row.kind == "value")
+    measure = MEASURES.get(text)
+    if measure is not None and measure.kind == "value":
+        if measure.operating_point is None:
+            return [(measure, {})]
+        if measure.default_points == ():
+            raise InvalidInputError(
+                f"measures: {text!r} needs its {measure.operating_point} in the label, "
+                f"such as {example_key(measure)!r}",
+                argument="measures",
+            )
+        points = fpr if measure.default_points is None else measure.default_points
+        return [_at(measure, x) for x in points]
+    named = read_key(text)
+    if named is not None:
+        return [named]
+    known = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
         f"measures must hold labels such as {known}, or names of functions that return a value; "
         f"found {text!r}",
@@ -119,59 +128,49 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[Question]:
     )
 
 
-def read_label(text: str) -> Question | None:
-    """Return the question under a label such as "tpr@0.01", or None where it is no label."""
-    for row in _VALUES:
-        if text == row.label and (row.operating is None or row.points == (None,)):
-            return Question(row.label, row)
-        number = text[len(row.prefix) :]
-        if row.operating and text.startswith(row.prefix) and number[:1].isdigit():
-            return _ask(row, _read_point(row, number, text))
-    return None
-
-
-def _read_point(row: Measure, number: str, text: str) -> Fraction | int:
-    name = f"the operating point of {text!r}"
+def _read_point(measure: Measure, number: str, text: str) -> Any:
     try:
         # By way of a float: a fraction would also read "1/2", and "1e999999999" for ever.
         point = Fraction(repr(float(number)))
     except ValueError:
-        raise InvalidInputError(f"measures: {text!r} does not end in a finite number") from None
-    if row.domain == "count":
-        if point.denominator != 1:
-            raise InvalidInputError(f"{name} must be a whole number; found {number}", argument=name)
-        return check_count(point.numerator, name)
-    if row.domain == "positive":
-        return check_positive(point, name)
-    return exact_point(point, name, highest=100 if row.domain == "percentile" else 1)
+        raise InvalidInputError(
+            f"measures: {text!r} does not end in a finite number", argument="measures"
+        ) from None
+    return measure.point_parameter.check_exact(point, f"the operating point of {text!r}")
 
 
-def _ask(row: Measure, point: Any) -> Question:
-    assert row.operating is not None
-    return Question(row.label_at(point), row, {} if point is None else {row.operating: point})
+def _at(measure: Measure, point: Any) -> _Named:
+    return measure, {} if point is None else {str(measure.operating_point): point}
 
 
-def example(row: Measure) -> str:
-    """Return a label of a measure, at an operating point where it needs one."""
-    return row.label_at(row.points[0] if row.points else _EXAMPLES[row.domain])
-
-
-def _distinct(questions: list[Question]) -> Questions:
-    """Leave out repetitions; two points with one label would overwrite each other."""
-    seen: dict[str, Question] = {}
-    for question in questions:
-        known = seen.setdefault(question.label, question)
-        if known.parameters != question.parameters:
-            _refuse_alike(repr(question.label))
+def _bind_all(
+    named: list[_Named], score_range: tuple[Fraction, Fraction] | None
+) -> list[BoundMeasure]:
+    """Bind all, each once; two points with one key would overwrite each other."""
+    lacking = [
+        measure.key_at(parameters.get(str(measure.operating_point)))
+        for measure, parameters in named
+        if measure.takes_score_range and score_range is None
+    ]
+    if lacking:
+        raise InvalidInputError(
+            f"score_range must be given for {', '.join(dict.fromkeys(lacking))}; found None",
+            argument="score_range",
+        )
+    bound: dict[str, BoundMeasure] = {}
+    for measure, parameters in named:
+        ranged = {"score_range": score_range} if measure.takes_score_range else {}
+        one = measure.bind(**parameters, **ranged)
+        if bound.setdefault(one.key, one).parameters != one.parameters:
+            _refuse_alike(repr(one.key))
     rates: dict[str, Fraction] = {}
-    for question in seen.values():
-        rate = question.parameters.get("fpr")
-        if rate is not None and rates.setdefault(f"{float(rate):g}", rate) != rate:
+    for rate in rates_of(bound.values()):
+        if rates.setdefault(f"{float(rate):g}", rate) != rate:
             _refuse_alike(f"{float(rate):g}")
-    return Questions(list(seen.values()))
+    return list(bound.values())
 
 
-def _refuse_alike(shown: str) -> NoReturn:
+def _refuse_alike(key: str) -> NoReturn:
     raise InvalidInputError(
-        f"operating points of fpr and measures must differ in six digits; found two for {shown}"
+        f"operating points of fpr and measures must differ in six digits; found two for {key}"
     )

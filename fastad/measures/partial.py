@@ -1,20 +1,78 @@
-"""Public measures of a point or a part of the receiver operating characteristic."""
+"""Measures of a point or a part of the receiver operating characteristic."""
 
-from typing import overload
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, overload
 
 import numpy.typing as npt
 
+from fastad._core.arrays import as_readonly
 from fastad._core.parameters import (
-    INTERPOLATIONS,
-    NORMALIZATIONS,
-    check_choice,
-    check_rate,
-    exact_rate,
+    Choice,
+    Rate,
 )
-from fastad._core.types import FloatVector, Interpolation, Label, Normalize, Point, Points
-from fastad.measures import roc
-from fastad.ordering.counts import counted
+from fastad._core.types import (
+    Count,
+    CountVector,
+    FloatVector,
+    Interpolation,
+    Label,
+    Normalize,
+    Point,
+    Points,
+)
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    INTERPOLATION,
+    Exact,
+    Rates,
+    at_each,
+    at_share,
+    entry,
+    first_reaching,
+    height,
+    last_within,
+    need_both,
+    part_around_fpr,
+    plain,
+    quotient,
+    twice_area,
+)
+from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.cuts import CurvePart
+
+# Real weights: how far rounding may take an area at chance level below it.
+_ROUNDING = Fraction(1, 10**13)
+_NORMALIZE = Choice.of("width", "none", "mcclish")
+
+
+def _tpr_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation
+) -> float | FloatVector:
+    """Height of the curve at a false positive rate."""
+    need_both(counts, "tpr_at_fpr")
+
+    def ordinate(rate: Fraction) -> float:
+        tp, divisor = _tp_at(counts, rate, interpolation)
+        return quotient(tp, divisor * plain(counts.n_anomalies))
+
+    return at_each(fpr, ordinate)
+
+
+TPR_AT_FPR = Measure(
+    name="tpr_at_fpr",
+    title="true positive rate at a false positive rate",
+    key="tpr@",
+    compute=_tpr_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, section 2.3",
+    parameters={"fpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    standard=True,
+    cost="O(log g)",
+)
 
 
 @overload
@@ -92,13 +150,37 @@ def tpr_at_fpr(
     >>> fastad.tpr_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.25)
     0.5
     """
-    rates = check_rate(fpr, "fpr")
-    check_choice(interpolation, INTERPOLATIONS, "interpolation")
-    part = CurvePart.around(rates)
-    with counted(
-        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
-    ) as counts:
-        return roc.tpr_at_fpr(counts, rates, interpolation=interpolation)
+    result: float | FloatVector = TPR_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, interpolation=interpolation
+    )
+    return result
+
+
+def _fpr_at_tpr(
+    counts: OrderedCounts, tpr: Rates, *, interpolation: Interpolation
+) -> float | FloatVector:
+    """Abscissa of the curve at a true positive rate."""
+    need_both(counts, "fpr_at_tpr")
+
+    def abscissa(rate: Fraction) -> float:
+        fp, divisor = _fp_at(counts, rate, interpolation)
+        return quotient(fp, divisor * plain(counts.n_normals))
+
+    return at_each(tpr, abscissa)
+
+
+FPR_AT_TPR = Measure(
+    name="fpr_at_tpr",
+    title="false positive rate at a true positive rate",
+    key="fpr@tpr",
+    compute=_fpr_at_tpr,
+    source="Ning et al. 2020, section 3.1",
+    parameters={"tpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    operating_point="tpr",
+    default_points=(Fraction(95, 100),),
+    higher_is_better=False,
+    cost="O(log g)",
+)
 
 
 @overload
@@ -175,10 +257,49 @@ def fpr_at_tpr(
     >>> fastad.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95)
     0.5
     """
-    rates = check_rate(tpr, "tpr")
-    check_choice(interpolation, INTERPOLATIONS, "interpolation")
-    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
-        return roc.fpr_at_tpr(counts, rates, interpolation=interpolation)
+    result: float | FloatVector = FPR_AT_TPR.of(
+        y_true, y_score, sample_weight, pos_label, tpr=tpr, interpolation=interpolation
+    )
+    return result
+
+
+def _auc_at_fpr(
+    counts: OrderedCounts,
+    fpr: Rates,
+    *,
+    min_fpr: Fraction,
+    normalize: Normalize,
+) -> float | FloatVector:
+    """Area over a range of false positive rates."""
+    need_both(counts, "auc_at_fpr")
+
+    def partial(rate: Fraction) -> float:
+        width = _width(min_fpr, rate, "min_fpr", "fpr")
+        inside = _area_between(
+            counts.fps, counts.tps, min_fpr, rate, counts.n_normals, counts.n_anomalies
+        )
+        return _normalized(counts, inside, width, lambda: (rate**2 - min_fpr**2) / 2, normalize)
+
+    return at_each(fpr, partial)
+
+
+def _part_up_to_fpr(parameters: Mapping[str, Any]) -> CurvePart:
+    return CurvePart(parameters["min_fpr"], CurvePart.around(parameters["fpr"]).high)
+
+
+AUC_AT_FPR = Measure(
+    name="auc_at_fpr",
+    title="area under the ROC curve up to a false positive rate",
+    key="auc@",
+    compute=_auc_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, section 2.2",
+    parameters={"fpr": Rate(sequence=True), "min_fpr": Rate(default=0.0), "normalize": _NORMALIZE},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=_part_up_to_fpr,
+    standard=True,
+    smooth=True,
+)
 
 
 @overload
@@ -263,14 +384,50 @@ def auc_at_fpr(
     >>> fastad.auc_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.75)
     0.6666666666666666
     """
-    rates = check_rate(fpr, "fpr")
-    lowest = exact_rate(min_fpr, "min_fpr")
-    check_choice(normalize, NORMALIZATIONS, "normalize")
-    part = CurvePart(lowest, CurvePart.around(rates).high)
-    with counted(
-        y_true, y_score, sample_weight=sample_weight, pos_label=pos_label, part=part
-    ) as counts:
-        return roc.auc_at_fpr(counts, rates, min_fpr=lowest, normalize=normalize)
+    result: float | FloatVector = AUC_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, min_fpr=min_fpr, normalize=normalize
+    )
+    return result
+
+
+def _auc_at_tpr(
+    counts: OrderedCounts,
+    *,
+    min_tpr: Rates,
+    max_tpr: Fraction,
+    normalize: Normalize,
+) -> float | FloatVector:
+    """Area over a range of true positive rates."""
+    need_both(counts, "auc_at_tpr")
+    passed = as_readonly(counts.n_normals - counts.fps)
+
+    def partial(rate: Fraction) -> float:
+        width = _width(rate, max_tpr, "min_tpr", "max_tpr")
+        inside = _area_between(
+            counts.tps, passed, rate, max_tpr, counts.n_anomalies, counts.n_normals
+        )
+        return _normalized(
+            counts, inside, width, lambda: width - (max_tpr**2 - rate**2) / 2, normalize
+        )
+
+    return at_each(min_tpr, partial)
+
+
+AUC_AT_TPR = Measure(
+    name="auc_at_tpr",
+    title="area beside the ROC curve from a true positive rate on",
+    key="auc@tpr",
+    compute=_auc_at_tpr,
+    source="Robin et al. 2011 (pROC), focus on sensitivity",
+    parameters={
+        "min_tpr": Rate(default=0.0, sequence=True),
+        "max_tpr": Rate(default=1.0),
+        "normalize": _NORMALIZE,
+    },
+    operating_point="min_tpr",
+    default_points=(Fraction(9, 10),),
+    smooth=True,
+)
 
 
 @overload
@@ -355,7 +512,104 @@ def auc_at_tpr(
     >>> fastad.measures.auc_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5)
     0.5
     """
-    lowest, highest = check_rate(min_tpr, "min_tpr"), exact_rate(max_tpr, "max_tpr")
-    check_choice(normalize, NORMALIZATIONS, "normalize")
-    with counted(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label) as counts:
-        return roc.auc_at_tpr(counts, min_tpr=lowest, max_tpr=highest, normalize=normalize)
+    result: float | FloatVector = AUC_AT_TPR.of(
+        y_true,
+        y_score,
+        sample_weight,
+        pos_label,
+        min_tpr=min_tpr,
+        max_tpr=max_tpr,
+        normalize=normalize,
+    )
+    return result
+
+
+def _area_between(
+    xs: CountVector, ys: CountVector, low: Fraction, high: Fraction, total: Count, tallest: Count
+) -> tuple[Exact, Exact]:
+    """Return the area under a curve of straight pieces between two shares of a total.
+
+    A quotient in units of the whole square, ``total`` wide and ``tallest`` high.
+    """
+    # Both ends over one divisor.
+    end, divisor = at_share(high, total)
+    start, other = at_share(low, total)
+    if divisor != other:
+        start, end, divisor = start * divisor, end * other, divisor * other
+    first, last = last_within(xs, start, divisor), last_within(xs, end, divisor)
+    left, left_over = height(xs, ys, first, start, divisor)
+    right, right_over = height(xs, ys, last, end, divisor)
+    over = left_over * right_over
+    if first == last:
+        twice = (end - start) * (left * right_over + right * left_over)
+    else:
+        # What the range covers of the first piece and of the last, and the whole pieces.
+        before = entry(xs, first + 1) * divisor - start
+        after = end - entry(xs, last) * divisor
+        twice = before * (left + entry(ys, first + 1) * left_over) * right_over
+        twice += after * (entry(ys, last) * right_over + right) * left_over
+        twice += divisor * over * plain(twice_area(xs, ys, first + 1, last))
+    return twice, 2 * divisor * over * plain(total) * plain(tallest)
+
+
+def _tp_at(
+    counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
+) -> tuple[Exact, Exact]:
+    """Return the count of anomalies at a false positive rate, at the top of a vertical step."""
+    end, divisor = at_share(rate, counts.n_normals)
+    left = last_within(counts.fps, end, divisor)
+    if interpolation == "conservative":
+        return entry(counts.tps, left), 1
+    return height(counts.fps, counts.tps, left, end, divisor)
+
+
+def _fp_at(
+    counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
+) -> tuple[Exact, Exact]:
+    """Return the count of normals at a true positive rate, at the left of a horizontal step."""
+    goal, divisor = at_share(rate, counts.n_anomalies)
+    right = first_reaching(counts.tps, goal, divisor)
+    if interpolation == "conservative" or right == 0:
+        return entry(counts.fps, right), 1
+    return height(counts.tps, counts.fps, right - 1, goal, divisor)
+
+
+def _width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
+    if high < low:
+        raise InvalidInputError(
+            f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}",
+            argument=high_name,
+        )
+    if high == low:
+        raise UndefinedMeasureError(
+            f"the area is undefined over a range of zero width: {low_name} = {high_name} = "
+            f"{float(low)}"
+        )
+    return high - low
+
+
+def _normalized(
+    counts: OrderedCounts,
+    area: tuple[Exact, Exact],
+    width: Fraction,
+    chance_area: Callable[[], Fraction],
+    normalize: Normalize,
+) -> float:
+    part, whole = area
+    if normalize == "none":
+        return quotient(part, whole)
+    if normalize == "width":
+        return quotient(part * width.denominator, whole * width.numerator)
+    inside, chance = Fraction(part) / whole, chance_area()
+    if counts.weighting == "real" and abs(inside - chance) < _ROUNDING * chance:
+        inside = chance
+    if inside < chance:
+        raise UndefinedMeasureError(
+            "normalize='mcclish' is undefined below chance: "
+            f"the area is {float(inside)}, chance {float(chance)}"
+        )
+    return float((1 + (inside - chance) / (width - chance)) / 2)
+
+
+# In the order of the default table.
+MEASURES = (AUC_AT_FPR, TPR_AT_FPR, FPR_AT_TPR, AUC_AT_TPR)

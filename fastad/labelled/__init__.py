@@ -1,1 +1,0 @@
-"""The public functions of labels and scores: check at the door, count, measure."""

@@ -1,0 +1,339 @@
+"""Measures of the percentiles of the scores of each class."""
+
+import math
+from fractions import Fraction
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import (
+    Percentile,
+)
+from fastad._core.types import (
+    Count,
+    CountVector,
+    FloatVector,
+    Label,
+    Point,
+    Points,
+    ScoreVector,
+    Threshold,
+)
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    exact,
+    first_reaching,
+    last_within,
+    need_both,
+    need_finite,
+)
+from fastad.measures.results import ClassPercentiles, RpCurve
+from fastad.measures.thresholds import threshold_array
+from fastad.ordering.counts import OrderedCounts
+
+
+def _class_percentiles(counts: OrderedCounts, p: Rates) -> ClassPercentiles:
+    """Percentiles of each class."""
+    need_both(counts, "class_percentiles")
+    need_finite(counts, "class_percentiles")
+    percentiles = p if isinstance(p, list) else [p]
+    return ClassPercentiles.of(
+        np.array([float(share) for share in percentiles]),
+        _array([_percentile(counts, counts.tps, counts.n_anomalies, x) for x in percentiles]),
+        _array([_percentile(counts, counts.fps, counts.n_normals, x) for x in percentiles]),
+    )
+
+
+CLASS_PERCENTILES = Measure(
+    name="class_percentiles",
+    title="percentiles of the scores of each class",
+    key="percentiles",
+    compute=_class_percentiles,
+    source="balabit 2017",
+    parameters={"p": Percentile(default=tuple(range(101)), sequence=True)},
+    operating_point="p",
+    kind="curve",
+    reads="values",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="that of the scores",
+)
+
+
+def class_percentiles(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Points = tuple(range(101)),
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ClassPercentiles:
+    """Percentiles of the scores of each class.
+
+    The percentile p of a class is the lowest score that at least p percent of its points do not
+    exceed (NumPy's ``inverted_cdf``).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    p : sequence of floats, default 0, 1, …, 100
+        Percentiles in [0, 100], taken as the decimals that are written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ClassPercentiles
+        ``p``, ``anomalies`` and ``normals``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.class_percentiles([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=[50]).normals
+    array([0.1])
+    """
+    result: ClassPercentiles = CLASS_PERCENTILES.of(y_true, y_score, sample_weight, pos_label, p=p)
+    return result
+
+
+def _rp_distance(counts: OrderedCounts, p: Rates) -> float | FloatVector:
+    """Reverse percentile distance."""
+    need_both(counts, "rp_distance")
+    need_finite(counts, "rp_distance")
+    return at_each(p, lambda percentile: _distance(counts, percentile))
+
+
+RP_DISTANCE = Measure(
+    name="rp_distance",
+    title="reverse percentile distance",
+    key="rp@",
+    compute=_rp_distance,
+    source="balabit 2017",
+    parameters={"p": Percentile(sequence=True)},
+    operating_point="p",
+    default_points=(Fraction(90),),
+    reads="values",
+    value_range=(-math.inf, math.inf),
+    range_text="differences of scores",
+    cost="O(g)",
+)
+
+
+@overload
+def rp_distance(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Point,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def rp_distance(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Points,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def rp_distance(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Point | Points,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Reverse percentile distance: how far apart the classes are at a percentile.
+
+    Percentile 100 - p of the anomalies less percentile p of the normals.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    p : float or sequence of floats
+        Percentile in [0, 100], taken as the decimal that is written.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In units of the scores; an array for a sequence of percentiles.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> round(fastad.measures.rp_distance([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=50), 6)
+    0.25
+    """
+    result: float | FloatVector = RP_DISTANCE.of(y_true, y_score, sample_weight, pos_label, p=p)
+    return result
+
+
+def _rp_curve(counts: OrderedCounts) -> RpCurve:
+    """Distances at all whole percentiles."""
+    need_both(counts, "rp_curve")
+    need_finite(counts, "rp_curve")
+    distance = np.array([_distance(counts, Fraction(p)) for p in range(101)])
+    return RpCurve.of(np.arange(101.0), distance, _zero(counts))
+
+
+RP_CURVE = Measure(
+    name="rp_curve",
+    title="reverse percentile distance by percentile",
+    key="rp",
+    compute=_rp_curve,
+    source="balabit 2017",
+    kind="curve",
+    reads="values",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="differences of scores",
+)
+
+
+def rp_curve(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> RpCurve:
+    """Reverse percentile distance at the percentiles 0, 1, …, 100.
+
+    It falls; where it meets 0 says which share of each class can be told apart.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    RpCurve
+        ``p``, ``distance``, and ``zero``, where the distance is no longer positive.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).zero
+    50.0
+    """
+    result: RpCurve = RP_CURVE.of(y_true, y_score, sample_weight, pos_label)
+    return result
+
+
+def _array(scores: list[Threshold]) -> ScoreVector:
+    """Return floats, but integers as they are where a float would not be exact."""
+    exact_as_floats = all(float(score) == score for score in scores)
+    return np.array(scores, np.float64) if exact_as_floats else threshold_array(scores)
+
+
+def _distance(counts: OrderedCounts, percentile: Fraction) -> float:
+    anomaly = _percentile(counts, counts.tps, counts.n_anomalies, 100 - percentile)
+    normal = _percentile(counts, counts.fps, counts.n_normals, percentile)
+    try:
+        return float(Fraction(anomaly) - Fraction(normal))
+    except OverflowError:
+        return math.copysign(math.inf, anomaly)
+
+
+def _percentile(
+    counts: OrderedCounts, cumulative: CountVector, total: Count, percentile: Fraction
+) -> Threshold:
+    """Return the lowest score that at least p percent of a class do not exceed."""
+    return counts.threshold(_quantile(cumulative, total, percentile / 100))
+
+
+def _quantile(cumulative: CountVector, total: Count, share: Fraction) -> int:
+    """Return the point of the lowest score that at least a share of a class does not exceed."""
+    above = last_within(cumulative, (1 - share) * exact(total)) + 1
+    return above if above < cumulative.shape[0] else first_reaching(cumulative, exact(total))
+
+
+def _zero(counts: OrderedCounts) -> float:
+    """Return the lowest percentile where the distance is not positive.
+
+    RP(p) <= 0 where for some score v the share of normals below v is less than p and that of
+    anomalies above v at most p (both as shares, with a normal at or above v and an anomaly at
+    or below it): the least over v of the larger of the two shares.
+    """
+    n, m = counts.n_anomalies, counts.n_normals
+    normals_below, anomalies_above = m - counts.fps[1:], counts.tps[:-1]
+    possible = (normals_below < m) & (anomalies_above < n)
+    if not np.any(possible):
+        return float("nan")
+    shares = np.maximum(normals_below / m, anomalies_above / n)[possible]
+    best = np.flatnonzero(possible)[int(np.argmin(shares))]
+    normal = exact(normals_below[best]) / exact(m)
+    anomaly = exact(anomalies_above[best]) / exact(n)
+    return float(100 * max(normal, anomaly))
+
+
+MEASURES = (CLASS_PERCENTILES, RP_DISTANCE, RP_CURVE)

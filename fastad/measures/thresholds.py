@@ -1,0 +1,675 @@
+"""Thresholds at an operating point, and what they classify as anomalous."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import real_vector
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import (
+    Integer,
+    Prevalence,
+    Rate,
+    ThresholdValue,
+)
+from fastad._core.types import (
+    Count,
+    FloatVector,
+    Interpolation,
+    Label,
+    Point,
+    Points,
+    ScoreVector,
+    Threshold,
+)
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    INTERPOLATION,
+    Rates,
+    at_each,
+    at_share,
+    entry,
+    exact,
+    hits_among,
+    last_within,
+    need_both,
+    need_normals,
+    part_around_fpr,
+)
+from fastad.measures.results import Confusion
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.cuts import CurvePart
+from fastad.ordering.labels import all_normal, check_scores
+
+# Whole numbers from here on are above every finite float64.
+_BEYOND_FLOATS = 2**1024
+
+
+def _threshold_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation
+) -> Threshold | ScoreVector:
+    """Threshold that flags at most a share of the normals."""
+    need_normals(counts, "threshold_at_fpr")
+    if isinstance(fpr, Fraction):
+        return _threshold(counts, fpr, interpolation)
+    return threshold_array([_threshold(counts, rate, interpolation) for rate in fpr])
+
+
+THRESHOLD_AT_FPR = Measure(
+    name="threshold_at_fpr",
+    title="threshold at a false positive rate",
+    key="threshold@",
+    compute=_threshold_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, algorithm 1",
+    parameters={"fpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    operating_point="fpr",
+    kind="threshold",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    classes="normals",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="that of the scores, or +inf",
+    cost="O(log g)",
+)
+
+
+@overload
+def threshold_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point,
+    interpolation: Interpolation = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> Threshold: ...
+@overload
+def threshold_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Points,
+    interpolation: Interpolation = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ScoreVector: ...
+def threshold_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point | Points,
+    interpolation: Interpolation = "linear",
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Threshold | ScoreVector:
+    """Threshold whose false positive rate does not exceed a bound.
+
+    Let L be the last point of the ROC curve with FPR <= ``fpr`` and R the next. Whatever the
+    interpolation, ``score >= threshold`` flags what the threshold of L flags.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fpr : float or sequence of floats
+        False positive rate in [0, 1], compared as the decimal that is written.
+    interpolation : {"linear", "conservative"}, default "linear"
+        ``"conservative"``: the threshold of L. ``"linear"``: interpolated in FPR between the
+        thresholds of L and R where both are finite, else that of L.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float, int or numpy.ndarray
+        In the units of the scores, and as exact as their type: a float, or an int for integer
+        scores; +inf where nothing may be flagged. An array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no normal point, or if normals that score +inf exceed ``fpr``.
+
+    Notes
+    -----
+    O(n log n) time for n points. Anomalies are not needed, but move the linear value.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, algorithm 1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.threshold_at_fpr([0, 0, 0, 0, 1], [0.9, 0.8, 0.1, 0.0, 1.0], fpr=0.25)
+    0.9
+    """
+    result: Threshold | ScoreVector = THRESHOLD_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, interpolation=interpolation
+    )
+    return result
+
+
+def _threshold_at_rate(
+    counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
+) -> Threshold | ScoreVector:
+    """Threshold that flags at most a share of all points."""
+    alike = replace(
+        counts,
+        fps=counts.fps + counts.tps,
+        tps=np.zeros_like(counts.tps),
+        n_normals=counts.total,
+        n_anomalies=0,
+    )
+    return _threshold_at_fpr(alike, rate, interpolation=interpolation)
+
+
+THRESHOLD_AT_RATE = Measure(
+    name="threshold_at_rate",
+    title="threshold for a budget of alerts",
+    key="threshold@rate",
+    compute=_threshold_at_rate,
+    source="practice",
+    parameters={"rate": Rate(sequence=True), "interpolation": INTERPOLATION},
+    operating_point="rate",
+    kind="threshold",
+    reads="prefix",
+    classes="any",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="that of the scores, or +inf",
+)
+
+
+@overload
+def threshold_at_rate(
+    y_score: npt.ArrayLike, *, rate: Point, interpolation: Interpolation = ...
+) -> Threshold: ...
+@overload
+def threshold_at_rate(
+    y_score: npt.ArrayLike, *, rate: Points, interpolation: Interpolation = ...
+) -> ScoreVector: ...
+def threshold_at_rate(
+    y_score: npt.ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
+) -> Threshold | ScoreVector:
+    """Threshold for a budget of alerts: flags at most a share of all points; no labels.
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    rate : float or sequence of floats
+        Share of the points in [0, 1], compared as the decimal that is written.
+    interpolation : {"linear", "conservative"}, default "linear"
+        As in `threshold_at_fpr`, with every point in the part of a normal one.
+
+    Returns
+    -------
+    float, int or numpy.ndarray
+        In the units of the scores, and as exact as their type: a float, or an int for integer
+        scores; +inf where nothing may be flagged. An array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If scores of +inf make up more than ``rate``.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.threshold_at_rate([0.1, 0.2, 0.3, 0.4], rate=0.25)
+    0.4
+    """
+    checked = THRESHOLD_AT_RATE.check({"rate": rate, "interpolation": interpolation})
+    labels = all_normal(real_vector(y_score, "y_score").shape[0])
+    part = CurvePart.around(checked["rate"])
+    with ReusedBuffers():
+        counts = count_scores(check_scores(y_score, labels), labels, part=part)
+        result: Threshold | ScoreVector = _threshold_at_fpr(
+            counts, checked["rate"], interpolation=checked["interpolation"]
+        )
+    return result
+
+
+def _f1_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
+) -> float | FloatVector:
+    """F1 score of the points that a threshold flags."""
+    need_both(counts, "f1_at_fpr")
+    scaled = counts.at_prevalence(prevalence)
+    return at_each(fpr, lambda rate: confusion(scaled, _last_point(counts, rate)).f1)
+
+
+F1_AT_FPR = Measure(
+    name="f1_at_fpr",
+    title="F1 score of what is flagged at a false positive rate",
+    key="f1@",
+    compute=_f1_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, equation (5)",
+    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    standard=True,
+    cost="O(log g)",
+)
+
+
+@overload
+def f1_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def f1_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Points,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def f1_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """F1 score of the points that `threshold_at_fpr` flags.
+
+    2 tp / (2 tp + fp + fn); 0 where nothing is flagged.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fpr : float or sequence of floats
+        False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, or if normals that score +inf exceed ``fpr``.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equation (5).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.f1_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
+    0.8
+    """
+    result: float | FloatVector = F1_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
+    )
+    return result
+
+
+def _precision_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
+) -> float | FloatVector:
+    """Precision of the points that a threshold flags."""
+    need_both(counts, "precision_at_fpr")
+    scaled = counts.at_prevalence(prevalence)
+
+    def precision(rate: Fraction) -> float:
+        flagged = confusion(scaled, _last_point(counts, rate))
+        if flagged.n_flagged == 0:
+            raise UndefinedMeasureError(
+                f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(rate)}"
+            )
+        return flagged.precision
+
+    return at_each(fpr, precision)
+
+
+PRECISION_AT_FPR = Measure(
+    name="precision_at_fpr",
+    title="precision of what is flagged at a false positive rate",
+    key="precision@fpr",
+    compute=_precision_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, section 2.5",
+    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    cost="O(log g)",
+)
+
+
+@overload
+def precision_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def precision_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Points,
+    prevalence: Point | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def precision_at_fpr(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    fpr: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Precision of the points that `threshold_at_fpr` flags.
+
+    tp / (tp + fp).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fpr : float or sequence of floats
+        False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, nothing is flagged, or normals that score +inf exceed ``fpr``.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 2.5.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.precision_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
+    0.6666666666666666
+    """
+    result: float | FloatVector = PRECISION_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
+    )
+    return result
+
+
+def _confusion_at(
+    counts: OrderedCounts, *, threshold: Threshold | None, k: int | None
+) -> Confusion:
+    """Counts and rates at a threshold or for the k highest scores."""
+    if k is None:
+        assert threshold is not None
+        return confusion(counts, _points_flagged(counts, threshold))
+    hits = hits_among(counts, k, "confusion_at")
+    others = exact(counts.n_normals) - (k - hits)
+    missed = exact(counts.n_anomalies) - hits
+    return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
+
+
+def _one_of_threshold_and_k(parameters: Mapping[str, Any]) -> None:
+    neither = parameters["threshold"] is None
+    if neither == (parameters["k"] is None):
+        raise InvalidInputError(
+            f"confusion_at takes either threshold or k; found {'neither' if neither else 'both'}"
+        )
+
+
+CONFUSION_AT = Measure(
+    name="confusion_at",
+    title="confusion counts at a threshold or for the k highest scores",
+    key="confusion@",
+    compute=_confusion_at,
+    source="Ning et al. 2020, section 1.1",
+    parameters={"threshold": ThresholdValue(default=None), "k": Integer(default=None)},
+    operating_point="threshold",
+    kind="counts",
+    validate=_one_of_threshold_and_k,
+    classes="any",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="counts and rates",
+)
+
+
+def confusion_at(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    k: int | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Confusion:
+    """Confusion counts and all their rates, at a threshold or for the k highest scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    threshold : float or int, optional
+        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        with a Python number.
+    k : int, optional
+        Number of flagged points (their total weight under weights). Ties at the cut are shared
+        out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    Confusion
+        ``tp``, ``fp``, ``tn``, ``fn``, and rates such as ``tpr``, ``precision``, ``f1`` and
+        ``mcc``; a rate whose denominator is 0 is NaN.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 1.1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.confusion_at([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=0.35)
+    Confusion(tp=2, fp=1, tn=1, fn=0)
+    """
+    result: Confusion = CONFUSION_AT.of(
+        y_true, y_score, sample_weight, pos_label, threshold=threshold, k=k
+    )
+    return result
+
+
+def confusion(counts: OrderedCounts, point: int) -> Confusion:
+    """Return the counts of one point of the curve."""
+    tp, fp = counts.tps.item(point), counts.fps.item(point)
+    return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
+
+
+def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
+    point = last_within(counts.fps, *at_share(rate, counts.n_normals))
+    # Even the threshold +inf flags what scores +inf.
+    if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
+        lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
+        raise UndefinedMeasureError(
+            f"no threshold has a false positive rate of at most {float(rate)}: "
+            f"normal points that score +inf make the lowest rate {lowest}"
+        )
+    return point
+
+
+def threshold_and_flagged(counts: OrderedCounts, rate: Fraction) -> tuple[Threshold, Confusion]:
+    """Return the threshold at a false positive rate and the counts of what it flags."""
+    need_normals(counts, "threshold_at_fpr")
+    point = _last_point(counts, rate)
+    return _threshold_from(counts, rate, point, "linear"), confusion(counts, point)
+
+
+def _threshold(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Threshold:
+    return _threshold_from(counts, rate, _last_point(counts, rate), interpolation)
+
+
+def _threshold_from(
+    counts: OrderedCounts, rate: Fraction, left: int, interpolation: Interpolation
+) -> Threshold:
+    upper = counts.threshold(left)
+    if interpolation == "conservative" or left == 0 or left + 1 == counts.fps.shape[0]:
+        return upper
+    lower = counts.threshold(left + 1)
+    if upper == math.inf or lower == -math.inf:
+        return upper
+    # The step is below 1, so that the exact value lies above the next threshold; rounding it
+    # up keeps it there, and never raises it above the upper one.
+    place, divisor = at_share(rate, counts.n_normals)
+    start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
+    step = Fraction(place - start * divisor) / ((end - start) * divisor)
+    top, top_over = upper.as_integer_ratio()
+    bottom, bottom_over = lower.as_integer_ratio()
+    fall = top * bottom_over - bottom * top_over
+    over = top_over * bottom_over * step.denominator
+    value = top * bottom_over * step.denominator - step.numerator * fall
+    return _round_up(value, over, counts.codec.dtype)
+
+
+def _round_up(value: int, over: int, dtype: np.dtype[np.generic]) -> Threshold:
+    """Return the smallest number of the scores' type that is not below value / over."""
+    if dtype.kind != "f":
+        return -(-value // over)
+    nearest = value / over
+    if dtype.itemsize == 8:
+        return nearest if _is_above(nearest, value, over) else math.nextafter(nearest, math.inf)
+    number = dtype.type(nearest)
+    with np.errstate(under="ignore"):
+        while _is_above(number.item(), value, over):
+            number = np.nextafter(number, dtype.type(-np.inf))
+        while not _is_above(number.item(), value, over):
+            number = np.nextafter(number, dtype.type(np.inf))
+    result: float = number.item()
+    return result
+
+
+def _is_above(number: float, value: int, over: int) -> bool:
+    """Tell exactly whether a number is at least value / over."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * over >= value * denominator
+
+
+def threshold_array(thresholds: list[Threshold]) -> ScoreVector:
+    """Return an array that holds each threshold exactly."""
+    if all(isinstance(value, float) for value in thresholds):
+        return np.array(thresholds, np.float64)
+    if all(isinstance(value, int) for value in thresholds):
+        return np.array(thresholds)
+    exact_as_floats = all(float(value) == value for value in thresholds)
+    return np.array(thresholds, np.float64 if exact_as_floats else object)
+
+
+def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
+    """Return how many distinct scores reach a threshold, as NumPy compares them."""
+    scores = counts.thresholds()
+    if scores.dtype.kind == "b":
+        scores = scores.view(np.uint8)
+    if scores.dtype.kind != "f":
+        if threshold in (math.inf, -math.inf):
+            return 0 if threshold > 0 else scores.shape[0]
+        # NumPy would compare an integer with a float as floats, which merges large integers.
+        threshold = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
+        threshold = math.inf if threshold > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return int(np.count_nonzero(scores >= threshold))
+
+
+def _as_count(value: Fraction) -> Count:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+MEASURES = (THRESHOLD_AT_FPR, THRESHOLD_AT_RATE, F1_AT_FPR, PRECISION_AT_FPR, CONFUSION_AT)

@@ -1,0 +1,545 @@
+"""Measures of the highest scores: the first k, or those beside a fraction of anomalies."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import (
+    Generator,
+    Integer,
+    Rate,
+)
+from fastad._core.types import (
+    Count,
+    FloatVector,
+    IntVector,
+    Label,
+    Point,
+    Points,
+)
+from fastad._kernels.resampling import subsample
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    exact,
+    hits_among,
+    last_flagging,
+    need_anomalies,
+    need_both,
+    need_whole,
+    twice_mean_ranks,
+)
+from fastad.ordering.counts import OrderedCounts
+
+
+def _precision_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
+    """Share of anomalies among the k highest scores."""
+
+    def precision(flagged: Count) -> float:
+        return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
+
+    return _at_each_k(counts, k, precision, "precision_at_k")
+
+
+PRECISION_AT_K = Measure(
+    name="precision_at_k",
+    title="precision among the k highest scores",
+    key="precision@n",
+    number_key="precision@k",
+    compute=_precision_at_k,
+    source="Ning et al. 2020, Table 1; Škvára, Pevný and Šmídl 2019, section 1",
+    parameters={"k": Integer(default=None, sequence=True)},
+    operating_point="k",
+    default_points=(None,),
+    reads="prefix",
+    classes="any",
+    cost="O(log g)",
+)
+
+
+@overload
+def precision_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def precision_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: Sequence[int] | IntVector,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def precision_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int | Sequence[int] | IntVector | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Share of anomalies among the k highest scores.
+
+    With the default ``k`` this is known as precision@n, or R-precision.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    k : int or sequence of ints, optional
+        Number of highest scores (their total weight under weights); by default the number of
+        anomalies. Ties at the cut count by expectation over their order.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points, or by default if there is no anomaly.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
+    1.0
+    """
+    result: float | FloatVector = PRECISION_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
+    return result
+
+
+def _recall_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
+    """Share of the anomalies that are among the k highest scores."""
+    need_anomalies(counts, "recall_at_k")
+
+    def recall(flagged: Count) -> float:
+        return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
+
+    return _at_each_k(counts, k, recall, "recall_at_k")
+
+
+RECALL_AT_K = Measure(
+    name="recall_at_k",
+    title="recall among the k highest scores",
+    key="recall@n",
+    number_key="recall@k",
+    compute=_recall_at_k,
+    source="Ning et al. 2020, Table 1 (DR)",
+    parameters={"k": Integer(default=None, sequence=True)},
+    operating_point="k",
+    default_points=(None,),
+    reads="prefix",
+    classes="anomalies",
+    cost="O(log g)",
+)
+
+
+@overload
+def recall_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def recall_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: Sequence[int] | IntVector,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def recall_at_k(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int | Sequence[int] | IntVector | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Share of the anomalies that are among the k highest scores.
+
+    Also known as detection rate.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    k : int or sequence of ints, optional
+        Number of highest scores (their total weight under weights); by default the number of
+        anomalies. Ties at the cut count by expectation over their order.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points, or if there is no anomaly.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1 (DR).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.recall_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
+    0.5
+    """
+    result: float | FloatVector = RECALL_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
+    return result
+
+
+def _precision_at_p(
+    counts: OrderedCounts,
+    p: Rates,
+    *,
+    n_repeats: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> float | FloatVector:
+    """Precision after anomalies were drawn down to a share p."""
+    need_both(counts, "precision_at_p")
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            "precision_at_p draws whole points: sample_weight must hold whole numbers; "
+            "found other values"
+        )
+
+    def precision(share: Fraction) -> float:
+        k = _n_drawn(counts, share)
+        if n_repeats is None:
+            return subsample.expected_hits(counts.fps, counts.tps, k) / k
+        assert rng is not None
+        return float(np.mean([_drawn_hits(counts, k, rng) / k for _ in range(n_repeats)]))
+
+    return at_each(p, precision)
+
+
+PRECISION_AT_P = Measure(
+    name="precision_at_p",
+    title="precision after anomalies were drawn down to a share p",
+    key="precision@p",
+    compute=_precision_at_p,
+    source="Škvára, Pevný and Šmídl 2019, equation (4)",
+    parameters={
+        "p": Rate(sequence=True),
+        "n_repeats": Integer(default=None, random=True),
+        "rng": Generator(),
+    },
+    operating_point="p",
+    standard=True,
+    weights="whole",
+    cost="O(k) for k drawn anomalies",
+)
+
+
+@overload
+def precision_at_p(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Point,
+    n_repeats: int | None = ...,
+    rng: int | np.random.Generator | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def precision_at_p(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Points,
+    n_repeats: int | None = ...,
+    rng: int | np.random.Generator | None = ...,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def precision_at_p(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    p: Point | Points,
+    n_repeats: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Precision after anomalies were drawn at random down to a share p.
+
+    k = floor(m p / (1 - p)) of the n anomalies are drawn, so that they make the share p beside
+    the m normals; then the precision among the k highest scores. This makes data sets with
+    different shares of anomalies comparable. By default the exact expectation over all draws.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    p : float or sequence of floats
+        Share of anomalies in [0, 1), taken as the decimal that is written.
+    n_repeats : int, optional
+        Average over so many random draws instead, as the paper does (with 10).
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of the draws; read only with ``n_repeats``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Whole numbers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, or if ``p`` takes no anomaly or more than there are.
+
+    Notes
+    -----
+    O(n log n + k) time for n points. Ties count by expectation over their order.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equation (4).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0] * 9 + [1] * 4
+    >>> scores = [.1, .2, .3, .4, .5, .6, .7, .8, .9, .35, .55, .95, .85]
+    >>> round(fastad.precision_at_p(labels, scores, p=0.2), 6)
+    0.416667
+    """
+    result: float | FloatVector = PRECISION_AT_P.of(
+        y_true, y_score, sample_weight, pos_label, p=p, n_repeats=n_repeats, rng=rng
+    )
+    return result
+
+
+def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
+    """How near to the top the anomalies are."""
+    need_whole(counts, "rank_power")
+    if isinstance(k, list):
+        return np.array([_rank_power(counts, flagged) for flagged in k], np.float64)
+    return _rank_power(counts, k)
+
+
+RANK_POWER = Measure(
+    name="rank_power",
+    title="how near to the top the anomalies among the k highest scores are",
+    key="rank_power@k",
+    compute=_rank_power,
+    source="Ning et al. 2020, Table 1",
+    parameters={"k": Integer(sequence=True)},
+    operating_point="k",
+    default_points=(),
+    classes="anomalies",
+    weights="whole",
+    range_text="(0, 1]",
+)
+
+
+@overload
+def rank_power(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def rank_power(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: Sequence[int] | IntVector,
+    sample_weight: npt.ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def rank_power(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    k: int | Sequence[int] | IntVector,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Rank power: how near to the top the anomalies among the k highest scores are.
+
+    j (j + 1) / (2 sum of ranks) over the j anomalies among the k highest; rank 1 is the highest
+    score, tied points share their mean rank. At a tied cut the expectation over its order.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    k : int or sequence of ints
+        Number of highest scores.
+    sample_weight : array-like of shape (n_samples,), optional
+        Whole numbers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        An array for a sequence. In (0, 1]; 1 where these anomalies hold the highest ranks.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points, or no anomaly may be among them.
+
+    Notes
+    -----
+    O(n log n) time for n points.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
+    0.6
+    """
+    result: float | FloatVector = RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
+    return result
+
+
+def _at_each_k(
+    counts: OrderedCounts,
+    k: int | list[int] | None,
+    measure: Callable[[Count], float],
+    name: str,
+) -> float | FloatVector:
+    if isinstance(k, list):
+        return np.array([measure(flagged) for flagged in k], np.float64)
+    if k is None and counts.n_anomalies == 0:
+        raise UndefinedMeasureError(
+            f"{name} is undefined for the default k, the number of anomalies, where there are none"
+        )
+    return measure(counts.n_anomalies if k is None else k)
+
+
+def _n_drawn(counts: OrderedCounts, share: Fraction) -> int:
+    """Return how many anomalies make the share p beside all normals, rounded down."""
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    p, q = share.numerator, share.denominator
+    k = n + 1 if share == 1 else m * p // (q - p)
+    if not 1 <= k <= n:
+        raise UndefinedMeasureError(
+            f"precision_at_p is undefined at p = {float(share)}: a share p beside {m} normals "
+            f"takes {'all too many' if share == 1 else k} of {n} anomalies"
+        )
+    return k
+
+
+def _drawn_hits(counts: OrderedCounts, k: int, rng: np.random.Generator) -> float:
+    """Draw k anomalies and return the hits among the k highest scores."""
+    drawn = rng.choice(counts.n_anomalies, k, replace=False, shuffle=False)
+    tie = np.searchsorted(counts.tps, drawn, side="right")
+    tps = np.cumsum(np.bincount(tie, minlength=counts.tps.shape[0]))
+    left = int(np.searchsorted(tps + counts.fps, k, side="right")) - 1
+    hits = float(tps[left])
+    rest = k - tps[left] - counts.fps[left]
+    if rest:
+        anomalies = tps[left + 1] - tps[left]
+        hits += rest * anomalies / (anomalies + counts.fps[left + 1] - counts.fps[left])
+    return hits
+
+
+def _rank_power(counts: OrderedCounts, k: int) -> float:
+    if k > counts.total:
+        raise UndefinedMeasureError(
+            f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
+        )
+    point = last_flagging(counts, k)
+    before = int(counts.fps[point] + counts.tps[point])
+    hits = int(counts.tps[point])
+    anomalies = np.diff(counts.tps[: point + 1]).astype(object)
+    twice_ranks = int(np.dot(anomalies, twice_mean_ranks(counts, point)))
+    if before == k:
+        return _power(hits, twice_ranks)
+    # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
+    tied_anomalies = int(counts.tps[point + 1]) - hits
+    tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
+    places = k - before
+    twice_rank = 2 * before + tied_anomalies + tied_normals + 1
+    _power(hits + max(0, places - tied_normals), 1)
+    population = tied_anomalies + tied_normals
+    chances = np.empty(subsample.window_capacity(population, places))
+    first, size = subsample.hypergeometric_window(population, tied_anomalies, places, chances)
+    s = np.arange(first, first + size, dtype=np.float64)
+    powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
+    return float(np.dot(chances[:size], powers))
+
+
+def _power(hits: int, twice_ranks: int) -> float:
+    if hits == 0:
+        raise UndefinedMeasureError(
+            "rank_power is undefined where no anomaly may be among the k highest"
+        )
+    return hits * (hits + 1) / twice_ranks
+
+
+MEASURES = (PRECISION_AT_K, RECALL_AT_K, PRECISION_AT_P, RANK_POWER)
