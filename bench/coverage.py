@@ -27,8 +27,9 @@ from scipy.special import ndtr, ndtri
 
 import fastad
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 from fastad.uncertainty.estimation import Task, Wanted, check_wanted, finish
 from fastad.uncertainty.methods import RESAMPLING, methods_of
@@ -92,13 +93,13 @@ class Cell(NamedTuple):
         return count(labels, np.tile(grid, 2), sample_weight=weights)
 
 
-def questions(scale: int = 1) -> list[Asked]:
+def questions(scale: int = 1) -> list[BoundMeasure]:
     """Return what is asked, for a sample or for a population that many times its size."""
     labels: list[tuple[str, dict[str, Any]]] = [
         *((label, {}) for label in ("auc", "auc@0.05", "auc@tpr0.9", "ht_auc@0.2", "lf_auc@0.8")),
         *((label, {}) for label in ("ap", "auc_pr", "auc_prg", "auc_w", "eer", "np@0.05")),
         *((label, {}) for label in ("tpr@0.05", "fpr@tpr0.95", "precision@fpr0.05", "f1@0.05")),
-        *((label, {}) for label in ("precision@0.009", "precision@n", "recall@n", "f1_best")),
+        *((label, {}) for label in ("precision@p0.009", "precision@n", "recall@n", "f1_best")),
         *((label, {}) for label in ("recall@precision0.5", "cost_auc@2", "rp@90")),
         *((label, {}) for label in ("auc_local@0.05", "auc_beta@0.05")),
         *((label, {}) for label in ("auc_gauss@0.05", "auc_hist@0.05")),
@@ -106,7 +107,7 @@ def questions(scale: int = 1) -> list[Asked]:
         *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),
         ("tpr", THRESHOLD),
     ]
-    return [ask(label, options) for label, options in labels]
+    return [bind(label, options) for label, options in labels]
 
 
 def truths(cell: Cell) -> list[float]:

@@ -104,7 +104,7 @@ def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) 
             chosen = rng.choice(anomalies, k, replace=False)
             together = np.concatenate([chosen, normals])
             shares.append(np.mean(np.argpartition(-together, k)[:k] < k))
-        found[f"precision@{rate:g}"] = float(np.mean(shares)) if shares else np.nan
+        found[f"precision@p{rate:g}"] = float(np.mean(shares)) if shares else np.nan
         threshold = float(np.interp(rate, fpr, thresholds))
         tp, fp = np.sum(anomalies >= threshold), np.sum(normals >= threshold)
         found[f"f1@{rate:g}"] = float(2 * tp / (tp + fp + anomalies.shape[0]))

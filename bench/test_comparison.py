@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 N_MODELS, N_FOLDS, N_LEVELS = 1000, 10, 100
 N_PAIRS = N_MODELS * (N_MODELS - 1) // 2
 SOME_PAIRS = 2000
-LABELS = ("auc", "auc_w", "ap", "auc@0.05", "tpr@0.05", "precision@0.05", "f1@0.05")
+LABELS = ("auc", "auc_w", "ap", "auc@0.05", "tpr@0.05", "precision@p0.05", "f1@0.05")
 
 pytestmark = pytest.mark.benchmark(min_rounds=1, max_time=2, warmup=False, disable_gc=True)
 

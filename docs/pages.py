@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import fastad
+from fastad._core.parameters import Integer
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 
@@ -29,13 +30,12 @@ _CLASSES = {
     "any": "none",
 }
 _WEIGHTS = {"real": "any that are not negative", "whole": "whole numbers only"}
-_NEEDS = {
+_READS = {
     "all": "the whole order of the scores",
     "prefix": "the part of the order above the operating point",
     "values": "the values of the scores, which must be finite",
 }
 _BETTER = {True: "higher", False: "lower", None: "neither"}
-_EXAMPLE_POINTS = {"rate": 0.01, "count": 10, "percentile": 90, "positive": 1.25}
 
 
 def check_prose(names: Iterable[str] = MEASURES, prose: Path = PROSE) -> None:
@@ -57,14 +57,14 @@ def check_prose(names: Iterable[str] = MEASURES, prose: Path = PROSE) -> None:
 def facts(row: Measure) -> dict[str, str]:
     """Return what the registry says of a measure, in words."""
     return {
-        "Function": f"{{py:func}}`fastad.{row.name}`",
+        "Function": f"{{py:func}}`fastad.measures.{row.name}`",
         "Label": _label(row),
         "Returns": _KINDS[row.kind],
         "Operating point": _operating(row),
-        "Range": row.range,
+        "Range": row.shown_range,
         "Undefined without": _CLASSES[row.classes],
         "Sample weights": _weights(row),
-        "Reads": _NEEDS[row.needs] + (" and lie in `score_range`" if row.ranged else ""),
+        "Reads": _READS[row.reads] + (" and lie in `score_range`" if row.takes_score_range else ""),
         "Better is": _BETTER[row.higher_is_better],
         "Cost after ordering": f"{row.cost}, g the number of distinct scores",
         "Source": row.source,
@@ -82,7 +82,7 @@ def render_page(row: Measure, prose: str) -> str:
             table,
             prose.strip(),
             "## Reference",
-            f"```{{eval-rst}}\n.. autofunction:: fastad.{row.name}\n```\n",
+            f"```{{eval-rst}}\n.. autofunction:: fastad.measures.{row.name}\n```\n",
         ]
     )
 
@@ -96,7 +96,7 @@ def render_index(rows: Iterable[Measure]) -> str:
             f"[`{row.name}`]({row.name}.md)",
             _label(row),
             row.title,
-            row.range,
+            row.shown_range,
             _BETTER[row.higher_is_better],
         ]
         for row in rows
@@ -144,30 +144,30 @@ def write_pages(
 def _label(row: Measure) -> str:
     if row.kind != "value":
         return "does not stand in tables"
-    if row.operating is None:
-        return f"`{row.label}`"
-    example = f"`{row.label_at(_EXAMPLE_POINTS[row.domain])}`"
-    if not row.points:
+    if row.operating_point is None:
+        return f"`{row.key}`"
+    example = f"`{row.key_at(row.point_parameter.example)}`"
+    if not row.default_points:
         return example
-    label = f"`{row.label_at(row.points[0])}`"
-    return f"{label}, {example}" if row.domain == "count" else label
+    label = f"`{row.key_at(row.default_points[0])}`"
+    return f"{label}, {example}" if isinstance(row.point_parameter, Integer) else label
 
 
 def _operating(row: Measure) -> str:
-    if row.operating is None:
+    if row.operating_point is None:
         return "none"
     if row.kind != "value":
-        return f"`{row.operating}`"
-    if row.points is None:
-        return f"`{row.operating}`; in tables each value of `fpr=`"
-    if not row.points:
-        return f"`{row.operating}`; in tables the label must say it"
-    shown = ", ".join("its default" if x is None else f"{float(x):g}" for x in row.points)
-    return f"`{row.operating}`; in tables {shown} unless the label says another"
+        return f"`{row.operating_point}`"
+    if row.default_points is None:
+        return f"`{row.operating_point}`; in tables each value of `fpr=`"
+    if not row.default_points:
+        return f"`{row.operating_point}`; in tables the label must say it"
+    shown = ", ".join("its default" if x is None else f"{float(x):g}" for x in row.default_points)
+    return f"`{row.operating_point}`; in tables {shown} unless the label says another"
 
 
 def _weights(row: Measure) -> str:
-    if "sample_weight" in inspect.signature(getattr(fastad, row.name)).parameters:
+    if "sample_weight" in inspect.signature(getattr(fastad.measures, row.name)).parameters:
         return _WEIGHTS[row.weights]
     return "not taken by the function; the method counts those of `rank_scores`"
 

@@ -270,7 +270,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
 
 
 def test_labels_of_the_registry_tell_measures_apart() -> None:
-    labels = [row.label for row in MEASURES.values()]
+    labels = [row.key for row in MEASURES.values()]
     assert len(set(labels)) == len(labels)
 
 

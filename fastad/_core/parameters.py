@@ -334,7 +334,7 @@ class Positive(Parameter):
 
     @property
     def example(self) -> Fraction:
-        return Fraction(10)
+        return Fraction(5, 4)
 
     def check(self, value: Any, name: str) -> Any:
         if not self.sequence:
@@ -388,7 +388,7 @@ class Choice(Parameter):
         """Return the choice between some strings, the first of which is the default."""
         return cls(choices=choices, default=choices[0])
 
-    def check(self, value: Any, name: str) -> str:
+    def check(self, value: str, name: str) -> str:
         return check_choice(value, self.choices, name)
 
 

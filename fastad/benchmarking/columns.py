@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._core.parameters import check_flag, exact_rate, short_repr
 from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError
-from fastad.measures.requests import read_label
+from fastad.measures.requests import read_key
 
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
@@ -158,13 +158,14 @@ def _measure(name: str, stated: Mapping[str, bool]) -> MeasureColumn | None:
         if name.startswith(prefix) and _rate(name) is not None:
             return MeasureColumn(name, better, _rate(name))
     try:
-        question = read_label(name)
+        named = read_key(name)
     except InvalidInputError:  # "auc@7": no rate
         return None
-    if question is None or question.measure.higher_is_better is None:
+    if named is None or named[0].higher_is_better is None:
         return None
-    in_table = question.measure.points is None and question.measure.operating is not None
-    return MeasureColumn(name, question.measure.higher_is_better, _rate(name) if in_table else None)
+    measure = named[0]
+    in_table = measure.default_points is None and measure.operating_point is not None
+    return MeasureColumn(name, named[0].higher_is_better, _rate(name) if in_table else None)
 
 
 def _rate(name: str) -> Fraction | None:

@@ -17,7 +17,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
-from fastad.measures.requests import parse_questions, standard_questions, with_range
+from fastad.measures.requests import parse_measures
 from fastad.ordering.named_scores import score_name
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
@@ -109,11 +109,9 @@ def _check_usage(request: Request) -> None:
         )
     try:
         rates = [Fraction(repr(rate)) for rate in request.fpr]
-        if request.measures is None:
-            questions = standard_questions(rates)
-        else:
-            questions = parse_questions(request.measures, rates)
-        with_range(questions, bounds and (Fraction(bounds[0]), Fraction(bounds[1])))
+        if request.measures is not None:
+            ranges = None if bounds is None else (Fraction(bounds[0]), Fraction(bounds[1]))
+            parse_measures(request.measures, rates, ranges)
     except InvalidInputError as error:
         message = str(error).replace("score_range", "--score-range").replace("; found None", "")
         raise typer.BadParameter(message, param_hint="--measure") from None

@@ -14,7 +14,7 @@ from fastad._kernels.ordering import keys
 from fastad.cli._console import say
 from fastad.errors import CompilationCacheWarning
 from fastad.measures.registry import MEASURES
-from fastad.measures.requests import example
+from fastad.measures.requests import example_key
 
 _LABELS = (
     np.bool_,
@@ -164,8 +164,8 @@ def _resample_all(y_true: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
 def _measure_all(
     y_true: npt.NDArray[Any], scores: npt.NDArray[Any], weights: npt.NDArray[Any] | None
 ) -> None:
-    values = [example(row) for row in MEASURES.values() if row.kind == "value"]
-    values.append("precision@0.4")  # on so few points, a smaller share draws no anomaly
+    values = [example_key(row) for row in MEASURES.values() if row.kind == "value"]
+    values.append("precision@p0.4")  # on so few points, a smaller share draws no anomaly
     for groups in (None, np.array([1, 0, 0, 1, 0])):
         fastad.evaluate(
             y_true,

@@ -1,4 +1,4 @@
-"""The answers to questions about one detector on one set of points."""
+"""The evaluation of one detector on one set of labelled samples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.types import OnError, ScoreVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
-from fastad.measures.operating import threshold_and_flagged
-from fastad.measures.requests import Question, Questions
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import rates_of
+from fastad.measures.thresholds import threshold_and_flagged
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_scores
 from fastad.ordering.named_scores import score_name
@@ -27,87 +28,88 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inquiry:
-    """All that is asked about each detector.
+class EvaluationRequest:
+    """What is evaluated of each detector.
 
     Attributes
     ----------
-    questions : Questions
-        The measures.
+    measures : sequence of BoundMeasure
+        The measures, in the order of the table.
     on_error : {"raise", "record"}
-        What to do about bad scores.
+        What to do about invalid scores.
     intervals : Wanted or None
-        Which intervals stand beside the values.
+        Options of the intervals beside the values.
     chance : Wanted or None
-        Which resamples tell what the values are worth by chance, where that is asked.
+        Options of the resamples that tell the level of chance of the values.
     """
 
-    questions: Questions
+    measures: Sequence[BoundMeasure]
     on_error: OnError
     intervals: "Wanted | None" = None
     chance: "Wanted | None" = None
 
     @property
-    def is_one_area(self) -> bool:
-        """Whether nothing is asked but the area under the ROC."""
-        names = [question.measure.name for question in self.questions.each]
+    def is_only_auc(self) -> bool:
+        """Whether nothing is evaluated but the area under the ROC curve."""
+        names = [bound.measure.name for bound in self.measures]
         return names == ["roc_auc"] and self.intervals is None and self.chance is None
 
 
 def evaluate_detector(
     detector: tuple[str, npt.ArrayLike],
     labels: Labels,
-    inquiry: Inquiry,
+    request: EvaluationRequest,
 ) -> DetectorEvaluation:
-    """Order the scores of one detector and answer all questions about them."""
+    """Order the scores of one detector and evaluate all measures."""
     name, y_score = detector
     try:
         scores = check_scores(y_score, labels, name=score_name(name))
     except InvalidInputError as error:
-        if inquiry.on_error == "raise":
+        if request.on_error == "raise":
             raise
-        return failed(name, labels, inquiry.questions, str(error))
-    return evaluate_scores(name, scores, labels, inquiry)
+        return failed_evaluation(name, labels, request, str(error))
+    return evaluate_scores(name, scores, labels, request)
 
 
 def evaluate_scores(
     name: str,
     scores: ScoreVector,
     labels: Labels,
-    inquiry: Inquiry,
+    request: EvaluationRequest,
 ) -> DetectorEvaluation:
-    """Order scores that have passed the door and answer all questions about them."""
+    """Order scores that have been checked and evaluate all measures."""
     with ReusedBuffers():
         try:
             counts = count_scores(scores, labels, score_name(name))
         except InvalidInputError as error:
-            if inquiry.on_error == "raise":
+            if request.on_error == "raise":
                 raise
-            return failed(name, labels, inquiry.questions, str(error))
-        return answer_all(name, counts, inquiry)
+            return failed_evaluation(name, labels, request, str(error))
+        return evaluate_measures(name, counts, request)
 
 
-def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEvaluation:
-    """Answer all questions from ordered counts; what is undefined is NaN with its reason."""
-    questions = inquiry.questions
+def evaluate_measures(
+    name: str, counts: OrderedCounts, request: EvaluationRequest
+) -> DetectorEvaluation:
+    """Evaluate all measures on ordered counts; what is undefined is NaN with its reason."""
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
-    for question in questions.each:
+    for bound in request.measures:
         try:
-            values[question.label] = _answer(question, counts)
+            values[bound.key] = _value(bound, counts)
         except UndefinedMeasureError as error:
-            values[question.label] = float("nan")
-            undefined[question.label] = str(error)
+            values[bound.key] = float("nan")
+            undefined[bound.key] = str(error)
         except InvalidInputError as error:
             # A measure of values, which these scores violate.
             message = str(error).replace("y_score", score_name(name))
-            if inquiry.on_error == "raise":
-                raise InvalidInputError(message) from None
-            values[question.label] = float("nan")
-            undefined[question.label] = message
-    defined = [question for question in questions.each if question.label not in undefined]
-    intervals = _intervals(counts, defined, inquiry.intervals)
-    chance = _chance(counts, defined, inquiry.chance)
+            if request.on_error == "raise":
+                raise InvalidInputError(message, argument="y_score") from None
+            values[bound.key] = float("nan")
+            undefined[bound.key] = message
+    defined = [bound for bound in request.measures if bound.key not in undefined]
+    intervals = _intervals(counts, defined, request.intervals)
+    chance = _chance(counts, defined, request.chance)
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -115,7 +117,7 @@ def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEv
         tied_share=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        operating_points=[_operating_point(counts, rate) for rate in questions.rates],
+        operating_points=[_operating_point(counts, rate) for rate in rates_of(request.measures)],
         intervals=_defined(intervals),
         chance=_defined(chance),
         interval_errors={**_reasons(chance), **_reasons(intervals)},
@@ -123,36 +125,29 @@ def answer_all(name: str, counts: OrderedCounts, inquiry: Inquiry) -> DetectorEv
 
 
 def _intervals(
-    counts: OrderedCounts, questions: Sequence[Question], wanted: "Wanted | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], wanted: "Wanted | None"
 ) -> "dict[str, Interval | UndefinedMeasureError]":
     """Return the interval of each value, or why it has none."""
     if wanted is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.asked import ask_question
     from fastad.uncertainty.estimation import intervals_of
 
-    found = intervals_of(counts, [ask_question(question) for question in questions], wanted)
-    return {question.label: one for question, one in zip(questions, found, strict=True)}
+    intervals = intervals_of(counts, measures, wanted)
+    return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 
 def _chance(
-    counts: OrderedCounts, questions: Sequence[Question], wanted: "Wanted | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], wanted: "Wanted | None"
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
-    """Return what each value is worth by chance, or why that is undefined."""
+    """Return the level of chance of each value, or why that is undefined."""
     if wanted is None:
         return {}
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.asked import ask_question
     from fastad.uncertainty.chance import chances_of
 
-    found = chances_of(
-        counts,
-        [ask_question(question) for question in questions],
-        n_resamples=wanted.n_resamples,
-        key=wanted.key,
-    )
-    return {question.label: one for question, one in zip(questions, found, strict=True)}
+    levels = chances_of(counts, measures, n_resamples=wanted.n_resamples, key=wanted.key)
+    return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
 
 
 def _defined(found: "Mapping[str, Found | UndefinedMeasureError]") -> "dict[str, Found]":
@@ -167,12 +162,12 @@ def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _answer(question: Question, counts: OrderedCounts) -> float:
-    if question.measure.weights == "whole" and counts.weighting == "real":
+def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
+    if bound.measure.weights == "whole" and counts.weighting == "real":
         raise UndefinedMeasureError(
-            f"{question.measure.name} takes whole sample weights only; found other values"
+            f"{bound.measure.name} takes whole sample weights only; found other values"
         )
-    return float(question.measure.compute(counts, **question.parameters))
+    return bound.value(counts)
 
 
 def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
@@ -183,8 +178,11 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def failed(name: str, labels: Labels, questions: Questions, message: str) -> DetectorEvaluation:
-    """Return NaN for every question, with one reason."""
+def failed_evaluation(
+    name: str, labels: Labels, request: EvaluationRequest, message: str
+) -> DetectorEvaluation:
+    """Return NaN for every measure, with one reason."""
+    keys = [bound.key for bound in request.measures]
     weights = (
         np.ones(labels.values.shape[0], np.int64) if labels.weights is None else labels.weights
     )
@@ -194,10 +192,11 @@ def failed(name: str, labels: Labels, questions: Questions, message: str) -> Det
         n_anomalies=weights[anomalous].sum().item(),
         n_normals=weights[~anomalous].sum().item(),
         tied_share=float("nan"),
-        by_label=dict.fromkeys(questions.labels, float("nan")),
-        undefined=dict.fromkeys(questions.labels, message),
+        by_label=dict.fromkeys(keys, float("nan")),
+        undefined=dict.fromkeys(keys, message),
         operating_points=[
-            OperatingPoint(float(rate), None, None, None, message) for rate in questions.rates
+            OperatingPoint(float(rate), None, None, None, message)
+            for rate in rates_of(request.measures)
         ],
         error=message,
     )

@@ -20,10 +20,10 @@ from fastad._core.parameters import (
 )
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import Label, OnError, Point, Points
-from fastad.evaluation.detector import Inquiry, evaluate_detector
+from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
-from fastad.measures.requests import parse_questions, standard_questions, with_range
+from fastad.measures.requests import parse_measures, standard_measures
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores
@@ -101,7 +101,7 @@ def evaluate(
     measures : sequence of str, optional
         Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
         ``"tpr_at_fpr"``, which stand for their values at each ``fpr``. By default ``auc``,
-        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``precision@`` (which is
+        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``precision@p`` (which is
         `precision_at_p`) and ``f1@``.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
@@ -158,12 +158,12 @@ def evaluate(
     check_choice(on_error, ERROR_POLICIES, "on_error")
     rates = check_rate(fpr, "fpr")
     points = [rates] if isinstance(rates, Fraction) else rates
+    ranges = None if score_range is None else check_range(score_range)
     if measures is None:
-        questions = standard_questions(points)
+        bound = standard_measures(points)
     else:
-        questions = parse_questions(measures, points)
-    questions = with_range(questions, None if score_range is None else check_range(score_range))
-    inquiry = Inquiry(questions, on_error)
+        bound = parse_measures(measures, points, ranges)
+    request = EvaluationRequest(bound, on_error)
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)
@@ -174,13 +174,13 @@ def evaluate(
         level = 0.95 if confidence_level is None else confidence_level
         wanted = check_wanted("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else wanted
-        inquiry = Inquiry(questions, on_error, intervals, wanted if chance else None)
+        request = EvaluationRequest(bound, on_error, intervals, wanted if chance else None)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.n_rows)
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels.n_rows, labels.rows)
-            return evaluate_groups(labels, detectors, runs, inquiry)
-        answer = partial(evaluate_detector, labels=labels, inquiry=inquiry)
-        return Evaluation(thread_map(answer, detectors))
+            return evaluate_groups(labels, detectors, runs, request)
+        evaluate_one = partial(evaluate_detector, labels=labels, request=request)
+        return Evaluation(thread_map(evaluate_one, detectors))

@@ -14,7 +14,12 @@ from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_map
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import Inquiry, answer_all, evaluate_scores, failed
+from fastad.evaluation.detector import (
+    EvaluationRequest,
+    evaluate_measures,
+    evaluate_scores,
+    failed_evaluation,
+)
 from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
@@ -161,7 +166,7 @@ def evaluate_groups(
     labels: Labels,
     detectors: Sequence[tuple[str, npt.ArrayLike]],
     groups: Groups,
-    inquiry: Inquiry,
+    request: EvaluationRequest,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
 
@@ -171,28 +176,28 @@ def evaluate_groups(
         try:
             scores = check_scores(y_score, labels, name=shown)
         except InvalidInputError as error:
-            if inquiry.on_error == "raise":
+            if request.on_error == "raise":
                 raise
             message = str(error)
             parts = labels_by_group(labels, groups)
-            return [failed(name, part, inquiry.questions, message) for part in parts]
+            return [failed_evaluation(name, part, request, message) for part in parts]
         # With weights, and where some scores are NaN, groups are ordered one by one.
         order = None
         if labels.weights is None:
             try:
                 order = order_groups(scores, labels, groups.codes, groups.starts, shown)
             except InvalidInputError:
-                if inquiry.on_error == "raise":
+                if request.on_error == "raise":
                     raise
         if order is None:
             together = groups.arrange(scores)
             return [
-                evaluate_scores(name, together[where], part, inquiry)
+                evaluate_scores(name, together[where], part, request)
                 for where, part in zip(
                     groups.slices(), labels_by_group(labels, groups), strict=True
                 )
             ]
-        return _answers(name, order, inquiry)
+        return _evaluate_order(name, order, request)
 
     by_detector = thread_map(evaluate_one, detectors)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
@@ -213,27 +218,29 @@ def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
         )
 
 
-def _answers(name: str, order: GroupOrder, inquiry: Inquiry) -> list[DetectorEvaluation]:
-    """Answer all questions about each group, in threads over blocks of groups."""
+def _evaluate_order(
+    name: str, order: GroupOrder, request: EvaluationRequest
+) -> list[DetectorEvaluation]:
+    """Evaluate each group, in threads over blocks of groups."""
 
-    def answer(block: slice) -> list[DetectorEvaluation]:
-        if inquiry.is_one_area:
-            return _areas(name, order, block, inquiry)
+    def evaluate(block: slice) -> list[DetectorEvaluation]:
+        if request.is_only_auc:
+            return _areas(name, order, block, request)
         with ReusedBuffers():
             counts = (count_values(order.group(i)) for i in range(block.start, block.stop))
-            return [answer_all(name, part, inquiry) for part in counts]
+            return [evaluate_measures(name, part, request) for part in counts]
 
-    return list(chain.from_iterable(thread_map(answer, group_blocks(order.starts))))
+    return list(chain.from_iterable(thread_map(evaluate, group_blocks(order.starts))))
 
 
 def _areas(
-    name: str, order: GroupOrder, block: slice, inquiry: Inquiry
+    name: str, order: GroupOrder, block: slice, request: EvaluationRequest
 ) -> list[DetectorEvaluation]:
-    """Answer the one question that needs no counts, for a block of groups in one pass."""
+    """Return the areas under the ROC curve, without counts, for a block of groups in one pass."""
     starts, anomalies = order.starts[block.start : block.stop + 1], order.anomalies[block]
     areas, tied = np.empty_like(anomalies), np.empty_like(anomalies)
     twice_areas(order.packed, starts, areas, tied)
-    label = inquiry.questions.each[0].label
+    label = request.measures[0].key
     results = []
     numbers = (np.diff(starts), anomalies, areas, tied)
     for i, (size, n, twice, shared) in enumerate(
@@ -245,7 +252,7 @@ def _areas(
             results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
         else:
             counts = count_values(order.group(block.start + i))
-            results.append(answer_all(name, counts, inquiry))
+            results.append(evaluate_measures(name, counts, request))
     return results
 
 

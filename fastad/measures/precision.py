@@ -128,11 +128,13 @@ def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) ->
     return area.precision_sum(counts.fps, counts.tps) / counts.n_anomalies
 
 
-def _average_precision_of_order(order: PackedOrder) -> float:
+def _average_precision_of_order(order: PackedOrder, *, prevalence: Fraction | None) -> float | None:
     """Mean precision straight from an order, in half the memory; the bits of `average_precision`.
 
     The sum runs down the whole order in one thread, so that its bits do not depend on ranges.
     """
+    if prevalence is not None:
+        return None
     need_anomalies(order, "average_precision")
     total, lost = 0.0, 0.0
     for where in order.ranges:

@@ -373,8 +373,8 @@ def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVecto
     """How near to the top the anomalies are."""
     need_whole(counts, "rank_power")
     if isinstance(k, list):
-        return np.array([_rank_power(counts, flagged) for flagged in k], np.float64)
-    return _rank_power(counts, k)
+        return np.array([_power_among(counts, flagged) for flagged in k], np.float64)
+    return _power_among(counts, k)
 
 
 RANK_POWER = Measure(
@@ -508,7 +508,7 @@ def _drawn_hits(counts: OrderedCounts, k: int, rng: np.random.Generator) -> floa
     return hits
 
 
-def _rank_power(counts: OrderedCounts, k: int) -> float:
+def _power_among(counts: OrderedCounts, k: int) -> float:
     if k > counts.total:
         raise UndefinedMeasureError(
             f"rank_power is undefined for more than all points: k = {k} of {counts.total}"

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from fastad._core.parameters import check_positive
 from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
-from fastad.evaluation.detector import Inquiry, answer_all
+from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
 from fastad.evaluation.ranked_scores import RankedScores
-from fastad.measures.requests import Questions, parse_questions, with_range
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import parse_measures
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
@@ -55,16 +56,16 @@ def ask_each(
 
 def read_measures(
     measures: Sequence[str], fpr: Sequence[Fraction] = (), score_range: ScoreRange | None = None
-) -> Questions:
-    """Read the labels of the measures that the legend shows."""
+) -> list[BoundMeasure]:
+    """Read the keys of the measures that the legend shows."""
     labels = [measures] if isinstance(measures, str) else measures
-    return with_range(parse_questions(labels, fpr), score_range) if len(labels) else Questions([])
+    return parse_measures(labels, fpr, score_range) if len(labels) else []
 
 
-def answer_each(ranked: Mapping[str, RankedScores], questions: Questions) -> Values:
+def evaluate_each(ranked: Mapping[str, RankedScores], measures: Sequence[BoundMeasure]) -> Values:
     """Return the values of measures; what is undefined is NaN."""
-    inquiry = Inquiry(questions, "raise")
-    return {name: answer_all(name, one.counts, inquiry) for name, one in ranked.items()}
+    request = EvaluationRequest(measures, "raise")
+    return {name: evaluate_measures(name, one.counts, request) for name, one in ranked.items()}
 
 
 def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:

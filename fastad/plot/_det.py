@@ -138,11 +138,11 @@ class DetDisplay(_drawing.Display):
         >>> display.line_.get_label()
         'knn (eer 0.500)'
         """
-        questions = _data.read_measures(measures)
+        shown = _data.read_measures(measures)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
         display = cls(
             _data.ask_each(ranked, RankedScores.det_curve),
-            values=_data.answer_each(ranked, questions),
+            values=_data.evaluate_each(ranked, shown),
             **_data.sizes(ranked),
         )
         return display.plot(ax, chance=chance, legend=legend, line_kw=line_kw)

@@ -1,12 +1,13 @@
 """Pictures of the distributions of scores: histograms, percentiles, RP distances."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_percentiles
+from fastad._core.parameters import Percentile
 from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.plot import _data, _drawing
 from fastad.plot._histogram import Bins, RpSpan, ScoreDistribution, distribution
@@ -140,8 +141,8 @@ class ScoreDistributionDisplay:
         >>> display.distributions["score"].spans[0].distance
         70.0
         """
-        marked = _data.read_points(percentiles, check_percentiles)
-        spanned = _data.read_points(rp, check_percentiles)
+        marked = _data.read_points(percentiles, _check_percentiles)
+        spanned = _data.read_points(rp, _check_percentiles)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
         distributions = _data.ask_each(ranked, lambda one: distribution(one, marked, spanned, bins))
         return cls(distributions).plot(ax, legend=legend)
@@ -267,3 +268,8 @@ def _draw_span(axes: "Axes", span: RpSpan, height: float) -> None:
     text = f"RP@{span.p:g} = {span.distance:.3g}".replace("-", "\N{MINUS SIGN}")
     middle = (span.normal + span.anomaly) / 2
     _drawing.draw_text(axes, middle, height, text, transform=across, ha="center", fontsize="small")
+
+
+def _check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
+    checked: Fraction | list[Fraction] = Percentile(sequence=True).check(p, "p")
+    return checked

@@ -11,7 +11,7 @@ from fastad._core.parameters import check_count
 from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
-from fastad.measures import percentile
+from fastad.measures.percentiles import CLASS_PERCENTILES
 from fastad.measures.results import ClassPercentiles
 
 Bins = int | npt.ArrayLike
@@ -69,9 +69,9 @@ def distribution(
 ) -> ScoreDistribution:
     """Return the distribution of one detector's scores; they must be finite."""
     counts = ranked.counts
-    marked = percentile.class_percentiles(counts, percentiles)
-    normals = percentile.class_percentiles(counts, rp).normals
-    anomalies = percentile.class_percentiles(counts, [100 - p for p in rp]).anomalies
+    marked = CLASS_PERCENTILES.compute(counts, percentiles)
+    normals = CLASS_PERCENTILES.compute(counts, rp).normals
+    anomalies = CLASS_PERCENTILES.compute(counts, [100 - p for p in rp]).anomalies
     spans = [
         RpSpan(float(p), normal, anomaly)
         for p, normal, anomaly in zip(rp, normals.tolist(), anomalies.tolist(), strict=True)

@@ -171,7 +171,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         'knn (ap 0.833)'
         """
         share = check_prevalence(prevalence)
-        questions = _data.read_measures(() if share is not None else measures)
+        shown = _data.read_measures(() if share is not None else measures)
         level = check_inside(confidence_level, "confidence_level")
         simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
@@ -192,7 +192,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         curves = _data.ask_each(ranked, lambda one: one.precision_recall_curve(prevalence=share))
         display = cls(
             curves,
-            values=_data.answer_each(ranked, questions),
+            values=_data.evaluate_each(ranked, shown),
             false_alarms=_data.ask_each(ranked, false_alarms),
             bands=None if simultaneous is None else _data.ask_each(ranked, bound),
         )

@@ -182,7 +182,7 @@ class RocDisplay(_drawing.Display):
         [RocMark(fpr=0.5, tpr=1.0, threshold=0.35)]
         """
         rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
-        questions = _data.read_measures(measures, rates)
+        shown = _data.read_measures(measures, rates)
         level = check_inside(confidence_level, "confidence_level")
         simultaneous = None if band is None else _band.is_simultaneous(band)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
@@ -194,7 +194,7 @@ class RocDisplay(_drawing.Display):
 
         display = cls(
             _data.ask_each(ranked, RankedScores.roc_curve),
-            values=_data.answer_each(ranked, questions),
+            values=_data.evaluate_each(ranked, shown),
             marks=_data.ask_each(ranked, lambda one: [_mark(one, rate) for rate in rates]),
             bands=None if simultaneous is None else _data.ask_each(ranked, bound),
             n_normals=_data.sizes(ranked)["n_normals"],

@@ -121,10 +121,10 @@ class RpDisplay(_drawing.Display):
         'score (auc_rp 0.662), zero at 50'
         """
         bounds = None if score_range is None else check_range(score_range)
-        questions = _data.read_measures([] if bounds is None else ["rp_auc"], score_range=bounds)
+        shown = _data.read_measures([] if bounds is None else ["rp_auc"], score_range=bounds)
         ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
         curves = _data.ask_each(ranked, RankedScores.rp_curve)
-        display = cls(curves, values=_data.answer_each(ranked, questions))
+        display = cls(curves, values=_data.evaluate_each(ranked, shown))
         return display.plot(ax, legend=legend, line_kw=line_kw)
 
     def plot(

@@ -14,7 +14,7 @@ from fastad._core.types import FloatVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.groups import labels_by_group
 from fastad.measures.results import RocCurve
-from fastad.measures.roc import roc_curve
+from fastad.measures.roc import ROC_CURVE
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels, check_scores
@@ -342,7 +342,7 @@ def _curves_of_runs(
         for i, (where, part) in enumerate(zip(runs.slices(), parts, strict=True)):
             counts = count_scores(scores[where], part, score_name(name))
             try:
-                curves[name].append(roc_curve(counts))
+                curves[name].append(ROC_CURVE.compute(counts, drop_collinear=False))
             except UndefinedMeasureError as error:
                 run = ", ".join(f"{column} {of[i]!r}" for column, of in runs.columns.items())
                 raise UndefinedMeasureError(f"{error}, in the run of {run}") from None

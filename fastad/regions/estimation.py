@@ -10,7 +10,7 @@ from fastad._core.frames import as_array
 from fastad._core.threads import thread_limit
 from fastad._core.types import Interpolation, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
-from fastad.labelled.operating import threshold_at_fpr
+from fastad.measures.thresholds import threshold_at_fpr
 from fastad.regions.box import Box
 from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
 from fastad.regions.results import VolumeEstimate

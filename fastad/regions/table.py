@@ -15,7 +15,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
-from fastad.labelled.operating import threshold_at_fpr
+from fastad.measures.thresholds import threshold_at_fpr
 from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box
 from fastad.regions.estimation import Score

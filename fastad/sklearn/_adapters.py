@@ -20,7 +20,7 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
-from fastad.labelled.roc import roc_auc
+from fastad.measures.roc import roc_auc
 
 
 class OrientationWarning(UserWarning):

@@ -27,7 +27,7 @@ from fastad.evaluation.entry import evaluate
 from fastad.evaluation.ranked_scores import rank_scores
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
-from fastad.measures.requests import parse_questions
+from fastad.measures.requests import read_key
 
 _Answer = TypeVar("_Answer")
 _Self = TypeVar("_Self", bound="Scorer[Any]")
@@ -167,7 +167,7 @@ class MeasureScorer(Scorer[float]):
         return factory_name(self.measure)
 
     def _check_options(self) -> None:
-        operating = MEASURES[self.measure].operating
+        operating = MEASURES[self.measure].operating_point
         point = self.options.get(operating) if operating else None
         if np.shape(point):  # type: ignore[arg-type]
             raise InvalidInputError(f"{operating} must be one number in a scorer; found {point!r}")
@@ -209,10 +209,12 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         )["score"]
         if table.undefined:
             raise UndefinedMeasureError("; ".join(table.undefined.values()))
-        return {
-            label: _higher_is_better(parse_questions([label], ()).each[0].measure, value)
-            for label, value in table.items()
-        }
+        directed = {}
+        for key, value in table.items():
+            named = read_key(key)
+            assert named is not None
+            directed[key] = _higher_is_better(named[0], value)
+        return directed
 
 
 def factory_name(measure: str) -> str:

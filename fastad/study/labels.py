@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fastad._core.parameters import short_repr
 from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError
-from fastad.measures.requests import read_label
+from fastad.measures.requests import read_key
 
 # False positive rates of AUC and TPR: dense where detectors work.
 RATES = (
@@ -23,7 +23,7 @@ _NING = ("tpr@0.4", "ht_auc@0.4", "fpr@tpr0.8", "lf_auc@0.8", "cost_auc@1.25", "
 def paper_measures() -> tuple[str, ...]:
     """Return the labels of all measures with labels that the papers compare."""
     curves = [f"{kind}@{rate:g}" for kind in ("auc", "tpr") for rate in RATES]
-    at_rates = [f"{kind}@{rate:g}" for kind in ("precision", "f1") for rate in OPERATING_RATES]
+    at_rates = [f"{kind}{rate:g}" for kind in ("precision@p", "f1@") for rate in OPERATING_RATES]
     return tuple(dict.fromkeys(["auc", "auc_w", "ap", "auc_pr", *curves, *at_rates, *_NING]))
 
 
@@ -31,8 +31,8 @@ def check_labels(labels: Sequence[str], name: str) -> tuple[str, ...]:
     """Check that labels are those of measures with labels; return each once."""
     found = label_list(labels, name)
     for label in found:
-        question = read_label(label)
-        if question is None or question.measure.higher_is_better is None:
+        named = read_key(label)
+        if named is None or named[0].higher_is_better is None:
             raise InvalidInputError(
                 f"{name} must hold labels of measures such as auc or tpr@0.05; "
                 f"found {short_repr(label)}",

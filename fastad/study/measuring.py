@@ -10,8 +10,8 @@ from fastad._core.types import FloatVector, LabelVector
 from fastad.errors import UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.ranked_scores import rank_scores
-from fastad.labelled.operating import threshold_at_fpr
-from fastad.labelled.percentile import class_percentiles
+from fastad.measures.percentiles import class_percentiles
+from fastad.measures.thresholds import threshold_at_fpr
 from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
 from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 

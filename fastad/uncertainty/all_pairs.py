@@ -13,9 +13,10 @@ from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores, score_name
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import too_few_points
 from fastad.uncertainty.comparison import check_comparison, compare_pairs
 from fastad.uncertainty.corrections import CORRECTIONS
@@ -205,7 +206,7 @@ def compare_all(
     >>> found.adjusted["good", "bad"] < 0.001
     True
     """
-    asked = ask(measure, operating_point)
+    asked = bind(measure, operating_point)
     check_choice(correction, tuple(CORRECTIONS), "correction")
     wanted = check_comparison(
         asked,
@@ -281,7 +282,7 @@ def delong_covariance(
     array([[0.125, 0.   ],
            [0.   , 0.   ]])
     """
-    asked = ask(measure, operating_point)
+    asked = bind(measure, operating_point)
     if asked.measure.name not in INFLUENCES:
         raise InvalidInputError(
             f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
@@ -297,9 +298,9 @@ def _order(y_true: npt.ArrayLike, y_score: Any, pos_label: Label | None) -> Dete
     return order_detectors(labels, [(name, score_name(name), scores) for name, scores in named])
 
 
-def _covariance(detectors: Detectors, asked: Asked) -> Covariance:
+def _covariance(detectors: Detectors, asked: BoundMeasure) -> Covariance:
     few = too_few_points(
-        f"the covariance of {asked.label}", detectors.n_anomalies, detectors.n_normals
+        f"the covariance of {asked.key}", detectors.n_anomalies, detectors.n_normals
     )
     if few is not None:
         raise few

@@ -17,11 +17,11 @@ from fastad._core.parameters import (
 )
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.partial import TPR_AT_FPR
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
-from fastad.measures.roc import tpr_at_fpr
 from fastad.ordering.counts import OrderedCounts, counted
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank
 
@@ -246,7 +246,7 @@ def roc_band_of(
     beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_points, len(x)) + 1
     low = anomalies.lower(_above(counts.fps, counts.tps, inside))
     high = anomalies.upper(_from(counts.fps, counts.tps, beyond))
-    tpr = tpr_at_fpr(counts, rates)
+    tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
     return RocBand.of(x, tpr, low, high, float(confidence_level), simultaneous)
 
 
@@ -354,12 +354,12 @@ def _grid_of_fpr(n_normals: Count) -> list[Fraction]:
     return [Fraction(x) for x in np.union1d(even, logarithmic).tolist()]
 
 
-def order_interval(counts: OrderedCounts, asked: Asked, level: Fraction) -> Bounds:
+def order_interval(counts: OrderedCounts, asked: BoundMeasure, level: Fraction) -> Bounds:
     """Return bounds on the TPR at an FPR, or on the FPR at a TPR; see `roc_band`."""
-    if "fpr" in asked.options:
-        return _tpr_bounds(counts, exact_rate(asked.options["fpr"], "fpr"), level)
+    if "fpr" in asked.parameters:
+        return _tpr_bounds(counts, exact_rate(asked.parameters["fpr"], "fpr"), level)
     low, high = _tpr_bounds(
-        _other_way_round(counts), 1 - exact_rate(asked.options["tpr"], "tpr"), level
+        _other_way_round(counts), 1 - exact_rate(asked.parameters["tpr"], "tpr"), level
     )
     return 1 - high, 1 - low
 

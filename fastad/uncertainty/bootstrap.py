@@ -18,8 +18,8 @@ from fastad._core.types import Count, FloatVector, IntMatrix, ShortVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.influence import Influence
 
@@ -106,7 +106,7 @@ def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified:
 
 
 def replicate_values(
-    ranking: Ranking, asked: Sequence[Asked], resamples: Resamples
+    ranking: Ranking, asked: Sequence[BoundMeasure], resamples: Resamples
 ) -> npt.NDArray[np.float64]:
     """Return each measure of each replicate, shape (n_asked, n_resamples).
 

@@ -13,8 +13,9 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Label
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.null_distributions import (
     Law,
     drawn_values,
@@ -150,7 +151,7 @@ def chance_level(
     >>> found.value, found.expected, found.adjusted, round(found.p_value, 12)
     (0.75, 0.5, 0.5, 0.333333333333)
     """
-    asked = ask(measure, options)
+    asked = bind(measure, options)
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
     with thread_limit(n_threads):
@@ -159,7 +160,7 @@ def chance_level(
 
 
 def chance_of(
-    counts: OrderedCounts, asked: Asked, *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts, asked: BoundMeasure, *, n_resamples: int, key: np.uint64
 ) -> ChanceLevel:
     """Return the level of chance of one measure, or raise where it has none."""
     (found,) = chances_of(counts, [asked], n_resamples=n_resamples, key=key)
@@ -169,7 +170,7 @@ def chance_of(
 
 
 def chances_of(
-    counts: OrderedCounts, asked: Sequence[Asked], *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts, asked: Sequence[BoundMeasure], *, n_resamples: int, key: np.uint64
 ) -> list[ChanceLevel | UndefinedMeasureError]:
     """Return the level of chance of each measure, or why it has none.
 
@@ -194,7 +195,7 @@ def _or_error(
         return error
 
 
-def _undrawn(counts: OrderedCounts, asked: Asked, n_resamples: int) -> ChanceLevel | None:
+def _undrawn(counts: OrderedCounts, asked: BoundMeasure, n_resamples: int) -> ChanceLevel | None:
     """Return what is known without permutations; None where they must be drawn."""
     if counts.weighting == "real":
         raise UndefinedMeasureError(
@@ -203,7 +204,7 @@ def _undrawn(counts: OrderedCounts, asked: Asked, n_resamples: int) -> ChanceLev
         )
     value = asked.value(counts)
     if math.isnan(value):
-        raise UndefinedMeasureError(f"{asked.label} is undefined for these data")
+        raise UndefinedMeasureError(f"{asked.key} is undefined for these data")
     known = law(counts, asked) or enumerated(counts, asked, n_resamples + 1)
     if known is not None:
         return _from_law(counts, asked, known)
@@ -222,19 +223,21 @@ def _undrawn(counts: OrderedCounts, asked: Asked, n_resamples: int) -> ChanceLev
     )
 
 
-def _from_draws(counts: OrderedCounts, asked: Asked, values: FloatVector) -> ChanceLevel:
+def _from_draws(counts: OrderedCounts, asked: BoundMeasure, values: FloatVector) -> ChanceLevel:
     n_drawn = values.shape[0]
     return _from_law(counts, asked, Law(values, np.full(n_drawn, 1 / n_drawn)), n_drawn)
 
 
-def _from_law(counts: OrderedCounts, asked: Asked, found: Law, n_drawn: int = 0) -> ChanceLevel:
+def _from_law(
+    counts: OrderedCounts, asked: BoundMeasure, found: Law, n_drawn: int = 0
+) -> ChanceLevel:
     """Place the value in a law, the whole one unless it is that of so many drawn permutations."""
     value = asked.value(counts)
     undefined = np.isnan(found.values)
     undefined_share = math.fsum(found.shares[undefined])
     if undefined_share > 0.5:
         raise UndefinedMeasureError(
-            f"the level of chance of {asked.label} is undefined: more than half of the "
+            f"the level of chance of {asked.key} is undefined: more than half of the "
             "permutations of the labels have no value"
         )
     values, shares = found.values[~undefined], found.shares[~undefined]
@@ -280,7 +283,7 @@ def _adjusted(value: float, expected: float, best: float) -> float:
     return (value - expected) / room
 
 
-def _best(counts: OrderedCounts, asked: Asked) -> float:
+def _best(counts: OrderedCounts, asked: BoundMeasure) -> float:
     """Return the value of a perfect order, NaN where there is none.
 
     Of the order alone: all scores distinct. A detector whose ties keep it from a perfect order
@@ -290,7 +293,7 @@ def _best(counts: OrderedCounts, asked: Asked) -> float:
     """
     n, total = int(counts.n_anomalies), int(counts.total)
     try:
-        if asked.measure.needs == "values" or asked.measure.operating == "threshold":
+        if asked.measure.reads == "values":
             sizes = sizes_of(counts)
             return asked.value(labelled(counts, sizes, filled(sizes, n)))
         order = np.arange(total)

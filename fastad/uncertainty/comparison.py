@@ -23,8 +23,9 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ComparisonMethod, FloatVector, Label, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import (
     Ranking,
     percentile,
@@ -139,7 +140,7 @@ def compare(
     >>> found.is_significant, found.method
     (True, 'delong')
     """
-    asked = ask(measure, operating_point)
+    asked = bind(measure, operating_point)
     wanted = check_comparison(
         asked,
         method,
@@ -189,7 +190,7 @@ class _Estimate(NamedTuple):
 
 
 def check_comparison(
-    asked: Asked,
+    asked: BoundMeasure,
     method: str,
     confidence_level: Point,
     n_resamples: int,
@@ -221,14 +222,14 @@ def check_comparison(
     )
 
 
-def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) -> list[Comparison]:
+def compare_pairs(
+    detectors: Detectors, asked: BoundMeasure, wanted: WantedComparison
+) -> list[Comparison]:
     """Compare every two of the detectors; all share their replicates."""
     method = wanted.method
     if method == "auto":
         method = _best_method(detectors, asked)
-    few = too_few_points(
-        f"a comparison of {asked.label}", detectors.n_anomalies, detectors.n_normals
-    )
+    few = too_few_points(f"a comparison of {asked.key}", detectors.n_anomalies, detectors.n_normals)
     if method != "permutation" and few is not None:
         raise few
     values = [
@@ -246,7 +247,7 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
             p_value=estimate.p_value,
             method=estimate.method,
             confidence_level=float(wanted.level),
-            measure=asked.label,
+            measure=asked.key,
             higher_is_better=bool(asked.measure.higher_is_better),
             names=(detectors.names[i], detectors.names[j]),
             values=(values[i], values[j]),
@@ -262,7 +263,7 @@ def compare_pairs(detectors: Detectors, asked: Asked, wanted: WantedComparison) 
     ]
 
 
-def _value(asked: Asked, ranking: Ranking, shown: str) -> float:
+def _value(asked: BoundMeasure, ranking: Ranking, shown: str) -> float:
     try:
         return asked.value(ranking.counts)
     except InvalidInputError as error:
@@ -270,7 +271,7 @@ def _value(asked: Asked, ranking: Ranking, shown: str) -> float:
         raise InvalidInputError(str(error).replace("y_score", shown)) from None
 
 
-def _best_method(detectors: Detectors, asked: Asked) -> str:
+def _best_method(detectors: Detectors, asked: BoundMeasure) -> str:
     few = min(detectors.n_anomalies, detectors.n_normals) < _FEW
     if few and asked.reads_ranks:
         return "permutation"
@@ -279,7 +280,7 @@ def _best_method(detectors: Detectors, asked: Asked) -> str:
 
 def _delong(
     detectors: Detectors,
-    asked: Asked,
+    asked: BoundMeasure,
     wanted: WantedComparison,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
@@ -309,7 +310,7 @@ def _delong(
 
 def _bootstrap(
     detectors: Detectors,
-    asked: Asked,
+    asked: BoundMeasure,
     wanted: WantedComparison,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
@@ -338,7 +339,7 @@ def _bootstrap(
 
 def _permutation(
     detectors: Detectors,
-    asked: Asked,
+    asked: BoundMeasure,
     wanted: WantedComparison,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
@@ -367,16 +368,16 @@ def _permutation(
 _METHODS = {"delong": _delong, "bootstrap": _bootstrap, "permutation": _permutation}
 
 
-def _defined(values: FloatVector, asked: Asked) -> FloatVector:
+def _defined(values: FloatVector, asked: BoundMeasure) -> FloatVector:
     defined = values[~np.isnan(values)]
     if 2 * defined.shape[0] < values.shape[0]:
         _refuse_undefined(asked, values.shape[0] - defined.shape[0], values.shape[0])
     return defined
 
 
-def _refuse_undefined(asked: Asked, n_undefined: int, n_tried: int) -> None:
+def _refuse_undefined(asked: BoundMeasure, n_undefined: int, n_tried: int) -> None:
     raise UndefinedMeasureError(
-        f"a comparison of {asked.label} needs the measure on resamples; it is undefined on "
+        f"a comparison of {asked.key} needs the measure on resamples; it is undefined on "
         f"{n_undefined} of {n_tried}"
     )
 

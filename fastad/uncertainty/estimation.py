@@ -13,9 +13,9 @@ from fastad._core.parameters import check_choice, check_count, check_flag, check
 from fastad._core.random import random_key
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.operating import confusion_at
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS, confusion_at_threshold
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.bands import order_interval
 from fastad.uncertainty.bootstrap import (
     Ranking,
@@ -39,7 +39,6 @@ from fastad.uncertainty.closed_forms import (
 )
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import METHODS, RESAMPLING, chosen_method
-from fastad.uncertainty.rates import SHARES
 from fastad.uncertainty.results import Interval
 
 # These need no variance of the points at hand.
@@ -82,7 +81,7 @@ class Task:
         How often the method held the truth, where it was chosen by that.
     """
 
-    asked: Asked
+    asked: BoundMeasure
     value: float
     method: str
     coverage: float | None = None
@@ -107,7 +106,7 @@ def check_wanted(
 
 
 def intervals_of(
-    counts: OrderedCounts, asked: Sequence[Asked], wanted: Wanted
+    counts: OrderedCounts, asked: Sequence[BoundMeasure], wanted: Wanted
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     need_whole(counts)
@@ -126,7 +125,9 @@ def intervals_of(
     ]
 
 
-def _task(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Task | UndefinedMeasureError:
+def _task(
+    counts: OrderedCounts, asked: BoundMeasure, wanted: Wanted
+) -> Task | UndefinedMeasureError:
     try:
         value = asked.value(counts)
     except UndefinedMeasureError as error:
@@ -136,7 +137,7 @@ def _task(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Task | Undefin
         method, coverage = chosen_method(asked, counts)
     few = None
     if method not in _FOR_ANY_SIZE:
-        few = too_few_points(f"an interval of {asked.label}", counts.n_anomalies, counts.n_normals)
+        few = too_few_points(f"an interval of {asked.key}", counts.n_anomalies, counts.n_normals)
     return few or Task(asked, value, method, coverage)
 
 
@@ -153,7 +154,7 @@ def finish(
         n_undefined = n_resamples - defined.shape[0]
         if 2 * n_undefined > n_resamples:
             return UndefinedMeasureError(
-                f"an interval of {task.asked.label} needs the measure on resamples; it is "
+                f"an interval of {task.asked.key} needs the measure on resamples; it is "
                 f"undefined on {n_undefined} of {n_resamples}"
             )
         low, high = _from_replicates(counts, task, defined, wanted.doubt)
@@ -195,8 +196,8 @@ def _smooth(transform: Callable[[float, float, Bounds, float], Bounds]) -> "_Clo
 
 def _binomial(bounds: Callable[[float, float, float], Bounds]) -> "_ClosedForm":
     def ends(counts: OrderedCounts, task: Task, wanted: Wanted) -> Bounds:
-        confusion = confusion_at(counts, threshold=task.asked.options["threshold"])
-        part, whole = SHARES[task.asked.measure.name](confusion)
+        confusion = confusion_at_threshold(counts, task.asked.parameters["threshold"])
+        part, whole = TRIALS[task.asked.measure.name](confusion)
         return bounds(part, whole, wanted.doubt)
 
     return ends

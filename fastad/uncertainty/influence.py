@@ -18,10 +18,10 @@ import numpy as np
 from fastad._core.parameters import check_prevalence, check_range, exact_rate
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
-from fastad.measures.percentile import scaled_scores
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.points import at_share, first_reaching, last_within
+from fastad.measures.scaled_scores import scaled_scores
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 
 
 class Influence(NamedTuple):
@@ -174,9 +174,9 @@ INFLUENCES: Mapping[str, Callable[[OrderedCounts, Mapping[str, Any]], Influence]
 )
 
 
-def influence(counts: OrderedCounts, asked: Asked) -> Influence:
+def influence(counts: OrderedCounts, asked: BoundMeasure) -> Influence:
     """Return the influences on a smooth measure; O(g) for g distinct scores."""
-    return INFLUENCES[asked.measure.name](counts, asked.options)
+    return INFLUENCES[asked.measure.name](counts, asked.parameters)
 
 
 def _under(

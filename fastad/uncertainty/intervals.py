@@ -11,8 +11,9 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.threads import thread_limit
 from fastad._core.types import IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.estimation import Wanted, check_wanted, intervals_of
 from fastad.uncertainty.methods import check_method
 from fastad.uncertainty.results import Interval
@@ -150,15 +151,15 @@ def check_question(
     rng: int | np.random.Generator | None,
     *,
     stratified: bool,
-) -> tuple[Asked, Wanted]:
+) -> tuple[BoundMeasure, Wanted]:
     """Check which interval of what is wanted."""
-    asked = ask(measure, options)
+    asked = bind(measure, options)
     wanted = check_wanted(method, confidence_level, n_resamples, rng, stratified=stratified)
     check_method(wanted.method, asked)
     return asked, wanted
 
 
-def interval_of(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Interval:
+def interval_of(counts: OrderedCounts, asked: BoundMeasure, wanted: Wanted) -> Interval:
     """Return the interval of one measure; warn of one that should not be taken at its word.
 
     For a function that users call: the warning names the line that called it.
@@ -167,5 +168,5 @@ def interval_of(counts: OrderedCounts, asked: Asked, wanted: Wanted) -> Interval
     if isinstance(found, UndefinedMeasureError):
         raise found
     if found.reliability_note is not None:
-        warnings.warn(f"{asked.label}: {found.reliability_note}", LowCoverageWarning, stacklevel=3)
+        warnings.warn(f"{asked.key}: {found.reliability_note}", LowCoverageWarning, stacklevel=3)
     return found

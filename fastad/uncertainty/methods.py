@@ -8,12 +8,12 @@ from functools import cache
 from importlib.resources import files
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.roc import roc_auc
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS
+from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.closed_forms import BINOMIAL
 from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.rates import SHARES
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, *RESAMPLING)
@@ -54,10 +54,10 @@ class Coverage:
     width: float
 
 
-def methods_of(asked: Asked) -> list[str]:
+def methods_of(asked: BoundMeasure) -> list[str]:
     """Return the methods for a measure, of which the last resorts come last."""
     name = asked.measure.name
-    if name in SHARES:
+    if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
     if name in ("tpr_at_fpr", "fpr_at_tpr"):
         return ["order", "bootstrap", "basic"]
@@ -71,7 +71,7 @@ def methods_of(asked: Asked) -> list[str]:
     return ["bootstrap", "basic"]
 
 
-def check_method(method: str, asked: Asked) -> None:
+def check_method(method: str, asked: BoundMeasure) -> None:
     """Raise where a measure has no interval of this method."""
     possible = ["auto", *methods_of(asked)]
     if method not in possible:
@@ -82,9 +82,9 @@ def check_method(method: str, asked: Asked) -> None:
         )
 
 
-def chosen_method(asked: Asked, counts: OrderedCounts) -> tuple[str, float | None]:
+def chosen_method(asked: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
     """Return the method that `auto` takes, and how often it held the truth if that is known."""
-    if asked.options.get("prevalence") is not None:
+    if asked.parameters.get("prevalence") is not None:
         # With another prevalence few points may weigh most, which no cell of the table tried.
         return "bootstrap", None
     possible = methods_of(asked)
@@ -134,16 +134,16 @@ def _table_of(measure: str) -> list[Coverage]:
     return [row for row in coverage_table() if row.measure == measure]
 
 
-def _stands_for(asked: Asked) -> str:
+def _stands_for(asked: BoundMeasure) -> str:
     """Return the measure of the table that is most like the one asked about."""
     name = asked.measure.name
-    return "tpr" if name in SHARES else name
+    return "tpr" if name in TRIALS else name
 
 
 def _alike(rows: Sequence[Coverage], counts: OrderedCounts) -> list[Coverage]:
     """Return the rows with the nearest area under the ROC and no more points of a class."""
     try:
-        auc = roc_auc(counts)
+        auc = ROC_AUC.compute(counts)
     except UndefinedMeasureError:
         auc = 0.5
     sizes = {row.n_anomalies for row in rows}

@@ -17,10 +17,10 @@ from fastad._core.parameters import exact_rate
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.resampling.resample import bits, relabel
-from fastad.measures.operating import confusion_at
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 
 # The law of the AUC, in additions of rows and of numbers: both take some tenths of a second.
 _MOST_ROWS = 100_000
@@ -68,24 +68,24 @@ def cut(counts: OrderedCounts, k: int) -> tuple[int, int]:
     return int(flagged[left]), int(flagged[min(left + 1, flagged.shape[0] - 1)] - flagged[left])
 
 
-def law(counts: OrderedCounts, asked: Asked) -> Law | None:
+def law(counts: OrderedCounts, asked: BoundMeasure) -> Law | None:
     """Return the whole law of a measure; None where it is not known, or takes long."""
-    if asked.measure.operating == "threshold":
+    if asked.measure.name in RATES:
         return _law_at_threshold(counts, asked)
     known = _LAWS.get(asked.measure.name)
-    return None if known is None else known(counts, asked.options)
+    return None if known is None else known(counts, asked.parameters)
 
 
-def _law_at_threshold(counts: OrderedCounts, asked: Asked) -> Law | None:
+def _law_at_threshold(counts: OrderedCounts, asked: BoundMeasure) -> Law | None:
     """A threshold flags always as many points; the anomalies among them are hypergeometric."""
     n, m = classes(counts)
-    flagged = confusion_at(counts, threshold=asked.options["threshold"]).n_flagged
+    flagged = confusion_at_threshold(counts, asked.parameters["threshold"]).n_flagged
     if min(n, m) > _MOST_VALUES // 10:  # each rate is computed by itself
         return None
     first, shares = _hypergeometric(n + m, n, int(flagged))
     numbers = range(first, first + shares.shape[0])
     tables = (Confusion(tp, int(flagged) - tp, m - int(flagged) + tp, n - tp) for tp in numbers)
-    return Law(np.array([asked.measure.compute(table) for table in tables], np.float64), shares)
+    return Law(np.array([rate_of(asked.measure.name, table) for table in tables]), shares)
 
 
 def _area_law(counts: OrderedCounts, _: Options) -> Law | None:
@@ -239,7 +239,7 @@ _CHUNK = 32
 
 
 def drawn_values(
-    counts: OrderedCounts, asked: Sequence[Asked], n_resamples: int, key: np.uint64
+    counts: OrderedCounts, asked: Sequence[BoundMeasure], n_resamples: int, key: np.uint64
 ) -> npt.NDArray[np.float64]:
     """Return the values of each measure on permutations that are drawn; NaN where there is none.
 
@@ -266,7 +266,7 @@ def drawn_values(
     return values
 
 
-def enumerated(counts: OrderedCounts, asked: Asked, most: int) -> Law | None:
+def enumerated(counts: OrderedCounts, asked: BoundMeasure, most: int) -> Law | None:
     """Return the law from all outcomes, each with the number of permutations that have it.
 
     An outcome is how many points of each tie are anomalies: e of c points are in C(c, e) ways.

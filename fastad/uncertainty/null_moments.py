@@ -13,8 +13,8 @@ import numpy as np
 
 from fastad._core.parameters import check_range, exact_rate
 from fastad._core.types import FloatVector
+from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.null_distributions import (
     Options,
     classes,
@@ -55,13 +55,13 @@ class NormalLaw:
         return math.erfc(z / math.sqrt(2)) / 2
 
 
-def moments(counts: OrderedCounts, asked: Asked) -> Moments | None:
+def moments(counts: OrderedCounts, asked: BoundMeasure) -> Moments | None:
     """Return what is known of the first two moments of a measure."""
     known = _MOMENTS.get(asked.measure.name)
-    return None if known is None else known(counts, asked.options)
+    return None if known is None else known(counts, asked.parameters)
 
 
-def normal_law(counts: OrderedCounts, asked: Asked) -> NormalLaw | None:
+def normal_law(counts: OrderedCounts, asked: BoundMeasure) -> NormalLaw | None:
     """Return the normal law where it is near to that of a measure, which is the AUC."""
     n, m = classes(counts)
     if asked.measure.name != "roc_auc" or min(n, m) < _LEAST_POINTS:

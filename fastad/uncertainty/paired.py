@@ -11,11 +11,11 @@ from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatVector, IntVector, ShortVector
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_scores
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.asked import Asked
 from fastad.uncertainty.bootstrap import Ranking
 from fastad.uncertainty.influence import influence
 
@@ -67,7 +67,7 @@ def order_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLi
     return Detectors(labels, names, [shown for shown, _ in checked], thread_map(rank, checked))
 
 
-def row_influences(ranking: Ranking, asked: Asked) -> tuple[FloatVector, FloatVector]:
+def row_influences(ranking: Ranking, asked: BoundMeasure) -> tuple[FloatVector, FloatVector]:
     """Return the influence of each anomaly and of each normal point, as they come."""
     counts = ranking.counts
     by_score = influence(counts, asked)
@@ -122,7 +122,7 @@ class NullDifferences:
 def permute(
     detectors: Detectors,
     pair: tuple[int, int],
-    asked: Asked,
+    asked: BoundMeasure,
     n_resamples: int,
     key: np.uint64,
 ) -> NullDifferences:
@@ -182,7 +182,7 @@ def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
     return ranks
 
 
-def _difference(asked: Asked, like: OrderedCounts, fps: IntVector, tps: IntVector) -> float:
+def _difference(asked: BoundMeasure, like: OrderedCounts, fps: IntVector, tps: IntVector) -> float:
     first, second = (asked.value_or_nan(_counts(like, fps[i], tps[i])) for i in range(2))
     return first - second
 

@@ -161,7 +161,7 @@ def test_curves_over_rates_are_left_out_but_for_the_usual_rates() -> None:
     # Each measure by itself; two rates are no curve.
     assert names_of(*curve, "auc@0.2", "auc@0.3") == ["tpr@0.01", "tpr@0.05", "auc@0.2", "auc@0.3"]
     assert names_of("tpr@0.1", "tpr@0.2", "tpr@0.3", "ap") == ["tpr@0.1", "ap"]
-    others = ["auc@tpr0.8", "fpr@tpr0.8", "precision@0.1", "precision@0.2", "precision@0.3"]
+    others = ["auc@tpr0.8", "fpr@tpr0.8", "precision@p0.1", "precision@p0.2", "precision@p0.3"]
     assert names_of(*others, "auc@0.1", "auc@0.2") == [*others, "auc@0.1", "auc@0.2"]
 
 

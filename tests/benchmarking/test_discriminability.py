@@ -167,7 +167,7 @@ def test_of_equal_rates_the_lowest() -> None:
 
 def test_columns_that_are_no_rates_do_not_count() -> None:
     values = runs() | {"tpr@1e-05": runs()["auc"], "auc@tpr0.8": runs()["auc"]}
-    values |= {"fpr@tpr0.8": runs()["auc"], "precision@0.2": runs()["auc"], "auc@1": runs()["auc"]}
+    values |= {"fpr@tpr0.8": runs()["auc"], "precision@p0.2": runs()["auc"], "auc@1": runs()["auc"]}
     table = ResultTable.from_arrays(values)
     assert discriminability(table, rng=0).fpr.tolist() == [1e-05, *sorted(RATES)]
     assert discriminability(table, measure="auc", rng=0).fpr.tolist() == [*sorted(RATES), 1]

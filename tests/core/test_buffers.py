@@ -53,7 +53,7 @@ def test_a_result_does_not_change_when_the_memory_is_used_again(
 
     first = measure(rng.random(300))
     before = copy.deepcopy(plain(first))
-    measure(-rng.random(300) if not row.ranged else rng.random(300) / 2)
+    measure(-rng.random(300) if not row.takes_score_range else rng.random(300) / 2)
     assert plain(first) == before
 
 

@@ -44,7 +44,7 @@ SINGLE: dict[str, Callable[..., Any]] = {
     "auc@0.2": lambda *data, **kw: fastad.auc_at_fpr(*data, fpr=0.2, **kw),
     "tpr@0.01": lambda *data, **kw: fastad.tpr_at_fpr(*data, fpr=0.01, **kw),
     "tpr@1e-05": lambda *data, **kw: fastad.tpr_at_fpr(*data, fpr=1e-5, **kw),
-    "precision@0.05": lambda *data, **kw: fastad.precision_at_p(*data, p=0.05, **kw),
+    "precision@p0.05": lambda *data, **kw: fastad.precision_at_p(*data, p=0.05, **kw),
     "f1@0.05": lambda *data, **kw: fastad.f1_at_fpr(*data, fpr=0.05, **kw),
     "precision@fpr0.3": lambda *data, **kw: fastad.precision_at_fpr(*data, fpr=0.3, **kw),
     "fpr@tpr0.95": lambda *data, **kw: fastad.fpr_at_tpr(*data, tpr=0.95, **kw),
@@ -61,7 +61,7 @@ FUNCTIONS = {
     "average_precision": ["ap"],
     "auc_at_fpr": ["auc@0.01", "auc@0.2"],
     "tpr_at_fpr": ["tpr@0.01", "tpr@0.2"],
-    "precision_at_p": ["precision@0.01", "precision@0.2"],
+    "precision_at_p": ["precision@p0.01", "precision@p0.2"],
     "f1_at_fpr": ["f1@0.01", "f1@0.2"],
     "precision_at_fpr": ["precision@fpr0.01", "precision@fpr0.2"],
     "fpr_at_tpr": ["fpr@tpr0.95"],
@@ -193,7 +193,7 @@ def test_every_value_has_the_bits_of_the_single_function(kind: str, weights: str
         "real": rng.random(N + M),
     }
     options: dict[str, Any] = {} if weights == "none" else {"sample_weight": drawn[weights]}
-    labels = [x for x in SINGLE if weights != "real" or x != "precision@0.05"]
+    labels = [x for x in SINGLE if weights != "real" or x != "precision@p0.05"]
     result = fastad.evaluate(Y, SCORES[kind], measures=labels, **options)["score"]
     expected = {x: value_or_nan(SINGLE[x], Y, SCORES[kind], **options) for x in labels}
     assert list(result) == labels

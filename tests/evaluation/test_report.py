@@ -58,7 +58,7 @@ def strict(text: str) -> Any:
 
 
 def test_without_normals_what_needs_them_is_nan_with_its_reason() -> None:
-    measures = ["auc", "auc_w", "ap", "auc@0.1", "tpr@0.1", "precision@0.1", "f1@0.1"]
+    measures = ["auc", "auc_w", "ap", "auc@0.1", "tpr@0.1", "precision@p0.1", "f1@0.1"]
     measures += ["precision@fpr0.1", "fpr@tpr0.9", "auc@tpr0.9", "precision@n", "recall@n"]
     result = fastad.evaluate(np.ones(5), np.arange(5.0), measures=measures)["score"]
     # All points are anomalies: whatever is flagged is one.
@@ -85,17 +85,17 @@ def test_without_anomalies_thresholds_remain() -> None:
 def test_a_share_that_takes_no_anomaly_is_nan_with_its_reason() -> None:
     """floor(10 * 0.05 / 0.95) is 0 anomalies; floor(10 * 0.5 / 0.5) is more than 3."""
     labels = np.repeat([0, 1], [10, 3])
-    result = fastad.evaluate(labels, np.arange(13), measures=["precision@0.05", "precision@0.5"])
+    result = fastad.evaluate(labels, np.arange(13), measures=["precision@p0.05", "precision@p0.5"])
     values = result["score"]
     assert all(math.isnan(value) for value in values.values())
-    assert "takes 0 of 3 anomalies" in values.undefined["precision@0.05"]
-    assert "takes 10 of 3 anomalies" in values.undefined["precision@0.5"]
+    assert "takes 0 of 3 anomalies" in values.undefined["precision@p0.05"]
+    assert "takes 10 of 3 anomalies" in values.undefined["precision@p0.5"]
 
 
 def test_real_weights_leave_precision_at_p_undefined_and_the_rest_defined() -> None:
     weights = np.linspace(0.5, 1.5, N + M)
     result = fastad.evaluate(Y, _RAW, sample_weight=weights)["score"]
-    assert set(result.undefined) == {"precision@0.01", "precision@0.05"}
+    assert set(result.undefined) == {"precision@p0.01", "precision@p0.05"}
     assert {label for label, value in result.items() if math.isnan(value)} == set(result.undefined)
     with pytest.raises(InvalidInputError, match="whole"):
         fastad.precision_at_p(Y, _RAW, p=0.05, sample_weight=weights)
@@ -221,7 +221,7 @@ def test_json_writes_nan_as_null_beside_its_reason() -> None:
     (detector,) = strict(result.to_json())["detectors"]
     nulls = {label for label, value in detector["values"].items() if value is None}
     assert nulls == set(detector["undefined"])
-    assert {"auc@0", "f1@0", "precision@0"} <= nulls
+    assert {"auc@0", "f1@0", "precision@p0"} <= nulls
     below, reached = detector["operating_points"]
     assert below["threshold"] is None
     assert below["undefined"]

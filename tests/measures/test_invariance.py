@@ -15,6 +15,7 @@ import pytest
 import fastad
 from fastad.measures.registry import MEASURES
 from tests.support.agreement import numbers, outcome
+from tests.support.operating import domain
 
 Vector = npt.NDArray[Any]
 
@@ -40,10 +41,10 @@ def questions() -> list[Any]:
     """Every row of the registry at some operating points."""
     found = []
     for row in MEASURES.values():
-        points = POINTS_OF.get(row.name, POINTS[row.domain]) if row.operating else (None,)
+        points = POINTS_OF.get(row.name, POINTS[domain(row)]) if row.operating_point else (None,)
         for point in points:
-            parameters: dict[str, Any] = {} if point is None else {str(row.operating): point}
-            if row.ranged:
+            parameters: dict[str, Any] = {} if point is None else {str(row.operating_point): point}
+            if row.takes_score_range:
                 parameters["score_range"] = RANGE
             found.append(pytest.param(row.name, parameters, id=f"{row.name}-{point}"))
     return found
@@ -58,10 +59,10 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
     kept = []
     for question in QUESTIONS:
         row = MEASURES[str(question.values[0])]
-        of_order = row.needs != "values" and row.kind not in ("threshold", "counts")
+        of_order = row.reads != "values" and row.kind not in ("threshold", "counts")
         if rank and not of_order:
             continue
-        if real_weights and (row.weights == "whole" or row.domain == "count"):
+        if real_weights and (row.weights == "whole" or domain(row) == "count"):
             continue
         if real_weights and row.name == "rp_curve":
             continue  # whole percentiles fall onto sums of weights, where a quantile jumps
@@ -238,7 +239,7 @@ def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -
     classes = MEASURES[name].classes
     for label, needed in ((0, ("both", "anomalies")), (1, ("both", "normals"))):
         found = outcome(ask, name, np.full(len(s), label), s, **parameters)
-        default_k = MEASURES[name].domain == "count" and not parameters
+        default_k = domain(MEASURES[name]) == "count" and not parameters
         if name != "threshold_at_rate" and not default_k:
             assert (found == "undefined") == (classes in needed)
 

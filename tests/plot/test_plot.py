@@ -169,12 +169,12 @@ def test_the_number_of_axes_must_fit() -> None:
 
 
 def test_measures_are_those_of_evaluate() -> None:
-    scores, measures = scores_of(2), ["auc", "auc@0.05", "precision@0.9"]
+    scores, measures = scores_of(2), ["auc", "auc@0.05", "precision@p0.9"]
     display = plot.RocDisplay.from_predictions(LABELS, scores, measures=measures, ax=new_axes())
     result = fastad.evaluate(LABELS, scores, measures=measures)
     for name, line in display.lines_.items():
         values = [f"{label} {result[name][label]:.3f}" for label in measures[:2]]
-        assert line.get_label() == f"{name} ({', '.join(values)}, precision@0.9 undefined)"
+        assert line.get_label() == f"{name} ({', '.join(values)}, precision@p0.9 undefined)"
 
 
 def test_a_result_of_evaluate_serves_as_values() -> None:

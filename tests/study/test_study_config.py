@@ -32,7 +32,7 @@ def read(folder: Path, text: str) -> StudyConfig:
 def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
     config = read(tmp_path, TOML)
     assert (config.title, config.seed, config.folder) == ("Täglich", 7, tmp_path)
-    assert config.measures == ("auc", "ap", "tpr@0.1", "precision@0.05")
+    assert config.measures == ("auc", "ap", "tpr@0.1", "precision@p0.05")
     assert config.data == DataSelection(paths=("toy",))
     assert config.protocol == Protocol(repeats=2, contaminations=(0.0, 0.05))
     assert config.volumes == VolumePlan(300, (0.05, 0.2))

@@ -45,7 +45,7 @@ def test_all_labels_of_the_papers_are_known() -> None:
     labels = paper_measures()
     assert len(set(labels)) == len(labels)
     assert {f"auc@{rate:g}" for rate in RATES} <= set(labels)
-    assert {"auc", "auc_w", "precision@0.01", "f1@0.05", "ht_auc@0.4", "cost_auc@1.25"} <= set(
+    assert {"auc", "auc_w", "precision@p0.01", "f1@0.05", "ht_auc@0.4", "cost_auc@1.25"} <= set(
         labels
     )
     assert check_labels(labels, "measures") == labels
@@ -82,14 +82,14 @@ def test_what_is_undefined_is_nan_with_its_reason() -> None:
     # No uniform point is as normal as any test row.
     found = measure_scores(
         *(y, s, np.full(100, 50.0)),
-        labels=("auc", "precision@0.05"),
+        labels=("auc", "precision@p0.05"),
         rates=(0.05,),
         with_curves=True,
     )
     assert found.values["cvol@0.05"] == 1
     assert math.isnan(found.values["em"])
     assert "uniform" in found.undefined["em"]
-    assert math.isnan(found.values["precision@0.05"])
+    assert math.isnan(found.values["precision@p0.05"])
     assert found.curves["em_level"] == []
     assert found.values["mv"] == 0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MEASURES = [
-    *("auc", "auc_w", "ap", "auc@0.05", "tpr@0.01", "precision@0.05", "f1@0.05"),
+    *("auc", "auc_w", "ap", "auc@0.05", "tpr@0.01", "precision@p0.05", "f1@0.05"),
     *("precision@fpr0.05", "fpr@tpr0.9", "auc@tpr0.9", "precision@n", "recall@k100"),
 ]
 

@@ -18,7 +18,7 @@ Matrix = npt.NDArray[np.float64]
 TOML = """
 title = "Täglich"
 seed = 7
-measures = ["auc", "ap", "tpr@0.1", "precision@0.05"]
+measures = ["auc", "ap", "tpr@0.1", "precision@p0.05"]
 
 [data]
 paths = ["toy"]

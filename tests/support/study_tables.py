@@ -21,7 +21,7 @@ LOWER = ("fpr@tpr0.8", "mv")
 MEASURES = (
     *("auc", "auc_w", "ap", "auc_pr"),
     *(f"{name}@{rate:g}" for name in ("auc", "tpr") for rate in RATES),
-    *("precision@0.01", "precision@0.05", "f1@0.01", "f1@0.05", "fpr@tpr0.8", "ht_auc@0.4"),
+    *("precision@p0.01", "precision@p0.05", "f1@0.01", "f1@0.05", "fpr@tpr0.8", "ht_auc@0.4"),
     *("lf_auc@0.8", "cost_auc@1.25", "cost_auc@0.8", "cvol@0.01", "cvol@0.05", "em", "mv"),
 )
 # What tells a row from all others.

@@ -489,13 +489,12 @@ def test_bad_options_are_named(
 
 def test_bad_points_and_scores_are_named() -> None:
     for make, name in ((roc_band, "fpr"), (precision_recall_band, "recall")):
-        ask: Callable[..., Band] = make
         for bad in ([0.1, 1.5], -0.1, [], [math.nan], "0.1", [[0.1]]):
             with pytest.raises((InvalidInputError, TypeError), match=name):
-                ask([0, 1], [0, 1], **{name: bad})
+                make([0, 1], [0, 1], **{name: bad})
         with pytest.raises(InvalidInputError, match="y_score must not contain NaN"):
-            ask([0, 1], [0, np.nan])
+            make([0, 1], [0, np.nan])
         with pytest.raises(InvalidInputError, match="one score for each label"):
-            ask([0, 1], [0, 1, 2])
+            make([0, 1], [0, 1, 2])
     with pytest.raises(InvalidInputError, match="prevalence"):
         precision_recall_band([0, 1], [0, 1], prevalence=1)

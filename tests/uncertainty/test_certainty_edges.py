@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fastad
+from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.asked import ask
 from fastad.uncertainty.methods import chosen_method
 
 Y = [0] * 30 + [1] * 30
@@ -40,7 +40,7 @@ def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
 def test_few_normals_count_as_few_anomalies_do(n_normals: int) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(1000 + n_normals) >= n_normals
-    auc = ask("auc", {})
+    auc = bind("auc", {})
     counts = count(labels, rng.normal(size=labels.shape[0]) + 0.7 * labels)
     few = count(np.arange(1010) < 10, rng.normal(size=1010) + 0.7 * (np.arange(1010) < 10))
     assert chosen_method(auc, counts) == chosen_method(auc, few)

@@ -16,13 +16,14 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.resampling.resample import bits, relabel
+from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.asked import ask
 from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of, chances_of
 from fastad.uncertainty.null_distributions import law, shares_of_areas, sizes_of
 from fastad.uncertainty.null_moments import moments, normal_law
-from fastad.uncertainty.rates import RATES
+from tests.support.operating import domain
 
 Vector = npt.NDArray[Any]
 
@@ -45,9 +46,9 @@ MEANS_DISTINCT = MEANS | {"auc_at_fpr", "auc_at_tpr", "weighted_auc", "ht_auc", 
 
 def options_of(name: str) -> dict[str, Any]:
     row = MEASURES[name]
-    options: dict[str, Any] = {"score_range": (-1, 10)} if row.ranged else {}
-    if row.operating:
-        options[row.operating] = POINTS_OF.get(name, POINTS[row.domain])
+    options: dict[str, Any] = {"score_range": (-1, 10)} if row.takes_score_range else {}
+    if row.operating_point:
+        options[row.operating_point] = POINTS_OF.get(name, POINTS[domain(row)])
     return options
 
 
@@ -166,7 +167,7 @@ def test_infinite_scores(name: str, fpr: float) -> None:
 def test_what_is_known_is_not_drawn(ties: str, laws: set[str], means: set[str]) -> None:
     counts = count(labelled(8, [0, 1, 4]), SCORES[ties])
     for row in VALUES:
-        asked = ask(row.name, options_of(row.name))
+        asked = bind(row.name, options_of(row.name))
         assert (law(counts, asked) is not None) == (row.name in laws)
         assert (moments(counts, asked) is not None) == (row.name in means)
         drawn = chance_of(counts, asked, n_resamples=9, key=np.uint64(0))
@@ -294,7 +295,7 @@ def test_the_normal_law_against_the_exact_one(sizes: list[int]) -> None:
     s = np.repeat(np.arange(450)[: len(sizes)], sizes)
     y = np.random.default_rng(0).permutation(450) < 50
     counts = count(y, s)
-    normal = normal_law(counts, ask("auc", {}))
+    normal = normal_law(counts, bind("auc", {}))
     assert normal is not None
     shares = shares_of_areas(sizes_of(counts).tolist(), 50, 400)
     exact = np.cumsum(shares[::-1])[::-1][shares > 0]
@@ -487,7 +488,7 @@ def test_questions_share_their_permutations() -> None:
     rng = np.random.default_rng(0)
     counts = count(rng.random(300) < 0.2, rng.normal(size=300))
     labels = ["auc", "ap", "auc_pr", "tpr@0.1", "eer"]
-    questions = [ask(label, {}) for label in labels]
+    questions = [bind(label, {}) for label in labels]
     wanted: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
     for one, found in zip(questions, chances_of(counts, questions, **wanted), strict=True):
         assert isinstance(found, ChanceLevel)
@@ -497,7 +498,7 @@ def test_questions_share_their_permutations() -> None:
 
 def test_a_question_without_an_answer_leaves_the_others_theirs() -> None:
     counts = count([1, 0, 0], [3, 2, 1])
-    questions = [ask("precision_at_fpr", {"fpr": 0}), ask("auc", {})]
+    questions = [bind("precision_at_fpr", {"fpr": 0}), bind("auc", {})]
     unanswered, found = chances_of(counts, questions, n_resamples=9, key=np.uint64(0))
     assert isinstance(unanswered, UndefinedMeasureError)
     assert isinstance(found, ChanceLevel)
@@ -526,9 +527,9 @@ def test_whole_weights_are_repeated_rows() -> None:
     y, s, w = rng.random(50) < 0.3, rng.integers(0, 30, 50), rng.integers(0, 4, 50)
     key = np.uint64(5)
     for label in ("auc", "ap", "auc_pr", "precision@n", "tpr@0.1"):
-        weighted = chance_of(count(y, s, sample_weight=w), ask(label, {}), n_resamples=49, key=key)
+        weighted = chance_of(count(y, s, sample_weight=w), bind(label, {}), n_resamples=49, key=key)
         repeated = chance_of(
-            count(np.repeat(y, w), np.repeat(s, w)), ask(label, {}), n_resamples=49, key=key
+            count(np.repeat(y, w), np.repeat(s, w)), bind(label, {}), n_resamples=49, key=key
         )
         assert asdict(weighted) == asdict(repeated)
 
@@ -536,7 +537,7 @@ def test_whole_weights_are_repeated_rows() -> None:
 def test_real_weights_cannot_be_permuted() -> None:
     counts = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
     with pytest.raises(UndefinedMeasureError, match="not whole numbers"):
-        chance_of(counts, ask("auc", {}), n_resamples=9, key=np.uint64(0))
+        chance_of(counts, bind("auc", {}), n_resamples=9, key=np.uint64(0))
 
 
 def test_permutations_without_a_value_are_left_out() -> None:

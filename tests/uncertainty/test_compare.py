@@ -19,10 +19,11 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._core.random import random_key
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty import Comparison
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import plan, replicate_values
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.influence import INFLUENCES
@@ -114,7 +115,7 @@ def test_the_variance_of_a_difference_follows_from_the_matrix(name: str) -> None
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
 @pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.3", "tpr@0.3", "f1_best", "eer"])
 def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
-    if method == "delong" and ask(measure, {}).measure.name not in INFLUENCES:
+    if method == "delong" and bind(measure, {}).measure.name not in INFLUENCES:
         return
     y, scores = made(2, 20, 30, [1.0])
     for other in (scores[0], 5 * scores[0] - 1, np.exp(scores[0])):
@@ -162,7 +163,7 @@ def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: 
 @pytest.mark.parametrize("stratified", [True, False])
 def test_bootstrapped_differences_share_their_replicates(measure: str, stratified: bool) -> None:
     y, scores = made(4, 12, 30, [0.6, 1.4])
-    asked = ask(measure, {})
+    asked = bind(measure, {})
     detectors = order_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     key = random_key(8)
     resamples = plan(detectors.rankings[0].counts, 400, key, stratified=stratified)
@@ -247,11 +248,11 @@ def all_swaps(
     return found[0], found
 
 
-CASES: list[tuple[Asked, Callable[[oracles.Rows], Fraction]]] = [
-    (ask("auc", {}), oracles.roc_auc),
-    (ask("ap", {}), oracles.average_precision),
-    (ask("tpr@0.4", {}), lambda data: oracles.tpr_at_fpr(data, Fraction(2, 5), "linear")),
-    (ask("precision@n", {}), lambda data: oracles.precision_at_k(data, None)),
+CASES: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [
+    (bind("auc", {}), oracles.roc_auc),
+    (bind("ap", {}), oracles.average_precision),
+    (bind("tpr@0.4", {}), lambda data: oracles.tpr_at_fpr(data, Fraction(2, 5), "linear")),
+    (bind("precision@n", {}), lambda data: oracles.precision_at_k(data, None)),
 ]
 
 
@@ -267,7 +268,7 @@ def test_all_permutations_are_tried_where_they_are_few(sample: Sample, case: int
         measure=asked.measure.name,
         method="permutation",
         n_resamples=128,
-        **asked.options,
+        **asked.parameters,
     )
     assert found.method == "exact permutation"
     assert found.difference == pytest.approx(float(difference), abs=1e-15)
@@ -336,7 +337,7 @@ def test_one_point_of_a_class_can_be_permuted() -> None:
     [
         (row.name, options_of(row))
         for row in MEASURES.values()
-        if row.ranged and row.kind == "value"
+        if row.takes_score_range and row.kind == "value"
     ],
 )
 def test_measures_of_values_cannot_be_permuted(measure: str, options: dict[str, Any]) -> None:
@@ -492,7 +493,7 @@ def test_where_lower_is_better(measure: str) -> None:
     y = np.repeat([0, 1], [40, 40])
     good, bad = np.arange(80.0), np.arange(80) * 29 % 80
     options: Any = {"alpha": 0.2} if measure == "np_score" else {}
-    assert not ask(measure, options).measure.higher_is_better
+    assert not bind(measure, options).measure.higher_is_better
     found = fastad.compare(y, good, bad, measure=measure, rng=0, n_resamples=300, **options)
     assert found.difference < 0
     assert not found.higher_is_better

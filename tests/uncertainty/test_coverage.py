@@ -7,9 +7,10 @@ import pytest
 
 from bench import coverage as study
 from bench.coverage_page import PAGE, page
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.estimation import Task, check_wanted, finish
 from fastad.uncertainty.methods import Coverage, best_of, chosen_method, coverage_table, methods_of
 from fastad.uncertainty.results import Interval
@@ -102,7 +103,7 @@ def test_replicated_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) ->
     cell = study.Cell(100, 0.7, ties=True)
     monkeypatch.setattr(study, "N_SEEDS", 25)
     monkeypatch.setattr(study, "N_FOR_MEAN", 5)
-    monkeypatch.setattr(study, "questions", lambda scale=1: [ask("auc", {}), ask("ap", {})])
+    monkeypatch.setattr(study, "questions", lambda scale=1: [bind("auc", {}), bind("ap", {})])
     for row in study.measure(cell):
         (whole,) = (
             one
@@ -146,7 +147,7 @@ def test_the_best_method_is_the_narrowest_that_holds(
     assert best_of(rows) == (method, held)
 
 
-def choose(asked: Asked, n: int, shift: float) -> tuple[str, float | None]:
+def choose(asked: BoundMeasure, n: int, shift: float) -> tuple[str, float | None]:
     rng = np.random.default_rng(0)
     labels = np.arange(n + 1000) < n
     return chosen_method(asked, count(labels, rng.normal(size=n + 1000) + shift * labels))
@@ -155,7 +156,7 @@ def choose(asked: Asked, n: int, shift: float) -> tuple[str, float | None]:
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 29, 30, 99, 100, 5000])
 @pytest.mark.parametrize("shift", [-3.0, 0.0, 1.0, 5.0])
 def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
-    for asked in [*study.questions(), ask("precision", {"threshold": 1.0})]:
+    for asked in [*study.questions(), bind("precision", {"threshold": 1.0})]:
         method, held = choose(asked, n, shift)
         assert method in methods_of(asked)
         assert held is not None
@@ -163,7 +164,7 @@ def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
 
 
 def test_the_choice_follows_the_cell_with_no_more_anomalies() -> None:
-    auc = ask("auc", {})
+    auc = bind("auc", {})
     for n, of in ((10, 10), (29, 10), (30, 30), (99, 30), (100, 100), (5000, 1000), (3, 10)):
         (rows,) = (
             rows for rows in cells("roc_auc") if rows[0].n_anomalies == of and rows[0].auc == 0.7

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import acceleration
 from fastad.uncertainty.closed_forms import variance
 from fastad.uncertainty.influence import INFLUENCES, Influence, influence
@@ -107,7 +108,7 @@ def test_every_smooth_measure_has_influences_and_no_other() -> None:
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: str) -> None:
     y, s = data(ties)
-    asked = ask(name, options)
+    asked = bind(name, options)
     counts = count(y, s)
     expected = slopes(lambda w: asked.value(count(y, s, sample_weight=w)), y, 1e-5, 1.0)
     found = by_row(influence(counts, asked), counts, y, s)
@@ -122,12 +123,12 @@ def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: st
 def test_influences_of_cut_areas_are_derivatives(name: str, k: int, ties: str) -> None:
     y, s = data(ties)
     n, m = int(y.sum()), int((y == 0).sum())
-    asked = ask(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
+    asked = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
     counts = count(y, s)
     cumulative = counts.fps if name == "ht_auc" else counts.tps
     if k in cumulative:
         k += 1
-        asked = ask(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
+        asked = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
     assert k not in cumulative
     expected = slopes(lambda w: asked.value(count(y, s, sample_weight=w)), y, 1e-4, 1e7)
     found = by_row(influence(counts, asked), counts, y, s)
@@ -154,21 +155,21 @@ def test_an_end_on_a_point_of_the_curve_is_one_just_beyond_it(
     total = int(counts.n_normals if "fpr" in end else counts.n_anomalies)
     for k in range(1, total):
         at, beyond = (
-            influence(counts, ask(name, {**options, end: Fraction(k, total) + shift}))
+            influence(counts, bind(name, {**options, end: Fraction(k, total) + shift}))
             for shift in (Fraction(0), Fraction(1, 10**12))
         )
         assert at.anomalies == pytest.approx(beyond.anomalies, abs=1e-9)
         assert at.normals == pytest.approx(beyond.normals, abs=1e-9)
 
 
-def asked_of(sample: Sample) -> list[Asked]:
+def asked_of(sample: Sample) -> list[BoundMeasure]:
     """Every smooth measure, those of values only where scores are numbers in a range."""
     n, m = int(sample.y.sum()), sample.n_normals
-    found = [ask(name, options) for name, options in OPTIONS if options is not RANGE]
-    found += [ask("ht_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
-    found += [ask("lf_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
-    found += [ask("auc_at_fpr", {"fpr": Fraction(k + 1, m)}) for k in range(m)]
-    found += [ask("auc_at_tpr", {"min_tpr": Fraction(k, n)}) for k in range(n)]
+    found = [bind(name, options) for name, options in OPTIONS if options is not RANGE]
+    found += [bind("ht_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
+    found += [bind("lf_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
+    found += [bind("auc_at_fpr", {"fpr": Fraction(k + 1, m)}) for k in range(m)]
+    found += [bind("auc_at_tpr", {"min_tpr": Fraction(k, n)}) for k in range(n)]
     return found
 
 
@@ -200,7 +201,7 @@ def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
 @given(samples(both=True))
 def test_influences_on_the_area_are_placements(sample: Sample) -> None:
     counts = count(sample.y, sample.s)
-    found = influence(counts, ask("auc", {}))
+    found = influence(counts, bind("auc", {}))
     above, below = oracles.placements(oracles.rows(sample.y, sample.s))
     # By falling score, as the counts are.
     for values, cumulative, placed in (
@@ -216,14 +217,14 @@ def test_influences_on_the_area_are_placements(sample: Sample) -> None:
 def test_the_whole_range_is_the_area(sample: Sample, normalize: str | None) -> None:
     counts = count(sample.y, sample.s)
     options = {} if normalize is None else {"normalize": normalize}
-    whole = of_points(influence(counts, ask("auc", {})), counts)
+    whole = of_points(influence(counts, bind("auc", {})), counts)
     for name, given_options in (
         ("auc_at_fpr", {"fpr": 1, **options}),
         ("auc_at_tpr", {"min_tpr": 0, **options}),
         ("ht_auc", {"alpha": 0}),
         ("lf_auc", {"alpha": 1}),
     ):
-        part = of_points(influence(counts, ask(name, given_options)), counts)
+        part = of_points(influence(counts, bind(name, given_options)), counts)
         assert part == pytest.approx(whole, abs=1e-14)
 
 
@@ -231,10 +232,10 @@ def test_partial_influences_add_up() -> None:
     y, s = data("some")
     counts = count(y, s)
     parts = [
-        influence(counts, ask("auc_at_fpr", {**ends, "normalize": "none"}))
+        influence(counts, bind("auc_at_fpr", {**ends, "normalize": "none"}))
         for ends in ({"fpr": 0.21}, {"min_fpr": 0.21, "fpr": 0.6}, {"min_fpr": 0.6, "fpr": 1})
     ]
-    whole = influence(counts, ask("auc", {}))
+    whole = influence(counts, bind("auc", {}))
     for of_class in range(2):
         total = sum(part[of_class] for part in parts)
         assert total == pytest.approx(whole[of_class], abs=1e-14)
@@ -243,7 +244,7 @@ def test_partial_influences_add_up() -> None:
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -> None:
     y, s = data("some")
-    counts, asked = count(y, s), ask(name, options)
+    counts, asked = count(y, s), bind(name, options)
     found = influence(counts, asked)
     rows = by_row(found, counts, y, s)
     squares = cubes = spread = 0.0
@@ -265,7 +266,7 @@ def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -
 def test_the_variance_is_that_of_new_samples(name: str, options: dict[str, Any]) -> None:
     """400 samples of 80 and 150 points: the variance of the values, and the mean estimate."""
     rng = np.random.default_rng(11)
-    asked = ask(name, options)
+    asked = bind(name, options)
     y = np.r_[np.zeros(150, int), np.ones(80, int)]
     values, estimates = [], []
     for _ in range(400):

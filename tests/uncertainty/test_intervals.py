@@ -16,13 +16,13 @@ from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.asked import ask
 from fastad.uncertainty.closed_forms import BINOMIAL, variance
 from fastad.uncertainty.influence import INFLUENCES, influence
 from fastad.uncertainty.methods import METHODS, methods_of
-from fastad.uncertainty.rates import RATES, SHARES
 from tests.support import oracles
 from tests.support.operating import options_of
 from tests.support.strategies import LAYOUTS, Sample, in_layout, samples
@@ -62,7 +62,7 @@ def test_placements_are_those_of_proc(marker: str) -> None:
 
 @pytest.mark.parametrize("marker", PROC["markers"])
 def test_area_and_variance_are_those_of_proc(marker: str) -> None:
-    counts, asked = count(PROC_Y, scores_of(marker)), ask("auc", {})
+    counts, asked = count(PROC_Y, scores_of(marker)), bind("auc", {})
     assert asked.value(counts) == pytest.approx(PROC["auc"][marker], rel=PRINTED)
     found = variance(counts, influence(counts, asked))
     assert found == pytest.approx(PROC["variance"][marker], rel=PRINTED)
@@ -119,7 +119,7 @@ def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     """An area of a range without normalisation lies between 0 and its width."""
     options: Any = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
     found = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
-    counts, asked = count(Y, S), ask("auc_at_fpr", options)
+    counts, asked = count(Y, S), bind("auc_at_fpr", options)
     deviation = math.sqrt(variance(counts, influence(counts, asked)))
     share = found.value / 0.4
     half = 1.959963984540054 * deviation / 0.4 / (share * (1 - share))
@@ -162,7 +162,7 @@ def test_the_diagonal_is_the_variance_of_the_interval(name: str) -> None:
         found = fastad.interval(y, scores[i], measure=name, method="delong", **options)
         assert covariance.values[i] == found.value
         half = 1.959963984540054 * math.sqrt(covariance.matrix[i, i])
-        low, high = ask(name, options).bounds
+        low, high = bind(name, options).bounds
         assert found.low == pytest.approx(max(found.value - half, low), abs=1e-13)
         assert found.high == pytest.approx(min(found.value + half, high), abs=1e-13)
 
@@ -225,7 +225,7 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
     assert BINOMIAL["clopper-pearson"](k, n, doubt) == pytest.approx(tuple(ends), abs=1e-11)
 
 
-@pytest.mark.parametrize("rate", sorted(SHARES))
+@pytest.mark.parametrize("rate", sorted(TRIALS))
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_share_counts_its_own_trials(rate: str, threshold: float) -> None:
     k, n = trials(rate, oracles.confusion(Y, S, threshold))
@@ -396,7 +396,7 @@ def test_smooth_intervals_hold_the_value_within_the_range(
 ) -> None:
     scores = np.unique(sample.s, return_inverse=True)[1] % 10
     options = smooth_options(name)
-    low, high = ask(name, options).bounds
+    low, high = bind(name, options).bounds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
         for method in ("delong", "logit"):
@@ -539,7 +539,7 @@ def test_the_table_of_coverages_is_complete() -> None:
     known = {tuple(line.split(",")[:2]) for line in lines}
     for row in MEASURES.values():
         if row.kind == "value":
-            for method in methods_of(ask(row.name, options_of(row))):
+            for method in methods_of(bind(row.name, options_of(row))):
                 assert (row.name, method) in known
     assert {method for _, method in known} == set(METHODS)
 
@@ -557,7 +557,7 @@ def test_auto_takes_a_method_of_the_measure(name: str) -> None:
         found = fastad.interval(y, s, measure=name, rng=0, n_resamples=60, **options)
         method: Any = found.method
         again = fastad.interval(y, s, measure=name, method=method, rng=0, n_resamples=60, **options)
-    assert found.method in methods_of(ask(name, options))
+    assert found.method in methods_of(bind(name, options))
     assert found.coverage is not None
     assert 0 < found.coverage <= 1
     assert (found.value, found.low, found.high) == (again.value, again.low, again.high)

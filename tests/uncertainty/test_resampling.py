@@ -21,10 +21,11 @@ from fastad import UndefinedMeasureError
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._kernels.resampling import resample
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.asked import Asked, ask
 from fastad.uncertainty.bootstrap import (
     Ranking,
     Resamples,
@@ -39,7 +40,7 @@ from fastad.uncertainty.estimation import check_wanted, intervals_of
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.paired import order_detectors
 from tests.support import oracles
-from tests.support.operating import options_of
+from tests.support.operating import domain, options_of
 from tests.support.strategies import samples
 
 # A test of fixed numbers fails by chance as often as its p-value says: 1 in 1 000, once for all.
@@ -47,7 +48,13 @@ LUCK = 1e-3
 
 
 def replicates_of(
-    y: Any, s: Any, asked: Sequence[Asked], n_resamples: int, seed: int, *, stratified: bool = True
+    y: Any,
+    s: Any,
+    asked: Sequence[BoundMeasure],
+    n_resamples: int,
+    seed: int,
+    *,
+    stratified: bool = True,
 ) -> tuple[npt.NDArray[np.float64], Resamples]:
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(seed), stratified=stratified)
@@ -177,11 +184,11 @@ def tpr_at_a_quarter(data: oracles.Rows) -> Fraction:
     ],
 )
 def test_replicates_have_the_law_of_all_resamples(y: list[int], s: list[float]) -> None:
-    cases: list[tuple[Asked, Callable[[oracles.Rows], Fraction]]] = [
-        (ask("auc", {}), oracles.roc_auc),
-        (ask("ap", {}), oracles.average_precision),
-        (ask("tpr_at_fpr", {"fpr": Fraction(1, 3)}), tpr_at_a_third),
-        (ask("tpr_at_fpr", {"fpr": 0.25, "interpolation": "conservative"}), tpr_at_a_quarter),
+    cases: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [
+        (bind("auc", {}), oracles.roc_auc),
+        (bind("ap", {}), oracles.average_precision),
+        (bind("tpr_at_fpr", {"fpr": Fraction(1, 3)}), tpr_at_a_third),
+        (bind("tpr_at_fpr", {"fpr": 0.25, "interpolation": "conservative"}), tpr_at_a_quarter),
     ]
     n_resamples = 20_000
     together, _ = replicates_of(y, s, [asked for asked, _ in cases], n_resamples, 1)
@@ -212,7 +219,7 @@ def test_replicates_have_the_law_of_all_resamples(y: list[int], s: list[float]) 
 def test_without_strata_the_number_of_anomalies_is_binomial() -> None:
     y, s = [0, 0, 0, 1, 1], [1, 3, 2, 2, 4]
     n_resamples = 20_000
-    values, resamples = replicates_of(y, s, [ask("auc", {})], n_resamples, 5, stratified=False)
+    values, resamples = replicates_of(y, s, [bind("auc", {})], n_resamples, 5, stratified=False)
     n_anomalies = resamples.n_drawn[:, 0]
     assert (resamples.n_drawn.sum(axis=1) == 5).all()
     expected = stats.binom(5, 0.4).pmf(range(6)) * n_resamples
@@ -234,7 +241,7 @@ def test_undefined_replicates_are_counted_and_left_out(measure: str) -> None:
     y, s = [0, 0, 0, 1, 1], [1, 3, 2, 2, 4]
     options: Any = {"method": "bootstrap", "rng": 5, "n_resamples": 3000}
     found = fastad.interval(y, s, measure=measure, stratified=False, **options)
-    values, _ = replicates_of(y, s, [ask(measure, {})], 3000, 5, stratified=False)
+    values, _ = replicates_of(y, s, [bind(measure, {})], 3000, 5, stratified=False)
     assert found.n_resamples == 3000
     assert found.n_undefined == np.count_nonzero(np.isnan(values[0])) > 0
     assert (found.low, found.high) == tuple(np.nanquantile(values[0], [0.025, 0.975]))
@@ -247,7 +254,7 @@ def test_undefined_replicates_are_counted_and_left_out(measure: str) -> None:
 def test_one_in_three_may_be_undefined() -> None:
     """A precision of 1 needs the one anomaly on top, absent from (3/4)**4 of the replicates."""
     y, s = [0] * 20 + [1] * 4, [*range(20), 10, 5, 7, 30]
-    values, _ = replicates_of(y, s, [ask("recall@precision1", {})], 2000, 0)
+    values, _ = replicates_of(y, s, [bind("recall@precision1", {})], 2000, 0)
     n_undefined = int(np.isnan(values).sum())
     p = 0.75**4
     assert abs(n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
@@ -260,7 +267,7 @@ def test_more_than_half_undefined_is_an_error() -> None:
     y, s = [0, 0, 1, 1], [1, 3, 2, 4]
     outcomes = set()
     for seed in range(60):
-        values, _ = replicates_of(y, s, [ask("auc", {})], 2, seed, stratified=False)
+        values, _ = replicates_of(y, s, [bind("auc", {})], 2, seed, stratified=False)
         n_undefined = int(np.isnan(values).sum())
         keywords: Any = {"method": "bootstrap", "n_resamples": 2, "rng": seed}
         outcomes.add(n_undefined)
@@ -283,8 +290,8 @@ VALUES = sorted(row.name for row in MEASURES.values() if row.kind == "value")
 def options_for(name: str) -> dict[str, Any]:
     row = MEASURES[name]
     options = options_of(row)
-    if row.operating in POINTS and row.domain != "percentile":
-        options[row.operating] = POINTS[row.operating]
+    if row.operating_point in POINTS and domain(row) != "percentile":
+        options[row.operating_point] = POINTS[row.operating_point]
     return options
 
 
@@ -294,7 +301,7 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
     rng = np.random.default_rng(8)
     y = rng.permutation(np.repeat([0, 1], [17, 9]))
     scores = rng.normal(y, 1, size=(2, 26)).round(1)
-    asked = ask(name, options_for(name))
+    asked = bind(name, options_for(name))
     detectors = order_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     counts = detectors.rankings[0].counts
     resamples = plan(counts, 25, random_key(4), stratified=stratified)
@@ -306,7 +313,7 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
             rows = np.r_[np.repeat(anomalies, times[0]), np.repeat(normals, times[1])]
             assert len(rows) == 26
             try:
-                expected = getattr(fastad.measures, name)(y[rows], s[rows], **asked.options)
+                expected = getattr(fastad.measures, name)(y[rows], s[rows], **asked.parameters)
             except UndefinedMeasureError:
                 expected = math.nan
             assert value == expected or (math.isnan(value) and math.isnan(expected))
@@ -314,7 +321,7 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
 
 @given(samples(both=True), st.integers(0, 2**32), st.booleans())
 def test_the_fused_area_is_that_of_the_counts(sample: Any, seed: int, stratified: bool) -> None:
-    asked = ask("auc", {})
+    asked = bind("auc", {})
     fused, _ = replicates_of(sample.y, sample.s, [asked], 30, seed, stratified=stratified)
     general, _ = replicates_of(sample.y, sample.s, [asked, asked], 30, seed, stratified=stratified)
     assert fused[0].tobytes() == general[0].tobytes() == general[1].tobytes()
@@ -329,7 +336,7 @@ def test_points_alone_are_numbered_down_the_order(sample: Any, seed: int, strati
     resamples = plan(counts, 10, random_key(seed), stratified=stratified)
     rows = np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32)
     for labels in (["auc"], ["auc", "ap", "eer"]):
-        asked = [ask(label, {}) for label in labels]
+        asked = [bind(label, {}) for label in labels]
         alone = replicate_values(Ranking(counts), asked, resamples)
         numbered = replicate_values(Ranking(counts, rows), asked, resamples)
         assert alone.tobytes() == numbered.tobytes()
@@ -337,7 +344,7 @@ def test_points_alone_are_numbered_down_the_order(sample: Any, seed: int, strati
     falling = np.repeat(falling, sample.w.astype(np.int64)[falling])
     y, scores = sample.y[falling], np.unique(sample.s, return_inverse=True)[1][falling]
     assert len(y) == n + m
-    for i, value in enumerate(replicate_values(Ranking(counts), [ask("auc", {})], resamples)[0]):
+    for i, value in enumerate(replicate_values(Ranking(counts), [bind("auc", {})], resamples)[0]):
         times = times_drawn(resamples, i, n, m)
         drawn = np.r_[
             np.repeat(np.flatnonzero(y == 1), times[0]), np.repeat(np.flatnonzero(y == 0), times[1])
@@ -364,7 +371,7 @@ def test_ends_are_those_of_scipy(level: float) -> None:
     normals, anomalies = rng.exponential(1, 25).clip(0, 8), rng.exponential(2, 14).clip(0, 8)
     y, s = np.repeat([0, 1], [25, 14]), np.r_[normals, anomalies]
     options: Any = {"score_range": (0, 8)}
-    values, _ = replicates_of(y, s, [ask("probabilistic_auc", options)], 2000, 9)
+    values, _ = replicates_of(y, s, [bind("probabilistic_auc", options)], 2000, 9)
 
     def difference(x: Any, z: Any, axis: int = -1) -> Any:
         return (np.mean(x, axis=axis) - np.mean(z, axis=axis)) / 16 + 0.5
@@ -403,7 +410,7 @@ def test_bca_by_its_formulas(measure: str) -> None:
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1], [40, 15])
     s = rng.normal(y * 1.3, 1).round(1)
-    asked = ask(measure, {})
+    asked = bind(measure, {})
     counts = count(y, s)
     values, _ = replicates_of(y, s, [asked], 2000, 3)
     value = asked.value(counts)
@@ -456,7 +463,7 @@ def test_ends_are_numbers_within_the_range(sample: Any, seed: int, level: float)
         for measure in ("auc", "ap", "tpr@0.3", "f1_best", "eer", "auc_w"):
             for method in ("bootstrap", "basic"):
                 found = fastad.interval(sample.y, ranks, measure=measure, method=method, **options)
-                low, high = ask(measure, {}).bounds
+                low, high = bind(measure, {}).bounds
                 assert low <= found.low <= found.high <= high
 
 
@@ -504,12 +511,12 @@ def test_without_a_seed_intervals_differ() -> None:
 
 
 def test_measures_share_their_replicates() -> None:
-    """Asked together or one by one, by whatever method; and undefined ones harm no other."""
+    """BoundMeasure together or one by one, by whatever method; and undefined ones harm no other."""
     y, s = hard_sample()
     counts = count(y, s)
     labels = ["auc", "ap", "tpr@0.01", "auc@0.05", "f1_best", "eer"]
     wanted = check_wanted("bootstrap", 0.9, 200, 7)
-    asked = [*(ask(label, {}) for label in labels), ask("precision_at_k", {"k": 10**6})]
+    asked = [*(bind(label, {}) for label in labels), bind("precision_at_k", {"k": 10**6})]
     together = intervals_of(counts, asked, wanted)
     assert isinstance(together[-1], UndefinedMeasureError)
     for label, found in zip(labels, together, strict=False):
@@ -521,7 +528,7 @@ def test_measures_share_their_replicates() -> None:
 
 def test_many_threads_share_the_same_replicates() -> None:
     y, s = hard_sample()
-    asked = [ask("ap", {}), ask("auc", {})]
+    asked = [bind("ap", {}), bind("auc", {})]
     found = []
     for threads in (1, 2, 5):
         with thread_limit(threads):
@@ -533,7 +540,7 @@ def test_many_threads_share_the_same_replicates() -> None:
 @pytest.mark.parametrize("measure", ["auc", "ap"])
 def test_the_spread_of_replicates_is_that_of_delong(measure: str) -> None:
     y, s = hard_sample()
-    values, _ = replicates_of(y, s, [ask(measure, {})], 3000, 0)
+    values, _ = replicates_of(y, s, [bind(measure, {})], 3000, 0)
     spread = math.sqrt(fastad.uncertainty.delong_covariance(y, s, measure=measure).matrix[0, 0])
     # A deviation of 3 000 numbers is right to 1.3 %.
     assert np.std(values) == pytest.approx(spread, rel=0.06)

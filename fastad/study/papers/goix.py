@@ -11,8 +11,8 @@ from fastad._core.parameters import check_choice, check_generator
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import FloatMatrix, LabelVector, ScoreVector
 from fastad.errors import UndefinedMeasureError
-from fastad.labelled.precision import pr_auc
-from fastad.labelled.roc import roc_auc
+from fastad.measures.precision import pr_auc
+from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix

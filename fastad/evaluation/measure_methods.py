@@ -1,0 +1,46 @@
+"""The measures as methods of ordered scores, made from their declarations.
+
+Type checkers read the signatures in ``measure_methods.pyi``, which is made from the public
+functions.
+"""
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from fastad.measures.measure import Measure
+from fastad.measures.registry import MEASURES
+from fastad.ordering.counts import OrderedCounts
+
+
+class MeasureMethods:
+    """Ordered counts, with each measure as a method."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: OrderedCounts) -> None:
+        self._counts = counts
+
+
+def _method(measure: Measure) -> Callable[..., Any]:
+    def method(self: MeasureMethods, **parameters: Any) -> Any:
+        return measure.compute(self._counts, **measure.check(parameters))
+
+    method.__name__ = measure.name
+    method.__qualname__ = f"RankedScores.{measure.name}"
+    method.__doc__ = f"See `fastad.measures.{measure.name}`."
+    options = (
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if declared.is_required else declared.default,
+        )
+        for name, declared in measure.parameters.items()
+    )
+    self_parameter = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    method.__signature__ = Signature([self_parameter, *options])  # type: ignore[attr-defined]
+    return method
+
+
+for _measure in MEASURES.values():
+    setattr(MeasureMethods, _measure.name, _method(_measure))
