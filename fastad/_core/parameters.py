@@ -254,21 +254,19 @@ class Parameter:
         Whether it may be a sequence of values, whose result is an array.
     random : bool
         Whether it only tells how to draw, so that a measure without it is still one number.
+    example : object
+        A value that stands for others, where it may be an operating point.
     """
 
     default: Any = REQUIRED
     sequence: bool = False
     random: bool = False
+    example: Any = None
 
     @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is REQUIRED
-
-    @property
-    def example(self) -> Any:
-        """A value that stands for others, where a number is one."""
-        raise TypeError(f"{type(self).__name__} has no example")
 
     def check(self, value: Any, name: str) -> Any:
         """Return the value as computations take it, or raise an error that names it."""
@@ -285,9 +283,7 @@ class Rate(Parameter):
 
     highest: int | None = 1
 
-    @property
-    def example(self) -> Fraction:
-        return Fraction(1, 100)
+    example: Any = Fraction(1, 100)
 
     def check(self, value: Any, name: str) -> Any:
         if self.sequence:
@@ -301,18 +297,14 @@ class Percentile(Rate):
 
     highest: int | None = 100
 
-    @property
-    def example(self) -> Fraction:
-        return Fraction(90)
+    example: Any = Fraction(90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRate(Parameter):
     """A rate strictly between 0 and 1."""
 
-    @property
-    def example(self) -> Fraction:
-        return Fraction(1, 2)
+    example: Any = Fraction(1, 2)
 
     def check(self, value: Any, name: str) -> Fraction:
         return check_inside(value, name)
@@ -332,9 +324,7 @@ class Prevalence(Parameter):
 class Positive(Parameter):
     """A number above 0."""
 
-    @property
-    def example(self) -> Fraction:
-        return Fraction(5, 4)
+    example: Any = Fraction(5, 4)
 
     def check(self, value: Any, name: str) -> Any:
         if not self.sequence:
@@ -349,9 +339,7 @@ class Positive(Parameter):
 class Integer(Parameter):
     """An integer of at least 1; None too where that is the default."""
 
-    @property
-    def example(self) -> int:
-        return 10
+    example: Any = 10
 
     def check(self, value: Any, name: str) -> Any:
         if value is None and self.default is None:
@@ -415,6 +403,7 @@ class Generator(Parameter):
     """A seed or a generator of random numbers, or None: a new one."""
 
     default: Any = None
+    random: bool = True
 
     def check(self, value: Any, name: str) -> np.random.Generator:
         return check_generator(value)

@@ -51,7 +51,7 @@ NP_CURVE = Measure(
     key="np",
     compute=_np_curve,
     source="Škvára, Pevný and Šmídl 2019, equation (2)",
-    parameters={"alpha": Positive()},
+    parameters={"alpha": Positive(example=Fraction(1, 100))},
     operating_point="alpha",
     kind="curve",
     higher_is_better=None,
@@ -135,7 +135,7 @@ NP_SCORE = Measure(
     key="np@",
     compute=_np_score,
     source="Škvára, Pevný and Šmídl 2019, equation (2)",
-    parameters={"alpha": Positive(sequence=True)},
+    parameters={"alpha": Positive(sequence=True, example=Fraction(1, 100))},
     operating_point="alpha",
     higher_is_better=False,
 )

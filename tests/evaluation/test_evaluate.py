@@ -173,7 +173,7 @@ def test_the_default_set_is_labelled_by_the_operating_points(fpr: Any) -> None:
     points = [fpr] if isinstance(fpr, float | Fraction) else fpr
     expected = ["auc", "auc_w", "ap"]
     for point in points:
-        expected += [f"{kind}@{float(point):g}" for kind in ("auc", "tpr", "precision", "f1")]
+        expected += [f"{kind}{float(point):g}" for kind in ("auc@", "tpr@", "precision@p", "f1@")]
     result = fastad.evaluate(Y, _RAW, fpr=fpr)
     assert list(result["score"]) == result.labels == expected
 

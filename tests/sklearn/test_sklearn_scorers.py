@@ -281,7 +281,7 @@ def test_missing_scikit_learn_is_said() -> None:
         "import sys\n"
         "sys.modules['sklearn'] = None\n"
         "import fastad.sklearn as face\n"
-        "from fastad import MissingExtraError\n"
+        "from fastad.errors import MissingExtraError\n"
         "makers = (face.roc_auc_scorer, face.evaluation_scorer,\n"
         "          lambda: face.from_sklearn(object()), lambda: face.from_pyod(object()))\n"
         "for maker in makers:\n"

@@ -1,5 +1,6 @@
 """An operating point for each measure, where any will do."""
 
+from fractions import Fraction
 from typing import Any
 
 from fastad._core.parameters import Integer, Percentile, Positive
@@ -14,6 +15,11 @@ _DOMAINS = {Integer: "count", Percentile: "percentile", Positive: "positive"}
 
 def domain(row: Measure) -> str:
     """What kind of number an operating point is: a rate unless something else is declared."""
+    if row.operating_point is None:
+        return "none"
+    # The bound of Neyman-Pearson scores may be any positive number, and is a rate.
+    if row.point_parameter.example == Fraction(1, 100):
+        return "rate"
     return _DOMAINS.get(type(row.point_parameter), "rate")
 
 

@@ -488,7 +488,11 @@ def test_bad_options_are_named(
 
 
 def test_bad_points_and_scores_are_named() -> None:
-    for make, name in ((roc_band, "fpr"), (precision_recall_band, "recall")):
+    makers: tuple[tuple[Callable[..., Band], str], ...] = (
+        (roc_band, "fpr"),
+        (precision_recall_band, "recall"),
+    )
+    for make, name in makers:
         for bad in ([0.1, 1.5], -0.1, [], [math.nan], "0.1", [[0.1]]):
             with pytest.raises((InvalidInputError, TypeError), match=name):
                 make([0, 1], [0, 1], **{name: bad})
