@@ -47,7 +47,7 @@ OTHERS = (
     *("ap", "auc_pr", "tpr@0.4", "fpr@tpr0.8", "ht_auc@0.4", "lf_auc@0.8"),
     *("cost_auc@1.25", "cost_auc@0.8", "em", "mv"),
 )
-CLASS_MEASURES = tuple(label for label in MEASURES if not label.endswith("@0.01"))
+CLASS_MEASURES = tuple(label for label in MEASURES if not label.endswith("0.01"))
 # Labels that an anomaly shares with a normal row: every one of this data set's.
 CONTRADICTORY = "vertebral-column"
 DETECTORS = ("kNN", "LOF", "IForest", "OCSVM")
