@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from fastad._core.threads import points_at_once, thread_limit, thread_map
-from fastad.detectors.neighbours import compile_local_outlier_factor, compile_nearest_neighbors
+from fastad.detectors.knn import compile_local_outlier_factor, compile_nearest_neighbors
 from fastad.detectors.scorer import CompiledScorer
 
 N_POINTS, D, N_TRAINING, K = 10**6, 5, 2_000, 5

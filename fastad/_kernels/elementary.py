@@ -7,8 +7,8 @@ import numpy as np
 
 from fastad._core.jit import kernel
 
-# To a float of 52 bits behind its leading one, 1.5 * 2**52 leaves no place behind the point, so
-# that the sum is rounded to a whole number, which stands in its lowest bits; here with the bias
+# To a float of 52 bits behind its leading one, 1.5 * 2**52 leaves no digit behind the point, so
+# that the sum is rounded to an integer, which stands in its lowest bits; here with the bias
 # of an exponent. Shifted into the place of the exponent they are a power of two.
 _ROUND = 6755399441055744.0 + 1023.0
 _MANTISSA = 52
@@ -34,11 +34,11 @@ _C13 = 1.3691488853904128e-12
 
 @kernel
 def split_power(x: Any) -> tuple[Any, Any]:
-    """Return 2**k and 2**(x - k) - 1 for the whole number k next to x, -1022 <= x <= 0.
+    """Return 2**k and 2**(x - k) - 1 for the integer k next to x, -1022 <= x <= 0.
 
     The polynomial is evaluated by Estrin's scheme. Horner's, one long chain in which each step
     waits for the one before, took a third more time. Fused multiplications (a sixth less) are not
-    asked for: the bits would depend on the processor.
+    used: the bits would depend on the processor.
     """
     whole = x + _ROUND
     r = x - (whole - _ROUND)

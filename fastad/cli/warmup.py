@@ -119,9 +119,9 @@ def _estimate_all() -> None:
 
 def _follow_all_rules() -> None:
     """Score by the rules of neighbours that a study compares, in a tree and without one."""
-    from fastad.detectors.neighbourhood import Kind, Neighbourhood, Rule
+    from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
 
-    rules = [Rule(kind, 2) for kind in get_args(Kind)]
+    rules = [Rule(kind, 2) for kind in get_args(RuleKind)]
     for n_train in (1001, 20):
         X = np.arange(float(n_train))[:, None]
         Neighbourhood(X, rules).score_rows(X[:2])

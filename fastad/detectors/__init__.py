@@ -6,14 +6,14 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.detectors.compilation import compile_scorer as compile_scorer
-    from fastad.detectors.knn_detector import KNNDetector as KNNDetector
+    from fastad.detectors.knn import KNNDetector as KNNDetector
     from fastad.detectors.scorer import CompiledScorer as CompiledScorer
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "fastad.detectors.compilation": ("compile_scorer",),
-        "fastad.detectors.knn_detector": ("KNNDetector",),
+        "fastad.detectors.knn": ("KNNDetector",),
         "fastad.detectors.scorer": ("CompiledScorer",),
     },
 )

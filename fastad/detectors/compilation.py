@@ -8,7 +8,7 @@ import numpy as np
 
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.geometry.draws import turn
+from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import BatchScorerWarning, InvalidInputError
 
@@ -17,18 +17,18 @@ _COMPILERS = {
     ("sklearn", "Pipeline"): ("linear", "compile_pipeline"),
     ("sklearn", "IsolationForest"): ("forest", "compile_forest"),
     ("sklearn", "OneClassSVM"): ("support", "compile_one_class_svm"),
-    ("sklearn", "LocalOutlierFactor"): ("neighbours", "compile_local_outlier_factor"),
-    ("sklearn", "NearestNeighbors"): ("neighbours", "compile_nearest_neighbors"),
+    ("sklearn", "LocalOutlierFactor"): ("knn", "compile_local_outlier_factor"),
+    ("sklearn", "NearestNeighbors"): ("knn", "compile_nearest_neighbors"),
     ("sklearn", "EllipticEnvelope"): ("density", "compile_elliptic_envelope"),
     ("sklearn", "GaussianMixture"): ("density", "compile_gaussian_mixture"),
     ("sklearn", "KernelDensity"): ("density", "compile_kernel_density"),
     ("pyod", "IForest"): ("forest", "compile_forest"),
     ("pyod", "OCSVM"): ("support", "compile_ocsvm"),
-    ("pyod", "KNN"): ("neighbours", "compile_knn"),
-    ("pyod", "LOF"): ("neighbours", "compile_lof"),
+    ("pyod", "KNN"): ("knn", "compile_knn"),
+    ("pyod", "LOF"): ("knn", "compile_lof"),
     ("pyod", "HBOS"): ("density", "compile_hbos"),
     ("pyod", "PCA"): ("linear", "compile_pca"),
-    ("fastad", "KNNDetector"): ("knn_detector", "compile_knn_detector"),
+    ("fastad", "KNNDetector"): ("knn", "compile_knn_detector"),
 }
 _SCALERS = ("StandardScaler", "MinMaxScaler")
 # Detectors that score a batch by the ranks of its points among themselves and the training data.
@@ -135,5 +135,5 @@ class BatchScorer(CompiledScorer):
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Ask the detector for the scores of a batch."""
         rows = np.empty((points.shape[1], points.shape[0]))
-        turn(points, rows)
+        write_rows(points, rows)
         scores[:] = self._scores(self._fitted, rows)

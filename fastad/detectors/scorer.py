@@ -12,7 +12,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
 from fastad._core.threads import current_threads, points_at_once, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.geometry.draws import add_below, turn_back
+from fastad._kernels.geometry.draws import add_below, write_coordinates
 from fastad.errors import InvalidInputError
 
 
@@ -134,7 +134,7 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
     for start in range(0, n_samples, step):
         rows = np.ascontiguousarray(samples[start : start + step], np.float64)
         points = memory[: rows.size].reshape(n_features, rows.shape[0])
-        turn_back(as_readonly(rows), points)
+        write_coordinates(as_readonly(rows), points)
         yield points, slice(start, start + rows.shape[0])
 
 

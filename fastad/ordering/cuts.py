@@ -101,7 +101,7 @@ def _ends(sample: IntVector, normals: int, part: CurvePart) -> tuple[int, int]:
     high, low = float(part.high) * normals, float(part.low) * normals
     below = math.ceil(high + _MARGIN * math.sqrt(high)) + _MARGIN
     above = math.floor(low - _MARGIN * math.sqrt(low)) - _MARGIN
-    top, bottom = keys.places_of_normals(sample, max(above, 0), below)
+    top, bottom = keys.positions_of_normals(sample, max(above, 0), below)
     return (top + 1 if above > 0 else sample.shape[0]), max(bottom, 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastad._core.threads import current_threads, in_steps, points_at_once, thread_map
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.geometry.draws import place
+from fastad._kernels.geometry.draws import scale_to_box
 from fastad.regions.box import Box
 from fastad.regions.scores import BlockScore
 
@@ -54,7 +54,7 @@ class Cube:
 
         def write(own: range) -> None:
             block = points[:, own.start : own.stop].copy(order="C")
-            place(self.box.ranges, block)
+            scale_to_box(self.box.ranges, block)
             self._score.write_checked(block, scores[own.start : own.stop])
 
         if self.on_threads:

@@ -9,7 +9,7 @@ from scipy.stats import qmc
 
 from fastad._core.threads import current_threads, points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
-from fastad._kernels.geometry.draws import place
+from fastad._kernels.geometry.draws import scale_to_box
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, of_share
@@ -76,7 +76,7 @@ def replicate_counts(
         for start in range(0, 2**exponent, size):
             numbers = engine.random(min(size, 2**exponent - start))
             points = np.ascontiguousarray(numbers.T)
-            place(box.ranges, points)
+            scale_to_box(box.ranges, points)
             score.count(points, rising, counts)
         return counts
 

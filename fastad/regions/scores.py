@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 from fastad._core.parameters import short_repr
 from fastad._core.threads import in_steps, points_at_once, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.geometry.draws import over_points, turn
+from fastad._kernels.geometry.draws import over_points, write_rows
 from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
 
@@ -122,7 +122,7 @@ class _Batch(BlockScore):
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         rows = np.empty((points.shape[1], points.shape[0]))
-        turn(points, rows)
+        write_rows(points, rows)
         _scoring(points, lambda: self._write_rows(rows, scores))
 
     def _write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:

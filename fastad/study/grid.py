@@ -14,8 +14,8 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_count, short_repr
 from fastad._core.types import FloatMatrix
 from fastad.detectors.compilation import OF_BATCHES, compile_scorer
-from fastad.detectors.knn_detector import Kind as Score
-from fastad.detectors.neighbourhood import Rule
+from fastad.detectors.knn import Kind as Score
+from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, MissingExtraError
 

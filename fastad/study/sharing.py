@@ -12,7 +12,7 @@ import numpy as np
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad.detectors.neighbourhood import Neighbourhood, impossible_rules
+from fastad.detectors.neighbours import Neighbourhood, impossible_rules
 from fastad.detectors.scorer import blocks
 from fastad.detectors.support import SupportGroup
 from fastad.regions.scores import block_score

@@ -16,7 +16,8 @@ from fastad._core.arrays import as_readonly
 from fastad._core.parameters import exact_rate
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatVector, IntVector
-from fastad._kernels.resampling.resample import bits, relabel
+from fastad._kernels.random import bits
+from fastad._kernels.resampling.resample import relabel
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.measures.results import Confusion

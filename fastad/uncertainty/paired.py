@@ -9,6 +9,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatVector, IntVector, ShortVector
+from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
@@ -155,7 +156,7 @@ def permute(
             if exact:
                 flips[differ] = (i >> np.arange(differ.shape[0])) & 1
             else:
-                resample.flip(np.uint64(resample.bits(key, i)), flips)
+                resample.flip(np.uint64(bits(key, i)), flips)
             resample.count_swapped(flips, labels, ranks, fps, tps)
             found[i] = _difference(asked, like, fps, tps)
 

@@ -104,7 +104,7 @@ for values in (steps, np.ones((1, 4, 3)), rng.uniform(size=(1, 2000, 3))):
 NEIGHBOURS = """
 import json
 import numpy as np
-from fastad.detectors.neighbourhood import Neighbourhood, Rule
+from fastad.detectors.neighbours import Neighbourhood, Rule
 rules = [Rule(kind, k) for kind in ("kappa", "gamma", "delta", "lof") for k in (1, 4)]
 for n, d in ((2500, 2), (300, 7)):
     X = np.random.default_rng(1).normal(size=(n, d))

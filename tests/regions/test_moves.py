@@ -11,7 +11,7 @@ from scipy import stats
 
 from fastad._kernels.geometry import moves as kernels
 from fastad._kernels.geometry.moves import Cloud
-from fastad._kernels.geometry.normal import log_of_unit, write_normals
+from fastad._kernels.random import log_of_unit, write_normals
 from fastad.regions.splitting.moves import KINDS, Shape, Tally, Tuning, Walkers
 
 Array = Any

@@ -10,7 +10,7 @@ from sklearn.ensemble import IsolationForest
 
 import fastad
 from fastad import Box, InvalidInputError, volume
-from fastad._kernels.geometry.draws import place
+from fastad._kernels.geometry.draws import scale_to_box
 from fastad.regions import VolumeEstimate
 from fastad.regions.cube import Cube, into_cube
 from fastad.regions.scores import block_score
@@ -326,7 +326,7 @@ def test_points_of_the_box_come_back_from_the_cube() -> None:
     assert points.shape == (6, 1000)
     assert ((points >= 0) & (points < 1)).all()
     back = points.copy()
-    place(BOX.ranges, back)
+    scale_to_box(BOX.ranges, back)
     assert (back[[2, 3]] == X.T[[2, 3]]).all()
     span = np.array([8.0, 1e-9, 1, 1, 1e308, 0.5])[:, None]
     assert np.abs(back / span - X.T / span).max() < 1e-12

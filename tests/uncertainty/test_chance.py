@@ -15,7 +15,8 @@ from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad._kernels.resampling.resample import bits, relabel
+from fastad._kernels.random import bits
+from fastad._kernels.resampling.resample import relabel
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind

@@ -20,6 +20,7 @@ import fastad
 from fastad import UndefinedMeasureError
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
+from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
@@ -63,11 +64,11 @@ def replicates_of(
 
 def times_drawn(resamples: Resamples, replicate: int, n: int, m: int) -> Sequence[Any]:
     """How often each anomaly and each normal point is in a replicate."""
-    stream = np.uint64(resample.bits(resamples.key, replicate))
+    stream = np.uint64(bits(resamples.key, replicate))
     drawn = []
     for of_class, size in enumerate((n, m)):
         times = np.empty(size, np.uint8)
-        key = np.uint64(resample.bits(stream, of_class))
+        key = np.uint64(bits(stream, of_class))
         n_drawn = int(resamples.n_drawn[replicate, of_class])
         resample.draw(key, n_drawn, times, np.empty(7, np.int64))
         drawn.append(times)
@@ -84,7 +85,7 @@ def test_draws_are_multinomial(n: int, n_draws: int) -> None:
     observed: Counter[tuple[int, ...]] = Counter()
     n_tried = 20_000
     for i in range(n_tried):
-        resample.draw(np.uint64(resample.bits(np.uint64(n), i)), n_draws, times, block)
+        resample.draw(np.uint64(bits(np.uint64(n), i)), n_draws, times, block)
         assert times.sum() == n_draws
         observed[tuple(times.tolist())] += 1
     expected = {
@@ -108,7 +109,7 @@ def test_every_point_comes_as_often_as_any_other(n_draws: int) -> None:
     block, times = np.empty(512, np.int64), np.empty(n, np.uint8)
     total, squares = np.zeros(n, np.int64), 0.0
     for i in range(n_tried):
-        resample.draw(np.uint64(resample.bits(np.uint64(n_draws), i)), n_draws, times, block)
+        resample.draw(np.uint64(bits(np.uint64(n_draws), i)), n_draws, times, block)
         assert times.sum() == n_draws
         total += times
         squares += float(np.sum((times - n_draws / n) ** 2))
@@ -133,14 +134,14 @@ def test_bits_are_those_of_splitmix64() -> None:
     # Steele, Lea and Flood 2014; the numbers are those of Rosetta Code's task "splitmix64".
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     expected += [4593380528125082431, 16408922859458223821]
-    assert [int(resample.bits(np.uint64(1234567), i)) for i in range(5)] == expected
+    assert [int(bits(np.uint64(1234567), i)) for i in range(5)] == expected
 
 
 def test_coins_are_fair_and_independent() -> None:
     flips = np.empty(200, np.uint8)
     heads, pairs = np.zeros(200), np.zeros(199)
     for i in range(4000):
-        resample.flip(np.uint64(resample.bits(np.uint64(3), i)), flips)
+        resample.flip(np.uint64(bits(np.uint64(3), i)), flips)
         heads += flips
         pairs += flips[1:] == flips[:-1]
     for found in (heads, pairs):

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import Box, InvalidInputError, UndefinedMeasureError
-from fastad._kernels.resampling.resample import bits, draw
+from fastad._kernels.random import bits
+from fastad._kernels.resampling.resample import draw
 from fastad.unsupervised import Criterion, UnsupervisedEvaluation
 from fastad.unsupervised.evaluation import rows_of
 from fastad.unsupervised.mass_volume import Window

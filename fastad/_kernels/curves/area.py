@@ -42,7 +42,7 @@ def twice_area_packed(packed: KeyVector, tp: int) -> int:
 def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Any:
     """Return twice the area under a curve of straight pieces between two of its points.
 
-    Whole counts add exactly (the caller makes sure that the sum fits into 64 bits).
+    Integer counts add exactly (the caller makes sure that the sum fits into 64 bits).
     """
     total = xs[0] - xs[0]
     lost = total
@@ -165,9 +165,9 @@ def precision_sum_packed(
         tp += packed[i] & 1
         last = i + 1 == n or packed[i + 1] >> 1 != packed[i] >> 1
         # No branch: inside a tie nothing is added yet.
-        found = tp - before if last else 0
-        before += found
-        term = found * (tp / (above + i + 1))
+        hits = tp - before if last else 0
+        before += hits
+        term = hits * (tp / (above + i + 1))
         added = total + term
         lost += (total - added) + term if total >= term else (term - added) + total
         total = added

@@ -8,7 +8,7 @@ from fastad._core.types import CountVector, FloatVector
 def add_under(
     ys: CountVector,  # (g + 1,) counts of the upright class
     xs: CountVector,  # (g + 1,) counts of the level class
-    end: float,  # of the range, as a share of the level class
+    end: float,  # of the range, as a fraction of the level class
     last: int,  # the piece that it lies on
     cut_by_expectation: bool,  # noqa: FBT001 - kernels take no keywords
     sign: float,
@@ -20,21 +20,21 @@ def add_under(
     A point of the upright class at x adds the width on which it is counted, end - x. A point of
     the level class adds the height at its place less the height at the end, which moves with it.
     In a tie, which is a sloped piece, points lie evenly along it; or, cut by expectation, each
-    lies anywhere on it and a cut takes a share of each.
+    lies anywhere on it and a cut takes a fraction of each.
     """
     wide = float(xs[-1])
     high = float(ys[-1])
     width = (xs[last + 1] - xs[last]) / wide
-    share = 1.0
+    fraction = 1.0
     at_end = 1.0  # where the curve is upright the range ends at its upper end
     if width > 0.0:
-        share = min((end - xs[last] / wide) / width, 1.0)
-        at_end = 0.5 if cut_by_expectation and share < 1.0 else share
+        fraction = min((end - xs[last] / wide) / width, 1.0)
+        at_end = 0.5 if cut_by_expectation and fraction < 1.0 else fraction
     top = (ys[last] + (ys[last + 1] - ys[last]) * at_end) / high
     for i in range(last + 1):
         x = xs[i] / wide
         width = (xs[i + 1] - xs[i]) / wide
-        covered = share if i == last else 1.0
+        covered = fraction if i == last else 1.0
         # How far along the piece its covered points lie on average.
         along = 0.5 if cut_by_expectation and covered > 0.0 else covered / 2
         upright[i] += sign * (width * covered * along + max(end - x - width, 0.0))

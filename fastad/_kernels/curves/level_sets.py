@@ -19,7 +19,8 @@ from fastad._core.types import (
     KeyVector,
     ShortVector,
 )
-from fastad._kernels.resampling.resample import bits, draw
+from fastad._kernels.random import bits
+from fastad._kernels.resampling.resample import draw
 
 
 @kernel
@@ -34,20 +35,20 @@ def collect(
 ) -> int:
     """Count what lies above each distinct test score; return how many there are."""
     # Where test points are: written for each point, and over it unless it is one. No branch.
-    found = 0
+    n_test = 0
     for i in range(packed.shape[0]):
-        if found < fps.shape[0]:
-            fps[found] = i
-            found += 1 - (packed[i] & 1)
+        if n_test < fps.shape[0]:
+            fps[n_test] = i
+            n_test += 1 - (packed[i] & 1)
     levels = 0
-    for j in range(found):
-        place = fps[j]
-        key = np.int64(packed[place]) >> 1
+    for j in range(n_test):
+        position = fps[j]
+        key = np.int64(packed[position]) >> 1
         # Of a tie test points come first.
-        if place == 0 or packed[place - 1] >> 1 != key:
+        if position == 0 or packed[position - 1] >> 1 != key:
             keys[levels] = ~(centre - key)
             fps[levels] = fp + j
-            tps[levels] = tp + place - j
+            tps[levels] = tp + position - j
             levels += 1
     return levels
 
@@ -73,9 +74,9 @@ def keep_up_to(
 def merge(
     test: FloatVector,  # (n,) rising
     uniform: FloatVector,  # (m,) rising
-    thresholds: FloatVector,  # (n + 1,) written here from place 1 on: the distinct test scores
-    masses: IntVector,  # (n + 1,) written here from place 1 on
-    volumes: IntVector,  # (n + 1,) written here from place 1 on
+    thresholds: FloatVector,  # (n + 1,) written here from index 1 on: the distinct test scores
+    masses: IntVector,  # (n + 1,) written here from index 1 on
+    volumes: IntVector,  # (n + 1,) written here from index 1 on
 ) -> int:
     """Count what lies at or below each distinct test score; return how many there are."""
     levels = 0
@@ -102,7 +103,7 @@ def concave_hull(
     """Find the levels that hold the most mass less some multiple of their volume.
 
     Points (volume, mass) that no chord lies above, from the left (Andrew 1979); of points on one
-    chord its ends. Return how many there are. With whole numbers every comparison is exact, as long
+    chord its ends. Return how many there are. With integers every comparison is exact, as long
     as the product of both totals fits into 63 bits.
     """
     size = 0
@@ -133,7 +134,7 @@ def excess_area(
 
     It ends where that excess falls to a height; NaN where it never does. The excess is a chain of
     lines, and no term is negative; at the corners, and between them, differences of products of
-    whole numbers are exact.
+    integers are exact.
     """
     k = hull.shape[0] - 1
     if masses[hull[0]] > height:
@@ -145,15 +146,15 @@ def excess_area(
     mass_behind = masses[hull[0]] - masses[hull[0]]
     volume_behind = volumes[hull[k]] - volumes[hull[0]]
     while k > 0 and upper > height:
-        own = hull[k]
+        level = hull[k]
         left = hull[k - 1]
-        mass = masses[own] - masses[left]
-        volume = volumes[own] - volumes[left]
-        lower = float(masses[own] * volume - mass * volumes[own]) / volume
+        mass = masses[level] - masses[left]
+        volume = volumes[level] - volumes[left]
+        lower = float(masses[level] * volume - mass * volumes[level]) / volume
         width = float(mass * volume_behind - mass_behind * volume) / volume / volume_behind
         if lower < height:
             # Part of the way down this line, whose slope is its volume.
-            width = (upper - height) / volumes[own]
+            width = (upper - height) / volumes[level]
             lower = height
         term = (upper + lower) / 2 * width
         added = total + term
@@ -173,7 +174,7 @@ def volume_sum(
     first: int,
     last: int,  # not below the first
 ) -> tuple[Any, Any, Any]:
-    """Add up, for each whole mass above the first up to the last, the least volume that has it.
+    """Add up, for each integer mass above the first up to the last, the least volume that has it.
 
     Return the sum, and the volumes just above the first and just above the last.
     """
@@ -196,8 +197,8 @@ def volume_sum(
 def drawn_counts(
     key: np.uint64,
     levels: ShortVector,  # (n,) the first level that holds each point
-    times: Any,  # (n,) room: uint8
-    block: IntVector,  # room
+    times: Any,  # (n,) working memory: uint8
+    block: IntVector,  # working memory
     counts: IntVector,  # (g + 2,) written here: points in each level, all in the last
 ) -> None:
     """Draw as many points as there are, with replacement, and count them."""
@@ -214,10 +215,10 @@ def drawn_volumes(
     key: np.uint64,
     repeats: FloatMatrix,  # (r, g + 1) logarithm of the volume of each level by each repeat
     log_box: float,  # logarithm of the volume of the box, which none exceeds
-    times: FloatVector,  # (r,) room
+    times: FloatVector,  # (r,) working memory
     volumes: FloatVector,  # (g + 1,) written here: rising, 0 of the empty set
 ) -> None:
-    """Draw one repeat less than there are, with replacement, and take what their means say.
+    """Draw one repeat less than there are, with replacement, and write the volumes by their means.
 
     Means of so few vary as much as the mean of all does (Rao and Wu 1988). Volumes are the mean
     logarithm and half the variance, as for all repeats.
@@ -244,7 +245,7 @@ def resample_criteria(
     key: np.uint64,
     first: int,  # number of the first replicate
     sources: tuple[bool, bool],  # whether test points are drawn anew, and volumes
-    number: int,  # of the detector: those that share uniform points share their draws, no repeats
+    detector: int,  # its number: detectors that share uniform points share their draws, no repeats
     levels: ShortVector,  # (n,) the first level that holds each test point
     uniform_levels: ShortVector | None,  # (m,) the first level that holds each uniform point
     repeats: FloatMatrix | None,  # (r, g + 1) logarithms of volumes, in place of uniform points
@@ -252,7 +253,7 @@ def resample_criteria(
     masses: IntVector,  # (g + 1,) of the points at hand
     volumes: CountVector,  # (g + 1,) of the points at hand
     height: float,  # as for `excess_area`
-    window: tuple[int, int, float, float],  # whole masses, as for `volume_sum`, and what is beyond
+    window: tuple[int, int, float, float],  # masses, as for `volume_sum`, and what is beyond
     criteria: FloatMatrix,  # (k, 2) written here: excess area, sum of volumes
 ) -> None:
     """Draw replicates of mass and volume, and write both criteria of each."""
@@ -275,8 +276,8 @@ def resample_criteria(
             if uniform_levels is not None:
                 drawn_counts(bits(stream, 1), uniform_levels, times_uniform, block, of_volume)
             elif repeats is not None:
-                own = bits(stream, 2 + number)
-                drawn_volumes(own, repeats, log_box, times_repeats, of_volume[: g + 1])
+                volume_key = bits(stream, 2 + detector)
+                drawn_volumes(volume_key, repeats, log_box, times_repeats, of_volume[: g + 1])
         mass, volume = of_mass[: g + 1], of_volume[: g + 1]
         size = concave_hull(mass, volume, hull)
         criteria[replicate, 0] = excess_area(mass, volume, hull[:size], height)

@@ -33,33 +33,33 @@ def quadratic_form(
         m = total.shape[0]
         # Two coordinates by two: a pass over all points does most with what it reads.
         for j in range(0, d - 1, 2):
-            one = points[j, start : start + m]
-            two = points[j + 1, start : start + m]
+            x = points[j, start : start + m]
+            y = points[j + 1, start : start + m]
             c, e = centre[j], centre[j + 1]
             u, v, w = upper[j, j], upper[j, j + 1], upper[j + 1, j + 1]
             for i in range(m):
-                one[i] -= c
-                two[i] -= e
-                total[i] += one[i] * (u * one[i] + v * two[i]) + w * two[i] * two[i]
+                x[i] -= c
+                y[i] -= e
+                total[i] += x[i] * (u * x[i] + v * y[i]) + w * y[i] * y[i]
             for k in range(0, j, 2):
                 p = points[k, start : start + m]
                 q = points[k + 1, start : start + m]
                 u, v = upper[k, j], upper[k + 1, j]
-                w, x = upper[k, j + 1], upper[k + 1, j + 1]
+                w, h = upper[k, j + 1], upper[k + 1, j + 1]
                 for i in range(m):
-                    total[i] += one[i] * (u * p[i] + v * q[i]) + two[i] * (w * p[i] + x * q[i])
+                    total[i] += x[i] * (u * p[i] + v * q[i]) + y[i] * (w * p[i] + h * q[i])
         if d % 2 == 1:
-            one = points[d - 1, start : start + m]
+            x = points[d - 1, start : start + m]
             c, u = centre[d - 1], upper[d - 1, d - 1]
             for i in range(m):
-                one[i] -= c
-                total[i] += u * one[i] * one[i]
+                x[i] -= c
+                total[i] += u * x[i] * x[i]
             for k in range(0, d - 1, 2):
                 p = points[k, start : start + m]
                 q = points[k + 1, start : start + m]
                 u, v = upper[k, d - 1], upper[k + 1, d - 1]
                 for i in range(m):
-                    total[i] += one[i] * (u * p[i] + v * q[i])
+                    total[i] += x[i] * (u * p[i] + v * q[i])
 
 
 @kernel
@@ -81,17 +81,17 @@ def full_exponents(
             total[:] = 0.0
             for j in range(d):
                 point = points[j, start : start + m]
-                own = deviations[j]
+                deviation = deviations[j]
                 mean = means[component, j]
                 f = factors[component, j, j]
                 for i in range(m):
-                    own[i] = point[i] - mean
-                    row[i] = f * own[i]
+                    deviation[i] = point[i] - mean
+                    row[i] = f * deviation[i]
                 for k in range(j):
-                    other = deviations[k]
+                    earlier = deviations[k]
                     f = factors[component, k, j]
                     for i in range(m):
-                        row[i] += f * other[i]
+                        row[i] += f * earlier[i]
                 for i in range(m):
                     total[i] += row[i] * row[i]
             constant = constants[component]
@@ -128,7 +128,7 @@ def negative_log_sum(
     exponents: FloatMatrix,  # (c, n)
     scores: FloatVector,  # (n,) written here
 ) -> None:
-    """Write -log(sum of exp(exponent)), with the largest exponent taken out."""
+    """Write -log(sum of exp(exponent)), with the largest exponent factored out."""
     n = exponents.shape[1]
     largest = np.full(n, -np.inf)
     for component in range(exponents.shape[0]):

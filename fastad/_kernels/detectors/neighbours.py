@@ -1,8 +1,13 @@
-"""Nearest neighbours of points in a k-d tree, and scores that follow from them.
+"""The k nearest neighbours of points, in a k-d tree or by comparing all training points.
 
-Distances are compared before the last step, for p = 2 as sums of squares: a box never seems
-farther away than a point in it, because both are sums in the same order of rounded terms of which
-none is larger. What is left out is therefore no nearer, to the last bit.
+Distances are compared before the last step, for p = 2 as sums of squares: a box never seems farther
+away than a point in it, because both are sums over the coordinates in the same order, of rounded
+terms of which none is larger. What a search leaves out is therefore no nearer, to the last bit, and
+all searches find the same distances.
+
+They differ in the order of the neighbours. `nearest` serves one k: it leaves them on the heap, and
+of tied ones keeps those that scikit-learn keeps. `nearest_of_all` and `nearest_in_tree` serve every
+k up to theirs: they sort by distance, and at the same one by row.
 """
 
 import math
@@ -13,8 +18,10 @@ import numpy as np
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector
 
-# Nodes that wait: the tree is complete, so that their number is that of its levels.
+# Nodes that wait in a search: the tree is complete, so that their number is that of its levels.
 _LEVELS = 64
+# Coordinates of a tile that stay in a core's nearest memory while all points pass by.
+_COORDINATES = 16
 
 
 class Tree(NamedTuple):
@@ -29,14 +36,14 @@ class Tree(NamedTuple):
 def nearest(
     tree: Tree,
     points: FloatMatrix,  # (d, n)
-    first: int,  # of the m points that are asked for
+    first: int,  # of the m points to search for
     p: float,  # 1, 2 or inf
     distances: FloatMatrix,  # (m, k) written here: the k-th neighbour first, then in any order
     rows: IntMatrix,  # (m, k) written here
 ) -> None:
-    """Find the k nearest neighbours of points.
+    """Find the k nearest neighbours of points in a tree, not in order.
 
-    Of neighbours at the same distance those stay that come first. The order is that of
+    Of neighbours at the same distance those that come first stay. The order is that of
     scikit-learn's search (nearer child first, a heap of its layout), so that the same tree gives
     the same neighbours.
     """
@@ -48,17 +55,74 @@ def nearest(
     nodes = np.empty(_LEVELS, np.int64)
     bounds = np.empty(_LEVELS)
     heap = np.empty(k)
-    places = np.empty(k, np.int64)
+    positions = np.empty(k, np.int64)
     for i in range(distances.shape[0]):
         for j in range(d):
             x[j] = points[j, first + i]
         for j in range(k):
             heap[j] = math.inf
-            places[j] = 0
-        search(tree, x, p, 0.0, heap, places, sums, nodes, bounds)
+            positions[j] = 0
+        search(tree, x, p, 0.0, heap, positions, sums, nodes, bounds)
         for j in range(k):
             distances[i, j] = math.sqrt(heap[j]) if p == 2.0 else heap[j]
-            rows[i, j] = tree.rows[places[j] // size, places[j] % size]
+            rows[i, j] = tree.rows[positions[j] // size, positions[j] % size]
+
+
+@kernel
+def nearest_of_all(
+    tiles: FloatMatrix,  # (tiles, d, size) the training points in order, filled up with +inf
+    points: FloatMatrix,  # (d, n)
+    first: int,  # of the m points to search for
+    sums: FloatMatrix,  # (some, tiles * size) working memory, for so many points at once
+    distances: FloatMatrix,  # (m, k) written here, rising
+    rows: IntMatrix,  # (m, k) written here
+) -> None:
+    """Find the k nearest neighbours of points, in order, by comparing all training points."""
+    m, k = distances.shape
+    values = np.empty(k + k // 4 + 8)
+    positions = np.empty(values.shape[0] + 1, np.int64)
+    for start in range(0, m, sums.shape[0]):
+        stop = min(start + sums.shape[0], m)
+        add_squares(tiles, points, first + start, first + stop, sums)
+        for i in range(start, stop):
+            size = select(sums[i - start], k, values, positions)
+            sort(values[:size], positions[:size], distances[i], rows[i])
+
+
+@kernel
+def nearest_in_tree(
+    tree: Tree,
+    tiles: FloatMatrix,  # as above; these and the others
+    points: FloatMatrix,
+    first: int,
+    sums: FloatMatrix,
+    distances: FloatMatrix,
+    rows: IntMatrix,
+) -> None:
+    """Find the k nearest neighbours of points, in order, in a tree of more than k."""
+    m, k = distances.shape
+    d = points.shape[0]
+    size = tree.points.shape[2]
+    x = np.empty(d)
+    leaf = np.empty(size)
+    nodes = np.empty(_LEVELS, np.int64)
+    bounds = np.empty(_LEVELS)
+    heap = np.empty(k + 1)
+    # What is infinitely far is not put on the heap, and its position stays what it was.
+    positions = np.zeros(k + 1, np.int64)
+    for i in range(m):
+        for j in range(d):
+            x[j] = points[j, first + i]
+        heap[:] = math.inf
+        search(tree, x, 2.0, 0.0, heap, positions, leaf, nodes, bounds)
+        last = max(heap[1], heap[2]) if k > 1 else heap[1]
+        if last < heap[0]:
+            for j in range(k + 1):
+                positions[j] = tree.rows[positions[j] // size, positions[j] % size]
+            sort(heap, positions, distances[i], rows[i])
+        else:
+            # The k-th distance is tied, and the search has kept whichever came first.
+            nearest_of_all(tiles, points, first + i, sums, distances[i : i + 1], rows[i : i + 1])
 
 
 @kernel
@@ -85,14 +149,14 @@ def count_nearer(
     nodes = np.empty(_LEVELS, np.int64)
     bounds = np.empty(_LEVELS)
     heap = np.empty(k)
-    places = np.empty(k, np.int64)
+    positions = np.empty(k, np.int64)
     below = np.zeros(m + 1, np.int64)
     for i in range(points.shape[1]):
         for j in range(d):
             x[j] = points[j, i]
         for j in range(k):
             heap[j] = limits[m - 1]
-        search(tree, x, p, limits[0], heap, places, sums, nodes, bounds)
+        search(tree, x, p, limits[0], heap, positions, sums, nodes, bounds)
         low = 0
         high = m
         while low < high:
@@ -131,7 +195,7 @@ def search(
     p: float,
     enough: float,  # end when the largest on the heap is below
     heap: FloatVector,  # (k,) the largest first; what is as large or larger is not looked for
-    places: IntVector,  # (k,) in the leaves, of what is on the heap
+    positions: IntVector,  # (k,) in the leaves, of what is on the heap
     sums: FloatVector,
     nodes: IntVector,
     bounds: FloatVector,
@@ -203,7 +267,7 @@ def search(
             continue
         for i in range(size):
             if sums[i] < heap[0]:
-                replace(heap, places, sums[i], leaf * size + i)
+                replace(heap, positions, sums[i], leaf * size + i)
         if heap[0] < enough:
             return
 
@@ -219,7 +283,7 @@ def outside(low: float, high: float, value: float) -> float:
 
 
 @kernel
-def replace(heap: FloatVector, places: IntVector, value: float, place: int) -> None:
+def replace(heap: FloatVector, positions: IntVector, value: float, position: int) -> None:
     """Put a smaller value on a heap in place of the largest one."""
     k = heap.shape[0]
     i = 0
@@ -230,50 +294,139 @@ def replace(heap: FloatVector, places: IntVector, value: float, place: int) -> N
         if not value < heap[child]:
             break
         heap[i] = heap[child]
-        places[i] = places[child]
+        positions[i] = positions[child]
         i = child
         child = 2 * i + 1
     heap[i] = value
-    places[i] = place
+    positions[i] = position
 
 
 @kernel
-def length_of_mean(
-    training: FloatMatrix,  # (rows, d)
+def add_squares(
+    tiles: FloatMatrix,  # (tiles, d, size)
     points: FloatMatrix,  # (d, n)
-    first: int,  # of the m points that are asked for
-    rows: IntMatrix,  # (m, k)
-    lengths: FloatVector,  # (m,) written here
+    first: int,  # of some points
+    stop: int,
+    sums: FloatMatrix,  # (at least so many, tiles * size) written here
 ) -> None:
-    """Write the length of the mean of the vectors from a point to its neighbours."""
-    k = rows.shape[1]
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for j in range(points.shape[0]):
-            part = 0.0
-            for neighbour in range(k):
-                part += training[rows[i, neighbour], j] - points[j, first + i]
-            part /= k
-            total += part * part
-        lengths[i] = math.sqrt(total)
+    """Sum up the squared differences of some points to all training points."""
+    n_tiles, d, size = tiles.shape
+    for t in range(n_tiles):
+        # Not a slice of it, of which compiled code does not know that it has no gaps.
+        tile = tiles[t]
+        start = t * size
+        sums[:, start : start + size] = 0.0
+        for j in range(0, d, _COORDINATES):
+            for i in range(first, stop):
+                part = sums[i - first, start : start + size]
+                add_coordinates(tile, points, i, j, min(j + _COORDINATES, d), part)
 
 
 @kernel
-def local_outlier_factor(
-    distances: FloatMatrix,  # (n, k)
-    rows: IntMatrix,  # (n, k)
-    reaches: FloatVector,  # of the training data: distance to the k-th neighbour
-    densities: FloatVector,  # of the training data: local reachability density
-    factors: FloatVector,  # (n,) written here
+def add_coordinates(
+    tile: FloatMatrix,  # (d, size)
+    points: FloatMatrix,  # (d, n)
+    point: int,
+    first: int,  # of some coordinates
+    stop: int,
+    sums: FloatVector,  # (size,) added to here
 ) -> None:
-    """Write the mean density of the neighbours by that of a point."""
-    k = rows.shape[1]
-    for i in range(rows.shape[0]):
-        reach = 0.0
-        density = 0.0
-        for j in range(k):
-            row = rows[i, j]
-            reach += max(distances[i, j], reaches[row])
-            density += densities[row]
-        # As in scikit-learn, which keeps densities finite among more than k duplicates so.
-        factors[i] = density / k * (reach / k + 1e-10)
+    """Add the squared differences of a point in some coordinates, in their order."""
+    size = tile.shape[1]
+    j = first
+    # Four at once, so that a sum is read and written once for them.
+    while j + 4 <= stop:
+        a = points[j, point]
+        b = points[j + 1, point]
+        c = points[j + 2, point]
+        e = points[j + 3, point]
+        for i in range(size):
+            total = sums[i]
+            gap = tile[j, i] - a
+            total += gap * gap
+            gap = tile[j + 1, i] - b
+            total += gap * gap
+            gap = tile[j + 2, i] - c
+            total += gap * gap
+            gap = tile[j + 3, i] - e
+            total += gap * gap
+            sums[i] = total
+        j += 4
+    while j < stop:
+        a = points[j, point]
+        for i in range(size):
+            gap = tile[j, i] - a
+            sums[i] += gap * gap
+        j += 1
+
+
+@kernel
+def select(
+    sums: FloatVector,  # (n,) from 0 on
+    k: int,  # at most n
+    values: FloatVector,  # (m,) at least k, written here
+    positions: IntVector,  # (m + 1,) written here, rising
+) -> int:
+    """Select the k smallest sums, of equal ones the first, and perhaps some more; return how many.
+
+    The bits of numbers from 0 on rise with them: the bits of the limit are found by bisection, and
+    one count of those up to it takes few nanoseconds.
+    """
+    bits = sums.view(np.int64)
+    low = bits[0]
+    high = bits[0]
+    for i in range(bits.shape[0]):
+        low = min(low, bits[i])
+        high = max(high, bits[i])
+    low -= 1
+    below = 0  # counts up to low, and up to high
+    within = bits.shape[0]
+    while within > values.shape[0] and high - low > 1:
+        middle = low + (high - low) // 2
+        count = 0
+        for i in range(bits.shape[0]):
+            count += bits[i] <= middle
+        if count < k:
+            low = middle
+            below = count
+        else:
+            high = middle
+            within = count
+    size = 0
+    if within <= values.shape[0]:
+        for i in range(bits.shape[0]):
+            # Without a branch: what is not selected is overwritten.
+            positions[size] = i
+            size += bits[i] <= high
+    else:
+        equal = k - below
+        for i in range(bits.shape[0]):
+            if bits[i] < high or (bits[i] == high and equal > 0):
+                equal -= bits[i] == high
+                positions[size] = i
+                size += 1
+    for i in range(size):
+        values[i] = sums[positions[i]]
+    return size
+
+
+@kernel
+def sort(
+    values: FloatVector,  # (n,)
+    positions: IntVector,  # (n,) all different
+    distances: FloatVector,  # (k,) written here, at most n
+    rows: IntVector,  # (k,) written here
+) -> None:
+    """Write the roots of the k smallest values in order, equal ones by their position.
+
+    By counting what comes before each: for some fifty values faster than moving them.
+    """
+    for i in range(values.shape[0]):
+        value = values[i]
+        position = positions[i]
+        rank = 0
+        for j in range(values.shape[0]):
+            rank += (values[j] < value) | ((values[j] == value) & (positions[j] < position))
+        if rank < distances.shape[0]:
+            distances[rank] = math.sqrt(value)
+            rows[rank] = position

@@ -102,7 +102,7 @@ def sum_gaussians_of_many(
 ) -> None:
     """Write several sums of weight * 2**(-rate * squared distance) over shared vectors.
 
-    Distances, which in many dimensions take most of the time, are found once for all sums. Each
+    Distances, which in many dimensions take most of the time, are computed once for all sums. Each
     has the bits that `sum_gaussians` gives it.
     """
     n = points.shape[1]
@@ -131,7 +131,7 @@ def log_sum_gaussians(
 ) -> None:
     """Write -log(sum of weight * 2**(-rate * squared distance)), however far all vectors are.
 
-    The largest term is taken out. Finding it first, by a pass of its own, costs a third more, but
+    The largest term is factored out. Finding it first, by a separate pass, costs a third more, but
     no point's bits depend on whether one beside it is far away.
     """
     n = points.shape[1]

@@ -1,4 +1,4 @@
-"""Cells of a box, cut until the sum of a forest's leaf values is known well enough in each.
+"""Cells of a box, cut until the sum of a forest's leaf values is precise enough in each.
 
 Along each feature the cuts of all trees divide the box into intervals, which are numbered; a cell
 is a range of intervals for each feature. A search is depth first, on a stack that outlasts the
@@ -48,7 +48,7 @@ class State(NamedTuple):
     """How far a search is."""
 
     counts: IntVector  # (3,) cells on the stack, cells looked at, nodes looked at
-    sums: FloatMatrix  # (2, k) share of the box in each class, and what rounding took from it
+    sums: FloatMatrix  # (2, k) fraction of the box in each class, and its rounding error
 
 
 @kernel
@@ -153,7 +153,7 @@ def search(
             first = _class_of(breaks, least)
             last = _class_of(breaks, largest)
         if first >= last:
-            _add(sums, first, _share(edges, firsts, widths, low, high))
+            _add(sums, first, _fraction(edges, firsts, widths, low, high))
             continue
         for child in range(top, top + 2):
             for j in range(d):
@@ -177,7 +177,7 @@ def _span(
     node: np.int32,
     low: IndexVector,
     high: IndexVector,
-    path: IndexVector,  # memory
+    path: IndexVector,  # working memory
 ) -> tuple[float, float, int]:
     """Return the bounds of a tree's values in a cell, and how many nodes were looked at."""
     least, largest = np.inf, -np.inf
@@ -211,7 +211,7 @@ def _sums_in_order(
     roots: IndexVector,
     low: IndexVector,
     high: IndexVector,
-    path: IndexVector,  # memory
+    path: IndexVector,  # working memory
 ) -> tuple[float, float, int]:
     """Return bounds of the sum of all trees, rounded as it is for a point; and nodes looked at.
 
@@ -241,27 +241,27 @@ def _class_of(breaks: FloatVector, value: float) -> int:
 
 
 @kernel
-def _share(
+def _fraction(
     edges: FloatVector,
     firsts: IntVector,
     widths: FloatVector,
     low: IndexVector,
     high: IndexVector,
 ) -> float:
-    """Return the share of the box that a cell is."""
-    share = 1.0
+    """Return the fraction of the box that a cell is."""
+    fraction = 1.0
     for j in range(low.shape[0]):
         first = firsts[j]
-        share *= (edges[first + high[j]] - edges[first + low[j]]) / widths[j]
-    return share
+        fraction *= (edges[first + high[j]] - edges[first + low[j]]) / widths[j]
+    return fraction
 
 
 @kernel
-def _add(sums: FloatMatrix, place: int, term: float) -> None:
-    """Add a term of no sign to a sum, and what rounding takes to another (Neumaier 1974)."""
-    total = sums[0, place] + term
-    if sums[0, place] >= term:
-        sums[1, place] += (sums[0, place] - total) + term
+def _add(sums: FloatMatrix, index: int, term: float) -> None:
+    """Add a term of at least 0 to a sum, and the rounding error to another (Neumaier 1974)."""
+    total = sums[0, index] + term
+    if sums[0, index] >= term:
+        sums[1, index] += (sums[0, index] - total) + term
     else:
-        sums[1, place] += (term - total) + sums[0, place]
-    sums[0, place] = total
+        sums[1, index] += (term - total) + sums[0, index]
+    sums[0, index] = total

@@ -1,6 +1,6 @@
 """Drawing points in a box, and counting those on one side of a threshold.
 
-Coordinate j of point i is made of the random bits of a key at the place i * d + j (splitmix64,
+Coordinate j of point i is made of the random bits of a key at the position i * d + j (splitmix64,
 Steele, Lea and Flood 2014), so that neither threads nor blocks change the sample.
 """
 
@@ -41,7 +41,7 @@ def draw(
         low = ranges.lows[j]
         high = ranges.highs[j]
         scale = (high - low) * _UNIT
-        # What is added from place to place saves a product in three.
+        # What is added from position to position saves a product in three.
         counter = key + np.uint64(first * d + j + 1) * _STEP
         step = np.uint64(d) * _STEP
         for i in range(numbers.shape[0]):
@@ -53,12 +53,12 @@ def draw(
             # Rounding may go beyond the end by its last digit.
             numbers[i] = min(low + scale * np.float64(np.int64(z >> np.uint64(11))), high)
     if ranges.special.shape[0] > 0:
-        _finish(ranges, points)
+        _scale_special(ranges, points)
 
 
 @kernel
-def place(ranges: Ranges, points: FloatMatrix) -> None:
-    """Take points of the unit cube to where they stand in the box."""
+def scale_to_box(ranges: Ranges, points: FloatMatrix) -> None:
+    """Scale points of the unit cube to the box."""
     for j in range(points.shape[0]):
         numbers = points[j]
         low = ranges.lows[j]
@@ -66,38 +66,38 @@ def place(ranges: Ranges, points: FloatMatrix) -> None:
         for i in range(numbers.shape[0]):
             numbers[i] = min(low + (high - low) * numbers[i], high)
     if ranges.special.shape[0] > 0:
-        _finish(ranges, points)
+        _scale_special(ranges, points)
 
 
 @kernel
-def _finish(ranges: Ranges, points: FloatMatrix) -> None:
-    """Place the features that stand in [0, 1)."""
+def _scale_special(ranges: Ranges, points: FloatMatrix) -> None:
+    """Scale the special features, which are in [0, 1)."""
     first = 0
     for k in range(ranges.special.shape[0]):
         numbers = points[ranges.special[k]]
         last = ranges.last_values[k]
         if last > first:
-            _place_among(numbers, ranges.values[first:last])
+            _select_values(numbers, ranges.values[first:last])
         else:
-            _place_in_range(numbers, ranges.ends[k, 0], ranges.ends[k, 1])
+            _scale_to_range(numbers, ranges.ends[k, 0], ranges.ends[k, 1])
         first = last
 
 
 @kernel
-def _place_in_range(numbers: FloatVector, low: float, high: float) -> None:
-    """Take numbers in [0, 1) to a range, whose width may overflow or have few digits."""
+def _scale_to_range(numbers: FloatVector, low: float, high: float) -> None:
+    """Scale numbers in [0, 1) to a range, whose width may overflow or have few digits."""
     width = high - low
     for i in range(numbers.shape[0]):
-        share = numbers[i]
+        fraction = numbers[i]
         if width < np.inf:
-            numbers[i] = min(low + width * share, high)
+            numbers[i] = min(low + width * fraction, high)
         else:
-            numbers[i] = max(low, min(low * (1.0 - share) + high * share, high))
+            numbers[i] = max(low, min(low * (1.0 - fraction) + high * fraction, high))
 
 
 @kernel
-def _place_among(numbers: FloatVector, values: FloatVector) -> None:
-    """Take numbers in [0, 1) to one of some values."""
+def _select_values(numbers: FloatVector, values: FloatVector) -> None:
+    """Replace numbers in [0, 1) by one of some values."""
     n = values.shape[0]
     for i in range(numbers.shape[0]):
         numbers[i] = values[min(np.int64(numbers[i] * n), n - 1)]
@@ -111,10 +111,10 @@ def add_below(scores: FloatVector, thresholds: FloatVector, counts: IntVector) -
         for i in range(scores.shape[0]):
             below += scores[i] < thresholds[k]
         counts[k] += below
-    odd = 0
+    n_nan = 0
     for i in range(scores.shape[0]):
-        odd += scores[i] != scores[i]
-    if odd:
+        n_nan += scores[i] != scores[i]
+    if n_nan:
         for i in range(scores.shape[0]):
             if scores[i] != scores[i]:
                 return i
@@ -122,7 +122,7 @@ def add_below(scores: FloatVector, thresholds: FloatVector, counts: IntVector) -
 
 
 @kernel
-def turn_back(rows: FloatMatrix, points: FloatMatrix) -> None:
+def write_coordinates(rows: FloatMatrix, points: FloatMatrix) -> None:
     """Write rows coordinate by coordinate."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -130,8 +130,8 @@ def turn_back(rows: FloatMatrix, points: FloatMatrix) -> None:
 
 
 @kernel
-def turn(points: FloatMatrix, rows: FloatMatrix) -> None:
-    """Write points that stand coordinate by coordinate as rows."""
+def write_rows(points: FloatMatrix, rows: FloatMatrix) -> None:
+    """Write points, which are given coordinate by coordinate, row by row."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             rows[i, j] = points[j, i]

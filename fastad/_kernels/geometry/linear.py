@@ -1,7 +1,7 @@
 """Decompositions of symmetric matrices of up to some hundred rows.
 
 Not by LAPACK, whose threads cost milliseconds where other processes want the processors too: some
-estimates ask for hundreds of decompositions.
+estimates need hundreds of decompositions.
 """
 
 import math
@@ -35,9 +35,9 @@ def diagonalize(
                 sine = tangent * cosine
                 _rotate(matrix[p], matrix[q], cosine, sine)
                 for k in range(d):
-                    one, two = matrix[k, p], matrix[k, q]
-                    matrix[k, p] = cosine * one - sine * two
-                    matrix[k, q] = sine * one + cosine * two
+                    x, y = matrix[k, p], matrix[k, q]
+                    matrix[k, p] = cosine * x - sine * y
+                    matrix[k, q] = sine * x + cosine * y
                 _rotate(vectors[p], vectors[q], cosine, sine)
         if not rotated:
             return
@@ -46,9 +46,9 @@ def diagonalize(
 @kernel
 def _rotate(first: FloatMatrix, second: FloatMatrix, cosine: float, sine: float) -> None:
     for k in range(first.shape[0]):
-        one, two = first[k], second[k]
-        first[k] = cosine * one - sine * two
-        second[k] = sine * one + cosine * two
+        x, y = first[k], second[k]
+        first[k] = cosine * x - sine * y
+        second[k] = sine * x + cosine * y
 
 
 @kernel
@@ -58,13 +58,13 @@ def cholesky(
 ) -> None:
     """Write the factor whose product with its transpose is the matrix."""
     for j in range(matrix.shape[0]):
-        own = factor[j]
+        row = factor[j]
         for k in range(j + 1):
-            other = factor[k]
+            row_k = factor[k]
             rest = matrix[j, k]
             for i in range(k):
-                rest -= own[i] * other[i]
-            own[k] = math.sqrt(rest) if k == j else rest / other[k]
+                rest -= row[i] * row_k[i]
+            row[k] = math.sqrt(rest) if k == j else rest / row_k[k]
 
 
 # Points at a time: their coordinates stay in a core's fastest memory.
@@ -83,21 +83,21 @@ def multiply(
     for start in range(0, n, _TILE):
         size = min(_TILE, n - start)
         for i in range(left.shape[0]):
-            own = product[i, start : start + size]
-            own[:] = 0.0
+            row = product[i, start : start + size]
+            row[:] = 0.0
             for j in range(0, whole, 4):
                 a, b, c, d = left[i, j], left[i, j + 1], left[i, j + 2], left[i, j + 3]
-                one = right[j, start : start + size]
-                two = right[j + 1, start : start + size]
-                three = right[j + 2, start : start + size]
-                four = right[j + 3, start : start + size]
+                r0 = right[j, start : start + size]
+                r1 = right[j + 1, start : start + size]
+                r2 = right[j + 2, start : start + size]
+                r3 = right[j + 3, start : start + size]
                 for x in range(size):
-                    own[x] += (a * one[x] + b * two[x]) + (c * three[x] + d * four[x])
+                    row[x] += (a * r0[x] + b * r1[x]) + (c * r2[x] + d * r3[x])
             for j in range(whole, k):
                 a = left[i, j]
-                one = right[j, start : start + size]
+                r0 = right[j, start : start + size]
                 for x in range(size):
-                    own[x] += a * one[x]
+                    row[x] += a * r0[x]
 
 
 @kernel
@@ -110,15 +110,15 @@ def add_products(
     d, n = points.shape
     rest = n - n % 4
     for j in range(d):
-        one = points[j]
+        x = points[j]
         for k in range(j + 1):
-            two = points[k]
+            y = points[k]
             a = b = c = e = 0.0
             for i in range(0, rest, 4):
-                a += (one[i] - mean[j]) * (two[i] - mean[k])
-                b += (one[i + 1] - mean[j]) * (two[i + 1] - mean[k])
-                c += (one[i + 2] - mean[j]) * (two[i + 2] - mean[k])
-                e += (one[i + 3] - mean[j]) * (two[i + 3] - mean[k])
+                a += (x[i] - mean[j]) * (y[i] - mean[k])
+                b += (x[i + 1] - mean[j]) * (y[i + 1] - mean[k])
+                c += (x[i + 2] - mean[j]) * (y[i + 2] - mean[k])
+                e += (x[i + 3] - mean[j]) * (y[i + 3] - mean[k])
             for i in range(rest, n):
-                a += (one[i] - mean[j]) * (two[i] - mean[k])
+                a += (x[i] - mean[j]) * (y[i] - mean[k])
             products[j, k] += (a + b) + (c + e)

@@ -11,13 +11,12 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.geometry.normal import log_of_unit, write_normals
-from fastad._kernels.resampling.resample import bits
+from fastad._kernels.random import bits, log_of_unit, write_normals
 
 # Kinds of moves, by number.
 AUTOREGRESSIVE, WALK, REFLECTED_WALK, DIFFERENCE, COORDINATE, REDRAW = range(6)
 _UNIT = 2.0**-53
-# So many differences of two particles are taken whole: they lead from one part of a region to
+# So many differences of two particles are added whole: they lead from one part of a region to
 # another.
 _WHOLE = 0.1
 
@@ -40,19 +39,19 @@ def to_round(
 ) -> None:
     """Solve factor * rounded = point - mean."""
     for j in range(points.shape[0]):
-        own = rounded[j]
+        row = rounded[j]
         point = points[j]
         m = mean[j]
-        for i in range(own.shape[0]):
-            own[i] = point[i] - m
+        for i in range(row.shape[0]):
+            row[i] = point[i] - m
         for k in range(j):
             f = factor[j, k]
             other = rounded[k]
-            for i in range(own.shape[0]):
-                own[i] -= f * other[i]
+            for i in range(row.shape[0]):
+                row[i] -= f * other[i]
         f = 1.0 / factor[j, j]
-        for i in range(own.shape[0]):
-            own[i] *= f
+        for i in range(row.shape[0]):
+            row[i] *= f
 
 
 @kernel
@@ -64,13 +63,13 @@ def from_round(
 ) -> None:
     """Write mean + factor * rounded."""
     for j in range(points.shape[0]):
-        own = points[j]
-        own[:] = mean[j]
+        row = points[j]
+        row[:] = mean[j]
         for k in range(j + 1):
             f = factor[j, k]
             other = rounded[k]
-            for i in range(own.shape[0]):
-                own[i] += f * other[i]
+            for i in range(row.shape[0]):
+                row[i] += f * other[i]
 
 
 @kernel
@@ -93,7 +92,7 @@ def propose(
     if kind == AUTOREGRESSIVE:
         write_normals(bits(key, 0), memory)
         _blend(math.sqrt(1.0 - scale * scale), rounded, scale, fresh)
-        # Where the density of the normal law is smaller, particles are to be found as often.
+        # Where the normal density is smaller, particles must be as frequent.
         _exponential_limits(bits(key, 1), rounded, fresh, limits)
         from_round(fresh, cloud.mean, cloud.factor, proposed)
     elif kind == WALK:
@@ -116,8 +115,8 @@ def propose(
         write_normals(bits(key, 0), memory)
         proposed[:] = points
         for i in range(n):
-            own = np.int64(bits(bits(key, 1), i) % np.uint64(d))
-            proposed[own, i] += 2.0 * scale * cloud.spread[own] * memory[i]
+            j_moved = np.int64(bits(bits(key, 1), i) % np.uint64(d))
+            proposed[j_moved, i] += 2.0 * scale * cloud.spread[j_moved] * memory[i]
         _reflect(proposed)
     else:
         _redraw(bits(key, 0), scale, points, proposed)
@@ -125,28 +124,28 @@ def propose(
 
 
 @kernel
-def _blend(own: float, rounded: FloatMatrix, other: float, fresh: FloatMatrix) -> None:
-    """Write own * rounded + other * fresh to fresh."""
+def _blend(a: float, rounded: FloatMatrix, b: float, fresh: FloatMatrix) -> None:
+    """Write a * rounded + b * fresh to fresh."""
     for j in range(rounded.shape[0]):
-        here, there = rounded[j], fresh[j]
-        for i in range(here.shape[0]):
-            there[i] = own * here[i] + other * there[i]
+        row, fresh_row = rounded[j], fresh[j]
+        for i in range(row.shape[0]):
+            fresh_row[i] = a * row[i] + b * fresh_row[i]
 
 
 @kernel
 def _exponential_limits(
-    key: np.uint64, here: FloatMatrix, there: FloatMatrix, limits: FloatVector
+    key: np.uint64, rounded: FloatMatrix, fresh: FloatMatrix, limits: FloatVector
 ) -> None:
-    """Write how far the density of the normal law falls short of what chance allows; < 0 is fine.
+    """Write how far the normal density falls short of what chance allows; below 0 is fine.
 
-    A move is allowed with the probability density(here) / density(there).
+    A move is allowed with the probability density(rounded) / density(fresh).
     """
     for i in range(limits.shape[0]):
         limits[i] = 2.0 * log_of_unit(np.float64(np.int64(bits(key, i) >> np.uint64(11)) + 1))
-    for j in range(here.shape[0]):
-        one, two = here[j], there[j]
+    for j in range(rounded.shape[0]):
+        x, y = rounded[j], fresh[j]
         for i in range(limits.shape[0]):
-            limits[i] += one[i] * one[i] - two[i] * two[i]
+            limits[i] += x[i] * x[i] - y[i] * y[i]
 
 
 @kernel
@@ -157,24 +156,24 @@ def _add_differences(
     d, n = rounded.shape
     m = np.uint64(others.shape[1])
     for i in range(n):
-        one = np.int64(bits(key, 3 * i) % m)
-        two = np.int64(bits(key, 3 * i + 1) % m)
-        share = np.float64(np.int64(bits(key, 3 * i + 2) >> np.uint64(11))) * _UNIT
-        part = 1.0 if share < _WHOLE else factor
+        first = np.int64(bits(key, 3 * i) % m)
+        second = np.int64(bits(key, 3 * i + 1) % m)
+        uniform = np.float64(np.int64(bits(key, 3 * i + 2) >> np.uint64(11))) * _UNIT
+        part = 1.0 if uniform < _WHOLE else factor
         for j in range(d):
-            fresh[j, i] = rounded[j, i] + part * (others[j, one] - others[j, two])
+            fresh[j, i] = rounded[j, i] + part * (others[j, first] - others[j, second])
 
 
 @kernel
-def _redraw(key: np.uint64, share: float, points: FloatMatrix, proposed: FloatMatrix) -> None:
-    """Draw about a share of the coordinates anew, at least one."""
+def _redraw(key: np.uint64, fraction: float, points: FloatMatrix, proposed: FloatMatrix) -> None:
+    """Draw about a fraction of the coordinates anew, at least one."""
     d, n = points.shape
     for i in range(n):
         always = np.int64(bits(key, i) % np.uint64(d))
         for j in range(d):
-            place = n + 2 * (i * d + j)
-            drawn = np.float64(np.int64(bits(key, place) >> np.uint64(11))) * _UNIT < share
-            number = np.float64(np.int64(bits(key, place + 1) >> np.uint64(11))) * _UNIT
+            position = n + 2 * (i * d + j)
+            drawn = np.float64(np.int64(bits(key, position) >> np.uint64(11))) * _UNIT < fraction
+            number = np.float64(np.int64(bits(key, position + 1) >> np.uint64(11))) * _UNIT
             proposed[j, i] = number if drawn or j == always else points[j, i]
 
 
@@ -185,9 +184,9 @@ def _wrap(points: FloatMatrix) -> None:
     Of reflections that is not true where the steps of two coordinates are correlated.
     """
     for j in range(points.shape[0]):
-        own = points[j]
-        for i in range(own.shape[0]):
-            own[i] -= math.floor(own[i])
+        row = points[j]
+        for i in range(row.shape[0]):
+            row[i] -= math.floor(row[i])
 
 
 @kernel
@@ -198,9 +197,9 @@ def _reflect(points: FloatMatrix) -> None:
     other wall refused, their opposites would have to be.
     """
     for j in range(points.shape[0]):
-        own = points[j]
-        for i in range(own.shape[0]):
-            own[i] = abs(own[i] - 2.0 * math.floor(0.5 * own[i] + 0.5))
+        row = points[j]
+        for i in range(row.shape[0]):
+            row[i] = abs(row[i] - 2.0 * math.floor(0.5 * row[i] + 0.5))
 
 
 @kernel
@@ -210,9 +209,9 @@ def _pack(
     """Keep the proposals in the cube whose limit is not above 0, side by side."""
     d, n = proposed.shape
     for j in range(d):
-        own = proposed[j]
+        row = proposed[j]
         for i in range(n):
-            outside = (own[i] < 0.0) | (own[i] >= 1.0)
+            outside = (row[i] < 0.0) | (row[i] >= 1.0)
             limits[i] = np.inf if outside else limits[i]
     m = 0
     for i in range(n):
@@ -233,22 +232,22 @@ def settle(
     cloud: Cloud,
     points: FloatMatrix,  # (d, n) changed here, as the next two
     rounded: FloatMatrix,  # (d, n)
-    own: FloatVector,  # (n,) scores
+    particle_scores: FloatVector,  # (n,) scores
 ) -> tuple[int, float]:
     """Move the particles that may; return how many, and the sum of their squared distances."""
     d, m = candidates.shape
-    there = np.empty((d, m))
-    to_round(candidates, cloud.mean, cloud.factor, there)
+    new_rounded = np.empty((d, m))
+    to_round(candidates, cloud.mean, cloud.factor, new_rounded)
     moved = 0
     distance = 0.0
     for k in range(m):
         i = chosen[k]
         if scores[k] < level:
             moved += 1
-            own[i] = scores[k]
+            particle_scores[i] = scores[k]
             for j in range(d):
-                step = there[j, k] - rounded[j, i]
+                step = new_rounded[j, k] - rounded[j, i]
                 distance += step * step
                 points[j, i] = candidates[j, k]
-                rounded[j, i] = there[j, k]
+                rounded[j, i] = new_rounded[j, k]
     return moved, distance

@@ -101,11 +101,11 @@ def twice_areas(
     for group in range(areas.shape[0]):
         keys = packed[starts[group] : starts[group + 1]]
         areas[group] = twice_area_packed(keys, 0)
-        shared = 0
+        n_tied = 0
         for i in range(keys.shape[0]):
             key = keys[i] >> 1
             if (i > 0 and keys[i - 1] >> 1 == key) or (
                 i + 1 < keys.shape[0] and keys[i + 1] >> 1 == key
             ):
-                shared += 1
-        tied[group] = shared
+                n_tied += 1
+        tied[group] = n_tied

@@ -4,7 +4,7 @@ A score is read as a signed integer that orders as scores do, its *rank bits*: a
 own, and of an IEEE float they are the sign and the magnitude of its bits. Two steps make room for
 the label without merging neighbours that are one ulp apart:
 
-- *fold*: of floats, the unused range around zero is taken out: ``sign * (magnitude - base)`` with
+- *fold*: of floats, the unused range around zero is removed: ``sign * (magnitude - base)`` with
   base one less than the smallest magnitude other than zero. -0.0 and 0.0 fold to the same 0.
 - *centre*: a falling key ``centre - fold`` that lies in the lower half of the integer's range
   and is then doubled, the label taking the free bit.
@@ -35,9 +35,9 @@ def label_counts(
     ones = 0
     zeros = 0
     for i in range(y_true.shape[0]):
-        one = y_true[i] == 1
-        labels[i] = one
-        ones += one
+        is_one = y_true[i] == 1
+        labels[i] = is_one
+        ones += is_one
         zeros += y_true[i] == 0
     return ones, y_true.shape[0] - ones - zeros
 
@@ -78,26 +78,26 @@ def count_above(
     """Count the points above each cut, and all; block by block, so that memory is read once."""
     bits = np.empty(_BLOCK, np.int64)
     for start in range(0, values.shape[0], _BLOCK):
-        own = values[start : start + _BLOCK]
+        block = values[start : start + _BLOCK]
         flags = labels[start : start + _BLOCK]
-        for i in range(own.shape[0]):
-            value = np.int64(own[i])
+        for i in range(block.shape[0]):
+            value = np.int64(block[i])
             sign = (value >> 63) & signed
             bits[i] = ((value & largest) ^ sign) - sign
-        for place in range(cuts.shape[0]):
-            cut = cuts[place]
+        for k in range(cuts.shape[0]):
+            cut = cuts[k]
             points = 0
             anomalies = 0
-            for i in range(own.shape[0]):
+            for i in range(block.shape[0]):
                 higher = bits[i] > cut
                 points += higher
                 anomalies += higher & flags[i]
-            above[place + 1, 0] += points
-            above[place + 1, 1] += anomalies
+            above[k + 1, 0] += points
+            above[k + 1, 1] += anomalies
         anomalies = 0
-        for i in range(own.shape[0]):
+        for i in range(block.shape[0]):
             anomalies += flags[i]
-        above[-1, 0] += own.shape[0]
+        above[-1, 0] += block.shape[0]
         above[-1, 1] += anomalies
 
 
@@ -125,12 +125,12 @@ def take_sample(
 
 
 @kernel
-def places_of_normals(
+def positions_of_normals(
     sample: IntVector,  # (n,) rising, with the label in the lowest bit
     first: int,
     second: int,  # not below the first
 ) -> tuple[int, int]:
-    """Return where two normals stand, numbered from the highest down."""
+    """Return the positions of two normals, numbered from the highest down."""
     before = -1
     rank = -1
     for i in range(sample.shape[0] - 1, -1, -1):
@@ -180,13 +180,13 @@ def pack_between(
     """
     keys = np.empty(_BLOCK, packed.dtype)
     inside = np.empty(_BLOCK, np.uint8)
-    place = 0
+    position = 0
     for start in range(0, values.shape[0], _BLOCK):
-        own = values[start : start + _BLOCK]
+        block = values[start : start + _BLOCK]
         flags = labels[start : start + _BLOCK]
-        size = own.shape[0]
+        size = block.shape[0]
         for i in range(size):
-            value = np.int64(own[i])
+            value = np.int64(block[i])
             magnitude = value & largest
             sign = (value >> 63) & signed
             bits = (magnitude ^ sign) - sign
@@ -196,16 +196,16 @@ def pack_between(
             folded = (reduced ^ sign) - sign if between else centre
             keys[i] = ((centre - folded) << 1) | flags[i]
             inside[i] = between
-        if place + size <= packed.shape[0]:
+        if position + size <= packed.shape[0]:
             for i in range(size):
                 # Something is written for each row, and over it unless it is kept.
-                packed[place] = keys[i]
-                place += inside[i]
+                packed[position] = keys[i]
+                position += inside[i]
         else:
             for i in range(size):
                 if inside[i]:
-                    packed[place] = keys[i]
-                    place += 1
+                    packed[position] = keys[i]
+                    position += 1
 
 
 @kernel
@@ -215,7 +215,7 @@ def fall(
     signed: int,
     falling: IntVector,  # (n,) written here
 ) -> None:
-    """Write the falling key of each score, without a label and with no range taken out."""
+    """Write the falling key of each score, without a label and with no range removed."""
     for i in range(values.shape[0]):
         value = np.int64(values[i])
         sign = (value >> 63) & signed

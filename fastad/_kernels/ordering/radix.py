@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fastad._core.jit import kernel
 
-# Bits of a digit: with more, places to write to fall out of a core's fastest memory.
+# Bits of a digit: with more, positions to write to fall out of a core's fastest memory.
 DIGIT = 8
 
 
@@ -21,28 +21,28 @@ def radix_sort(
     n = keys.shape[0]
     n_digits = (8 * keys.itemsize + DIGIT - 1) // DIGIT
     mask = np.uint64((1 << DIGIT) - 1)
-    places = np.zeros((n_digits, 1 << DIGIT), np.int64)
+    positions = np.zeros((n_digits, 1 << DIGIT), np.int64)
     for i in range(n):
         rest = np.uint64(keys[i] ^ flip)
         for digit in range(n_digits):
-            places[digit, rest & mask] += 1
+            positions[digit, rest & mask] += 1
             rest >>= np.uint64(DIGIT)
     source, target = keys, spare
     moved = False
     for digit in range(n_digits):
         shift = np.uint64(digit * DIGIT)
-        free = places[digit]
+        free = positions[digit]
         if free[(np.uint64(source[0] ^ flip) >> shift) & mask] == n:
             continue  # all keys share this digit
-        place = 0
+        position = 0
         for value in range(free.shape[0]):
             size = free[value]
-            free[value] = place
-            place += size
+            free[value] = position
+            position += size
         for i in range(n):
-            own = (np.uint64(source[i] ^ flip) >> shift) & mask
-            target[free[own]] = source[i]
-            free[own] += 1
+            digit_value = (np.uint64(source[i] ^ flip) >> shift) & mask
+            target[free[digit_value]] = source[i]
+            free[digit_value] += 1
         source, target = target, source
         moved = not moved
     if moved:

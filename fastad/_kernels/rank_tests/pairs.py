@@ -24,54 +24,6 @@ _LEAST_P = 1e-300
 
 
 @kernel
-def summarize(
-    folds: FloatMatrix,  # (n, k) each row sorted, at most 1 in size
-    means: FloatVector,  # (n,) written here
-    deviations: FloatVector,  # (n,) written here: standard deviations, with k - 1
-) -> None:
-    """Average each row, to the nearest float; equal values deviate by exactly 0."""
-    k = folds.shape[1]
-    for i in range(folds.shape[0]):
-        # Two floats hold the sum.
-        total = 0.0
-        lost = 0.0
-        for j in range(k):
-            value = folds[i, j]
-            added = total + value
-            back = added - total
-            lost += (total - (added - back)) + (value - back)
-            total = added
-        added = total + lost
-        lost -= added - total
-        total = added
-        # And their quotient by k: first rounded, then with what the rounding left.
-        mean = total / k
-        mean += (remainder(total, mean, k) + lost) / k
-        largest = max(folds[i, k - 1] - mean, mean - folds[i, 0])
-        means[i] = mean
-        deviations[i] = 0.0
-        if folds[i, 0] < folds[i, k - 1]:
-            # In units of the largest, so that no square vanishes; the sum is not quite 0, because
-            # the mean is rounded.
-            squares = 0.0
-            rest = 0.0
-            for j in range(k):
-                unit = (folds[i, j] - mean) / largest
-                squares += unit * unit
-                rest += unit
-            deviations[i] = largest * math.sqrt((squares - rest * rest / k) / (k - 1))
-
-
-@kernel
-def remainder(total: float, quotient: float, k: int) -> float:
-    """Return total - quotient * k exactly, for a k of at most 26 bits."""
-    # Veltkamp's splitting: the upper half times k is exact, and so is the lower one.
-    wide = quotient * 134217729.0
-    upper = wide - (wide - quotient)
-    return (total - upper * k) - (quotient - upper) * k
-
-
-@kernel
 def compare_row(
     means: FloatVector,
     deviations: FloatVector,
@@ -79,29 +31,29 @@ def compare_row(
     start: int,  # of the models that are compared with model i
     root: float,  # of the number of folds
     t: FloatVector,  # (size,) written here: |t|; infinite, or 0 for equal means, without variance
-    share: FloatVector,  # (size,) written here: (k - 1) / nu in [1/2, 1]; 0 without variance
+    inverse_df: FloatVector,  # (size,) written here: (k - 1) / nu in [1/2, 1]; 0 without variance
 ) -> None:
     """Compare a model with some of those after it, as Welch did."""
     mean = means[i]
-    own = deviations[i]
+    deviation = deviations[i]
     for c in range(t.shape[0]):
         difference = means[start + c] - mean
         other = deviations[start + c]
-        largest = max(own, other)
+        largest = max(deviation, other)
         # Ratios of deviations: their squares may be too small for a float, and then do not matter.
         unit = largest if largest > 0.0 else 1.0
-        ratio = min(own, other) / unit
+        ratio = min(deviation, other) / unit
         u = ratio * ratio
-        one = 1.0 + u
+        total = 1.0 + u
         without = np.inf if difference > 0.0 else 0.0
-        t[c] = root * difference / (unit * math.sqrt(one)) if largest > 0.0 else without
-        share[c] = (1.0 + u * u) / (one * one) if largest > 0.0 else 0.0
+        t[c] = root * difference / (unit * math.sqrt(total)) if largest > 0.0 else without
+        inverse_df[c] = (1.0 + u * u) / (total * total) if largest > 0.0 else 0.0
 
 
 @kernel
 def row_p_values(
     t: FloatVector,  # (size,)
-    share: FloatVector,  # (size,)
+    inverse_df: FloatVector,  # (size,)
     half: float,
     weights: FloatVector,
     scale: float,
@@ -109,12 +61,12 @@ def row_p_values(
     p_values: FloatVector,  # (size,) written here
 ) -> None:
     """Find the two-sided p-values of a row; 1 for equal means, 0 for an infinite statistic."""
-    z, known = work[6, : t.shape[0]], work[7, : t.shape[0]]
+    z, ratio = work[6, : t.shape[0]], work[7, : t.shape[0]]
     least = 1.0 / (2.0 * half)
     for c in range(t.shape[0]):
-        known[c] = share[c] if share[c] > 0.0 else 1.0
-        z[c] = t[c] * math.sqrt(known[c] * least) if t[c] < np.inf else 1.0
-    two_sided_block(z, known, half, weights, scale, work, p_values)
+        ratio[c] = inverse_df[c] if inverse_df[c] > 0.0 else 1.0
+        z[c] = t[c] * math.sqrt(ratio[c] * least) if t[c] < np.inf else 1.0
+    two_sided_block(z, ratio, half, weights, scale, work, p_values)
     for c in range(t.shape[0]):
         if t[c] == 0.0:
             p_values[c] = 1.0
@@ -129,7 +81,7 @@ def welch_pass(
     rows: tuple[int, int],  # first, and one after the last
     numbers: tuple[float, float, float, float],  # root of folds, half, scale (see student), alpha
     weights: FloatVector,  # see student
-    critical: FloatVector,  # (d,) coefficients of the critical value in 4 share - 3; d = 1 modulo 4
+    critical: FloatVector,  # (d,) of the critical value in 4 inverse_df - 3; d = 1 modulo 4
     histogram: IntVector,  # (2**17,) counted up here: upper bits of |t|
     buckets: Any,  # (2, m + 1) int32 counted up here, or (2, 0): see `step_down`, `step_up`
 ) -> tuple[float, float, int, int]:
@@ -142,7 +94,7 @@ def welch_pass(
     m = n * (n - 1) / 2.0
     root, half, scale, alpha = numbers
     degree = critical.shape[0] - 1
-    # Sums by place in the block: they compile to vector instructions, and lose little.
+    # Sums by position in the block: they compile to vector instructions, and lose little.
     sum_t = np.zeros(_BLOCK)
     sum_critical = np.zeros(_BLOCK)
     room = np.empty((12, _BLOCK))
@@ -151,22 +103,22 @@ def welch_pass(
     for i in range(rows[0], rows[1]):
         for start in range(i + 1, n, _BLOCK):
             size = min(_BLOCK, n - start)
-            t, share, p_values = room[8, :size], room[9, :size], room[10, :size]
+            t, inverse_df, p_values = room[8, :size], room[9, :size], room[10, :size]
             value, bits = room[11, :size], t.view(np.int64)
-            compare_row(means, deviations, i, start, root, t, share)
+            compare_row(means, deviations, i, start, root, t, inverse_df)
             for c in range(size):
                 sum_t[c] += t[c] if t[c] < np.inf else 0.0
                 value[c] = critical[degree]
             for d in range(degree - 4, -1, -4):
                 c0, c1, c2, c3 = critical[d], critical[d + 1], critical[d + 2], critical[d + 3]
                 for c in range(size):
-                    x = 4.0 * share[c] - 3.0
+                    x = 4.0 * inverse_df[c] - 3.0
                     value[c] = (((value[c] * x + c3) * x + c2) * x + c1) * x + c0
             for c in range(size):
-                sum_critical[c] += value[c] if share[c] > 0.0 else 0.0
+                sum_critical[c] += value[c] if inverse_df[c] > 0.0 else 0.0
             for c in range(size):
                 histogram[bits[c] >> _SHIFT] += 1
-            row_p_values(t, share, half, weights, scale, room[:8], p_values)
+            row_p_values(t, inverse_df, half, weights, scale, room[:8], p_values)
             for c in range(size):
                 n_below += p_values[c] <= alpha
                 n_bonferroni += p_values[c] * m <= alpha
@@ -174,20 +126,20 @@ def welch_pass(
                 # Divisions here, because in this loop they compile to vector instructions.
                 for c in range(size):
                     t[c] = alpha / max(p_values[c], _LEAST_P)
-                    share[c] = p_values[c] * m / alpha
+                    inverse_df[c] = p_values[c] * m / alpha
                 for c in range(size):
                     p = p_values[c]
                     if p <= alpha < p * m:
                         buckets[0, most_tests(p, m, alpha, t[c])] += 1
-                        buckets[1, least_rank(p, m, alpha, share[c])] += 1
+                        buckets[1, least_rank(p, m, alpha, inverse_df[c])] += 1
     return sum_t.sum(), sum_critical.sum(), n_below, n_bonferroni
 
 
 @kernel
 def most_tests(p: float, m: float, alpha: float, quotient: float) -> int:
-    """Return the largest whole number s for which p * s <= alpha, where p <= alpha < p * m.
+    """Return the largest integer s for which p * s <= alpha, where p <= alpha < p * m.
 
-    `quotient`: alpha / p. Rounding matters only where it is next to a whole number.
+    `quotient`: alpha / p. Rounding matters only where it is next to an integer.
     """
     s = float(math.floor(quotient))
     if abs(quotient - np.rint(quotient)) <= _NEAR * quotient:
@@ -199,9 +151,9 @@ def most_tests(p: float, m: float, alpha: float, quotient: float) -> int:
 
 @kernel
 def least_rank(p: float, m: float, alpha: float, quotient: float) -> int:
-    """Return the smallest whole number r for which p * (m / r) <= alpha, where p <= alpha < p * m.
+    """Return the smallest integer r for which p * (m / r) <= alpha, where p <= alpha < p * m.
 
-    `quotient`: p m / alpha. Rounding matters only where it is next to a whole number.
+    `quotient`: p m / alpha. Rounding matters only where it is next to an integer.
     """
     r = float(math.ceil(quotient))
     if abs(quotient - np.rint(quotient)) <= _NEAR * quotient:
@@ -279,12 +231,12 @@ def collect_pass(
     root: float,
     prefix: int,
     shift: int,
-    found: FloatVector,  # written here, from the first place on
+    collected: FloatVector,  # written here, from the first element on
 ) -> int:
     """Collect those |t| that begin with some bits; return how many there are."""
     n = means.shape[0]
     room = np.empty((2, _BLOCK))
-    n_found = 0
+    n_collected = 0
     for i in range(rows[0], rows[1]):
         for start in range(i + 1, n, _BLOCK):
             size = min(_BLOCK, n - start)
@@ -292,9 +244,9 @@ def collect_pass(
             bits = room[0, :size].view(np.int64)
             for c in range(size):
                 if bits[c] >> shift == prefix:
-                    found[n_found] = room[0, c]
-                    n_found += 1
-    return n_found
+                    collected[n_collected] = room[0, c]
+                    n_collected += 1
+    return n_collected
 
 
 @kernel
@@ -304,8 +256,8 @@ def matrix_pass(
     rows: tuple[int, int],
     numbers: tuple[float, float, float],  # root of folds, half, scale
     weights: FloatVector,
-    order: IntVector,  # (n,) place of each model among those of the caller
-    matrix: FloatMatrix,  # (n, n) written here: both places of each pair
+    order: IntVector,  # (n,) index of each model among those of the caller
+    matrix: FloatMatrix,  # (n, n) written here: both elements of each pair
 ) -> None:
     """Write the p-values of all pairs of some rows."""
     n = means.shape[0]
@@ -314,9 +266,9 @@ def matrix_pass(
     for i in range(rows[0], rows[1]):
         for start in range(i + 1, n, _BLOCK):
             size = min(_BLOCK, n - start)
-            t, share, p_values = room[8, :size], room[9, :size], room[10, :size]
-            compare_row(means, deviations, i, start, root, t, share)
-            row_p_values(t, share, half, weights, scale, room[:8], p_values)
+            t, inverse_df, p_values = room[8, :size], room[9, :size], room[10, :size]
+            compare_row(means, deviations, i, start, root, t, inverse_df)
+            row_p_values(t, inverse_df, half, weights, scale, room[:8], p_values)
             for c in range(size):
                 matrix[order[i], order[start + c]] = p_values[c]
                 matrix[order[start + c], order[i]] = p_values[c]
@@ -326,7 +278,7 @@ def matrix_pass(
 def count_differences(means: FloatVector, unit: float, limit: float) -> int:
     """Count pairs whose difference of means, in some unit, is at most a limit.
 
-    Rounded differences of sorted numbers rise as they do: one walk with two places.
+    Rounded differences of sorted numbers rise as they do: one pass with two indices.
     """
     n = means.shape[0]
     count = 0

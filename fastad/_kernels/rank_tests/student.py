@@ -20,7 +20,7 @@ from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.elementary import split_power
 
-# Bits of sqrt(1/2), and what turns a small whole number into the bits of 1.5 * 2**52 plus it.
+# Bits of sqrt(1/2), and what turns a small integer into the bits of 1.5 * 2**52 plus it.
 _SQRT_HALF = np.int64(0x3FE6A09E667F3BCD)
 _WHOLE_BITS = np.int64(0x4338000000000000)
 _WHOLE = 6755399441055744.0
@@ -131,7 +131,7 @@ def two_sided(t: float, nu: float) -> float:
 @kernel
 def two_sided_block(
     z: FloatVector,  # (size,) |t| / sqrt(nu), above 0, finite
-    share: FloatVector,  # (size,) twice `half` / nu, in [1/2, 1]
+    inverse_df: FloatVector,  # (size,) twice `half` / nu, in [1/2, 1]
     half: float,  # of the smallest number of degrees of freedom
     weights: FloatVector,  # (n,) of the terms; n = 1 modulo 4, n + half >= 13
     scale: float,  # a power of two near the reciprocal of the factors, so that products stay small
@@ -147,7 +147,7 @@ def two_sided_block(
     n = weights.shape[0]
     if n > _MOST_TERMS:
         for i in range(size):
-            nu = 2.0 * half / share[i]
+            nu = 2.0 * half / inverse_df[i]
             p_values[i] = two_sided(z[i] * math.sqrt(nu), nu)
         return
     scaled, rho, top, bottom, halves, front = work[0], work[1], work[2], work[3], work[4], work[5]
@@ -156,7 +156,7 @@ def two_sided_block(
         square = near * near
         h = math.sqrt(1.0 + square)
         root = 1.0 / (h + near)
-        a = half / share[i]
+        a = half / inverse_df[i]
         power = -a * log2_above_one(square)
         factor, rest = split_power(max(power, -1022.0))
         front[i] = h * root * (factor + factor * rest)
@@ -195,5 +195,5 @@ def two_sided_block(
         n_far += (p_values[i] < _LEAST_P) | (z[i] > _LARGEST_Z)
     for i in range(size if n_far > 0 else 0):
         if p_values[i] < _LEAST_P or z[i] > _LARGEST_Z:
-            nu = 2.0 * half / share[i]
+            nu = 2.0 * half / inverse_df[i]
             p_values[i] = two_sided(z[i] * math.sqrt(nu), nu)

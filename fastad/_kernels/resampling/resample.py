@@ -1,29 +1,13 @@
-"""Random resamples of ordered counts.
-
-Random numbers are splitmix64's (Steele, Lea and Flood 2014): a function of a key and a place, so
-that neither threads nor the order of the work change them.
-"""
+"""Random resamples of ordered counts."""
 
 import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import IntMatrix, IntVector, LabelVector, ShortVector
+from fastad._kernels.random import bits
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-
-
-@kernel
-def bits(key: np.uint64, place: int) -> np.uint64:
-    """Return the 64 random bits of a key at a place."""
-    z = key + (np.uint64(place) + np.uint64(1)) * _STEP
-    z = (z ^ (z >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    mixed: np.uint64 = np.uint64(z ^ (z >> np.uint64(31)))
-    return mixed
 
 
 @kernel
@@ -31,7 +15,7 @@ def draw(
     key: np.uint64,
     n_draws: int,
     times: LabelVector,  # (n,) written here: how often each of n points is drawn
-    block: IntVector,  # room for random numbers, which come in a loop of their own for SIMD
+    block: IntVector,  # memory for random numbers, which come in a loop of their own for SIMD
 ) -> None:
     """Draw points with replacement.
 
@@ -43,15 +27,15 @@ def draw(
     pairs = (n_draws + 1) // 2
     done = 0
     while done < pairs:
-        room = min(block.shape[0], pairs - done)
-        for i in range(room):
+        size = min(block.shape[0], pairs - done)
+        for i in range(size):
             z = bits(key, done + i)
             block[i] = (((z & _LOW) * n) >> _HALF) | ((((z >> _HALF) * n) >> _HALF) << _HALF)
-        done += room
+        done += size
         if done == pairs and n_draws % 2:
-            room -= 1
-            times[block[room] & 0xFFFFFFFF] += np.uint8(1)
-        for i in range(room):
+            size -= 1
+            times[block[size] & 0xFFFFFFFF] += np.uint8(1)
+        for i in range(size):
             times[block[i] & 0xFFFFFFFF] += np.uint8(1)
             times[block[i] >> 32] += np.uint8(1)
 
@@ -107,29 +91,29 @@ def resample_counts(
     rows: tuple[ShortVector | None, ShortVector | None],  # as anomalies and normals above
     points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,)
     drawn: tuple[IntVector, IntVector, IntVector],  # as points, written here
-    times: tuple[LabelVector, LabelVector],  # room: (n,) and (m,)
-    room: tuple[ShortVector, ShortVector],  # room: (n + 1,) and (m + 1,)
+    times: tuple[LabelVector, LabelVector],  # working memory: (n,) and (m,)
+    running: tuple[ShortVector, ShortVector],  # working memory: (n + 1,) and (m + 1,)
 ) -> int:
     """Draw one replicate; return how many distinct scores it has."""
     keys, fps, tps = points
-    own_keys, own_fps, own_tps = drawn
+    new_keys, new_fps, new_tps = drawn
     block = np.empty(512, np.int64)
     stream = bits(key, replicate)
     for of_class in range(2):
         draw(bits(stream, of_class), n_drawn[of_class], times[of_class], block)
-        accumulate(times[of_class], rows[of_class], room[of_class])
-    own_fps[0] = own_tps[0] = fp = tp = 0
+        accumulate(times[of_class], rows[of_class], running[of_class])
+    new_fps[0] = new_tps[0] = fp = tp = 0
     n_distinct = 0
     for i in range(keys.shape[0]):
-        found_tp = room[0][tps[i + 1]]
-        found_fp = room[1][fps[i + 1]]
-        own_keys[n_distinct] = keys[i]
-        own_tps[n_distinct + 1] = found_tp
-        own_fps[n_distinct + 1] = found_fp
+        new_tp = running[0][tps[i + 1]]
+        new_fp = running[1][fps[i + 1]]
+        new_keys[n_distinct] = keys[i]
+        new_tps[n_distinct + 1] = new_tp
+        new_fps[n_distinct + 1] = new_fp
         # What the replicate lacks is overwritten by the next score.
-        n_distinct += found_tp + found_fp > tp + fp
-        tp = found_tp
-        fp = found_fp
+        n_distinct += new_tp + new_fp > tp + fp
+        tp = new_tp
+        fp = new_fp
     return n_distinct
 
 
@@ -138,11 +122,11 @@ def relabel(
     key: np.uint64,
     lasts: LabelVector,  # (n,) down the order: 1 where a point is the last with its score
     n_drawn: int,  # at most half of the points, which is soonest done
-    marks: LabelVector,  # (n,) room
+    marks: LabelVector,  # (n,) working memory
     drawn: IntVector,  # (g + 1,) written here, for g distinct scores
     others: IntVector,  # (g + 1,) written here
 ) -> None:
-    """Draw so many points, of all choices one alike; count them, and the others, down the order.
+    """Draw so many points, all choices equally likely; count them and the others down the order.
 
     Points that are drawn a second time are drawn anew. A point is floor(u * n / 2^32) of 32 random
     bits u; those u of which some points would have one more than others are left out (Lemire
@@ -152,10 +136,10 @@ def relabel(
     n = np.uint64(marks.shape[0])
     lowest = (np.uint64(1) << _HALF) % n
     left = np.int64(n_drawn)
-    place = 0
+    position = 0
     while left > 0:
-        z = bits(key, place)
-        place += 1
+        z = bits(key, position)
+        position += 1
         for _ in range(2):
             product = (z & _LOW) * n
             z >>= _HALF
@@ -164,20 +148,20 @@ def relabel(
                 left -= 1 - np.int64(marks[point])
                 marks[point] = 1
     drawn[0] = others[0] = 0
-    found = np.int64(0)
+    n_drawn_above = np.int64(0)
     score = np.int64(1)
     for i in range(marks.shape[0]):
-        found += np.int64(marks[i])
+        n_drawn_above += np.int64(marks[i])
         # What is not the last of its tie is overwritten by the next, without a branch: 0.5 ms for
         # a million points, and 3 ms with a loop over each tie, of which no processor knows the end.
-        drawn[score] = found
-        others[score] = i + 1 - found
+        drawn[score] = n_drawn_above
+        others[score] = i + 1 - n_drawn_above
         score += np.int64(lasts[i])
 
 
 @kernel
 def flip(key: np.uint64, flips: LabelVector) -> None:
-    """Toss a coin for each place."""
+    """Toss a coin for each element."""
     for i in range(flips.shape[0]):
         flips[i] = (bits(key, i >> 6) >> np.uint64(i & 63)) & np.uint64(1)
 

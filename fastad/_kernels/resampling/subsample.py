@@ -1,4 +1,4 @@
-"""The law of the anomalies among the highest scores after anomalies were drawn at random."""
+"""The distribution of the anomalies among the highest scores after anomalies were drawn."""
 
 import math
 
@@ -64,10 +64,10 @@ def window_capacity(population: int, drawn: int) -> int:
 def tie_terms(
     population: int, marked: int, drawn: int, above: int, room: int, normals: int
 ) -> tuple[float, float]:
-    """Share of draws that put the cut inside a tie, and the mean hits over them.
+    """Return the fraction of draws that put the cut inside a tie, and the mean hits over them.
 
     The tie holds ``marked`` of the ``population`` anomalies from which ``drawn`` are still to be
-    drawn, and ``normals`` normals; ``room`` places remain for it, ``above`` anomalies stand
+    drawn, and ``normals`` normals; ``room`` positions remain for it, ``above`` anomalies stand
     before it. If s of its anomalies are drawn and s + normals >= room, the tied points fill the
     room in random order: above + room * s / (s + normals) hits.
     """
@@ -105,7 +105,7 @@ def tie_terms(
 
 @kernel
 def first_at_least(counts: CountVector, value: int) -> int:
-    """Return the first place of rising counts that hold at least a value."""
+    """Return the first index at which rising counts are at least a value."""
     low = 0
     high = counts.shape[0]
     while low < high:
@@ -150,9 +150,9 @@ def expected_hits(fps: CountVector, tps: CountVector, k: int) -> float:
     """Return the mean number of anomalies among the k highest scores after k were drawn.
 
     k of the n anomalies are drawn at random, all normals stay, ties are in random order. The
-    tie (or run of points of one class) in which the k-th place falls follows from how many of the
-    anomalies above it were drawn: a hypergeometric number. Only ties near the middle of that law
-    count, so that the work grows as k, not as k times n.
+    tie (or run of points of one class) of the k-th position follows from how many of the
+    anomalies above it were drawn: a hypergeometric number. Only ties near the middle of that
+    distribution count, so that the work grows as k, not as k times n.
     """
     n = tps[-1]
     points = tps.shape[0]
@@ -198,11 +198,11 @@ def expected_hits(fps: CountVector, tps: CountVector, k: int) -> float:
                         mass += p
                         hits += p * x
                     else:
-                        inside, within = tie_terms(
+                        inside, tie_hits = tie_terms(
                             n - before, marked, k - x, x, k - fp - x, normals
                         )
                         mass += p * inside
-                        hits += p * within
+                        hits += p * tie_hits
             # Going down, stop where the cut cannot lie below.
             if direction == -1 and ends:
                 break

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.rank_tests.pairs import summarize
+from fastad._kernels.rank_tests.folds import summarize
 
 # Pairs of one step, after which an interrupt is noticed: a tenth of a second.
 _PAIRS_A_STEP = 2**22

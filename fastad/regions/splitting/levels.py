@@ -13,7 +13,7 @@ import numpy as np
 
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.resampling.resample import bits
+from fastad._kernels.random import bits
 from fastad.regions.cube import Cube
 from fastad.regions.splitting.moves import Shape, Tally, Tuning, Walkers
 from fastad.regions.splitting.particles import (

@@ -14,9 +14,11 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import BallTree, KDTree, LocalOutlierFactor, NearestNeighbors
 
 from fastad._kernels.detectors.neighbours import limit
-from fastad.detectors.knn_detector import Kind, KNNDetector, compile_knn_detector
-from fastad.detectors.neighbours import (
+from fastad.detectors.knn import (
+    Kind,
+    KNNDetector,
     compile_knn,
+    compile_knn_detector,
     compile_local_outlier_factor,
     compile_lof,
     compile_nearest_neighbors,
@@ -369,7 +371,7 @@ def test_arguments_of_the_detector() -> None:
         detector.score_samples([[0.0]])
     refused: list[tuple[Any, str]] = [
         ([1.0, 2.0, 3.0], "shape"),
-        (np.empty((3, 0)), "shape"),
+        (np.empty((3, 0)), "at least one feature"),
         ([[1.0], [2.0], [math.nan]], "finite"),
         ([[1.0], [2.0]], "at least k=3 rows; found 2"),
     ]
@@ -384,7 +386,7 @@ def test_many_neighbours_are_held_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     scorers.append(compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples)))
     whole = [scorer.score_samples(X) for scorer in scorers]
     for held in (1, 100, 1001):
-        monkeypatch.setattr("fastad.detectors.neighbours._HELD", held)
+        monkeypatch.setattr("fastad.detectors.neighbours._MOST_NEIGHBOURS", held)
         for scorer, expected in zip(scorers, whole, strict=True):
             np.testing.assert_array_equal(scorer.score_samples(X), expected)
 

@@ -1,0 +1,349 @@
+"""Detectors by nearest neighbours: `KNNDetector`, and those of scikit-learn and PyOD compiled."""
+
+import math
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import set_readonly
+from fastad._core.parameters import check_choice, check_count
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.detectors.neighbours import Tree
+from fastad.detectors.neighbours import NeighbourScorer, grow, local_densities, plant
+from fastad.detectors.scorer import CompiledScorer, check_fitted, check_samples, floats
+from fastad.errors import InvalidInputError
+
+Kind: TypeAlias = Literal["kappa", "gamma", "delta"]
+
+# The distances that are compiled, and their p.
+_P = {
+    **dict.fromkeys(("euclidean", "l2"), 2.0),
+    **dict.fromkeys(("manhattan", "cityblock", "l1"), 1.0),
+    **dict.fromkeys(("chebyshev", "infinity"), math.inf),
+}
+# PyOD's methods.
+_KINDS: Mapping[str, Literal["kappa", "gamma", "median"]] = MappingProxyType(
+    {"largest": "kappa", "mean": "gamma", "median": "median"}
+)
+
+
+class KNNDetector:
+    """Anomaly score of a point by its k nearest training points, in Euclidean distance.
+
+    A training point is its own neighbour, at the distance 0, and so are its duplicates.
+
+    Parameters
+    ----------
+    k : int
+        Number of neighbours, at most that of the samples.
+    kind : {"kappa", "gamma", "delta"}, default "kappa"
+        The distance to the k-th neighbour; the mean of the distances to all k; the length of the
+        mean of the vectors to them, which for a point amid its neighbours is near 0 although each
+        may be far. Where the k-th place is tied, which neighbours count for "delta" depends on the
+        order of the training data, "kappa" and "gamma" do not.
+
+    References
+    ----------
+    .. [1] V. Skvara, T. Pevny and V. Smidl, Is AUC the best measure for practical comparison of
+           anomaly detectors?, 2019, section 4.1.
+    .. [2] S. Harmeling et al., From outliers to prototypes: ordering data, 2006.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> detector = fastad.detectors.KNNDetector(2, kind="gamma").fit([[0.0], [1.0], [5.0]])
+    >>> detector.score_samples([[1.0], [7.0]])
+    array([0.5, 4. ])
+    """
+
+    def __init__(self, k: int, *, kind: Kind = "kappa") -> None:
+        self.k = check_count(k, "k")
+        self.kind = check_choice(kind, get_args(Kind), "kind")
+
+    def __repr__(self) -> str:
+        return f"KNNDetector({self.k}, kind={self.kind!r})"
+
+    def fit(self, X: npt.ArrayLike) -> "KNNDetector":
+        """Build a tree of the training points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        KNNDetector
+            Itself.
+
+        Raises
+        ------
+        InvalidInputError
+            If X is no table of finite numbers, or has fewer than k rows.
+        """
+        samples = check_samples(X, None)
+        if not samples.shape[1]:
+            raise InvalidInputError(
+                f"X must have at least one feature; found shape {samples.shape}", argument="X"
+            )
+        if samples.shape[0] < self.k:
+            raise InvalidInputError(
+                f"X must have at least k={self.k} rows; found {samples.shape[0]}",
+                argument="X",
+            )
+        training = set_readonly(floats(samples))
+        self._scorer = NeighbourScorer(
+            "KNNDetector", training, grow(training), self.k, 2.0, self.kind
+        )
+        return self
+
+    def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
+        """Return anomaly scores, higher is more anomalous.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        n_threads : int, optional
+            As in `CompiledScorer.score_samples`.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_samples,)
+            From 0 on, in units of the features.
+
+        Raises
+        ------
+        InvalidInputError
+            If the detector is not fitted, or X has another shape or contains what is no finite
+            number.
+        """
+        return compile_knn_detector(self).score_samples(X, n_threads=n_threads)
+
+
+def compile_knn_detector(fitted: Any) -> CompiledScorer:
+    """Compile a fitted `KNNDetector`.
+
+    Parameters
+    ----------
+    fitted : KNNDetector
+        Later fits of it do not change what is returned.
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``score_samples``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the detector is another one, or not fitted.
+    """
+    if not isinstance(fitted, KNNDetector):
+        raise InvalidInputError(
+            f"fitted must be a KNNDetector; found {type(fitted).__module__}."
+            f"{type(fitted).__qualname__}",
+            argument="fitted",
+        )
+    scorer: NeighbourScorer | None = getattr(fitted, "_scorer", None)
+    if scorer is None:
+        raise InvalidInputError(
+            "fitted must be fitted; found an unfitted KNNDetector", argument="fitted"
+        )
+    return scorer
+
+
+def compile_nearest_neighbors(fitted: Any) -> CompiledScorer:
+    """Compile the distance to the last of the neighbours that scikit-learn finds.
+
+    A training point is its own neighbour, at the distance 0, and so are its duplicates.
+
+    Parameters
+    ----------
+    fitted : sklearn.neighbors.NearestNeighbors
+        Fitted on an array, with the Euclidean, Manhattan or Chebyshev distance.
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``kneighbors(X)[0][:, -1]``. Where scikit-learn goes by brute force, as it does in more
+        than 15 dimensions, it takes squares of distances as differences of products, and loses
+        digits of distances that are small beside the coordinates; the compiled ones keep them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is another one, not fitted, or has another distance.
+    """
+    check_fitted(fitted, "sklearn.neighbors", "NearestNeighbors", "n_samples_fit_")
+    return _compile_distance("NearestNeighbors", fitted, "kappa")
+
+
+def compile_knn(fitted: Any) -> CompiledScorer:
+    """Compile a fitted detector of nearest neighbours of PyOD.
+
+    Parameters
+    ----------
+    fitted : pyod.models.knn.KNN
+        Of method "largest", "mean" or "median"; as for `compile_nearest_neighbors`.
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``decision_function``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is another one, not fitted, or has another distance or method.
+    """
+    check_fitted(fitted, "pyod.models.knn", "KNN", "decision_scores_")
+    search = fitted.neigh_
+    # PyOD 2 replaces a search by brute force by a tree that knows nothing of p.
+    is_replaced = fitted.tree_ is not search and fitted.tree_ is not search._tree
+    if is_replaced and _p_of("KNN", search) != 2.0:
+        raise InvalidInputError(
+            "the algorithm of KNN must be 'kd_tree' or 'ball_tree' to be compiled where p is not "
+            "2: this version of PyOD scores by another distance than it was fitted with; found "
+            f"{fitted.algorithm!r}",
+            argument="algorithm",
+        )
+    if fitted.method not in _KINDS:
+        raise InvalidInputError(
+            f"method of KNN must be 'largest', 'mean' or 'median'; found {fitted.method!r}",
+            argument="method",
+        )
+    return _compile_distance("KNN", search, _KINDS[fitted.method])
+
+
+def compile_local_outlier_factor(fitted: Any) -> CompiledScorer:
+    """Compile a fitted local outlier factor of scikit-learn.
+
+    Parameters
+    ----------
+    fitted : sklearn.neighbors.LocalOutlierFactor
+        With ``novelty=True``; as for `compile_nearest_neighbors`.
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``-score_samples`` for samples of float64. Training points at the same distance from a
+        sample need not have the same density, so that a score depends on which of them count
+        among its neighbours. Where scikit-learn searches a k-d tree, as it does by default in up
+        to 15 dimensions, they are the same ones. Its other searches may choose others.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is another one, not fitted, without ``novelty``, or has another distance.
+
+    References
+    ----------
+    .. [1] M. M. Breunig, H.-P. Kriegel, R. T. Ng and J. Sander, LOF: identifying density-based
+           local outliers, 2000.
+    """
+    check_fitted(fitted, "sklearn.neighbors", "LocalOutlierFactor", "negative_outlier_factor_")
+    return _compile_factor("LocalOutlierFactor", fitted)
+
+
+def compile_lof(fitted: Any) -> CompiledScorer:
+    """Compile a fitted local outlier factor of PyOD.
+
+    Parameters
+    ----------
+    fitted : pyod.models.lof.LOF
+        As for `compile_local_outlier_factor`.
+
+    Returns
+    -------
+    CompiledScorer
+        Of ``decision_function``, as for `compile_local_outlier_factor`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is another one, not fitted, without ``novelty``, or has another distance.
+    """
+    check_fitted(fitted, "pyod.models.lof", "LOF", "decision_scores_")
+    return _compile_factor("LOF", fitted.detector_)
+
+
+def _compile_distance(
+    name: str, fitted: Any, kind: Literal["kappa", "gamma", "median"]
+) -> NeighbourScorer:
+    p = _p_of(name, fitted)
+    training = _training_of(name, fitted)
+    k = int(fitted.n_neighbors)
+    if k > training.shape[0]:
+        raise InvalidInputError(
+            f"n_neighbors of {name} must be at most the {training.shape[0]} samples that it was "
+            f"fitted on; found {k}",
+            argument="n_neighbors",
+        )
+    return NeighbourScorer(name, training, _tree_of(fitted, training), k, p, kind)
+
+
+def _compile_factor(name: str, fitted: Any) -> NeighbourScorer:
+    if not fitted.novelty:
+        raise InvalidInputError(
+            f"novelty of {name} must be True for it to score new points; found {fitted.novelty!r}",
+            argument="novelty",
+        )
+    p = _p_of(name, fitted)
+    training = _training_of(name, fitted)
+    k = int(fitted.n_neighbors_)
+    # Its own attributes for these are private. Equal numbers in the same type come out equal.
+    distances, rows = fitted.kneighbors(n_neighbors=k)
+    if fitted._fit_X.dtype == np.float32:
+        distances = distances.astype(np.float32)
+    reaches, densities = (
+        set_readonly(floats(values)[None]) for values in local_densities(distances, rows)
+    )
+    tree = _tree_of(fitted, training)
+    return NeighbourScorer(name, training, tree, k, p, "lof", (reaches, densities))
+
+
+def _p_of(name: str, fitted: Any) -> float:
+    """Return the p of a Minkowski distance that is compiled."""
+    metric = fitted.effective_metric_
+    parameters = {key: x for key, x in fitted.effective_metric_params_.items() if x is not None}
+    if not isinstance(metric, str) or metric not in _P or parameters:
+        shown = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
+        options = "".join(f", {key}={value!r}" for key, value in parameters.items())
+        raise InvalidInputError(
+            f"metric of {name} must be 'euclidean', 'manhattan' or 'chebyshev', or 'minkowski' "
+            f"with p=1, 2 or inf, to be compiled; found {shown}{options}",
+            argument="metric",
+        )
+    return _P[metric]
+
+
+def _training_of(name: str, fitted: Any) -> FloatMatrix:
+    """Return the samples that a search was fitted on; no public attribute has them."""
+    # One that was fitted on a tree or on another search uses the distance of that.
+    if not hasattr(fitted, "n_features_in_"):
+        raise InvalidInputError(
+            f"{name} must be fitted on an array to be compiled; found one fitted on a search",
+            argument="fitted",
+        )
+    if not isinstance(fitted._fit_X, np.ndarray):
+        raise InvalidInputError(
+            f"{name} must be fitted on an array to be compiled; found a "
+            f"{type(fitted._fit_X).__name__}",
+            argument="fitted",
+        )
+    return set_readonly(floats(fitted._fit_X))
+
+
+def _tree_of(fitted: Any, training: FloatMatrix) -> Tree:
+    """Return the k-d tree of a search, so that ties end as they do there, or another one."""
+    tree = fitted._tree
+    if type(tree) is not sys.modules["sklearn.neighbors"].KDTree:
+        return grow(training)
+    _, rows, nodes, _ = tree.get_arrays()
+    starts = nodes["idx_start"][nodes.size // 2 :]
+    return plant(training, rows, [*starts.tolist(), rows.size])
