@@ -44,8 +44,11 @@ def add_under(
 
 
 @kernel
-def centre(values: FloatVector, cumulative: CountVector) -> None:
-    """Take away the mean over the points of a class, of which the cumulative counts are given."""
+def centre(
+    values: FloatVector,  # (g,) changed here
+    cumulative: CountVector,  # (g + 1,) counts of the class
+) -> None:
+    """Subtract the mean over the points of a class."""
     total = 0.0
     for i in range(values.shape[0]):
         total += values[i] * (cumulative[i + 1] - cumulative[i])
@@ -55,7 +58,11 @@ def centre(values: FloatVector, cumulative: CountVector) -> None:
 
 
 @kernel
-def sum_of_powers(values: FloatVector, cumulative: CountVector, power: int) -> float:
+def sum_of_powers(
+    values: FloatVector,  # (g,)
+    cumulative: CountVector,  # (g + 1,) counts of the class
+    power: int,
+) -> float:
     """Add up a power of the values over the points of a class."""
     total = 0.0
     for i in range(values.shape[0]):

@@ -1,4 +1,7 @@
-"""The distribution of the anomalies among the highest scores after anomalies were drawn."""
+"""The distribution of the anomalies among the highest scores after anomalies were drawn.
+
+Cumulative counts have the shape (g + 1,), for g distinct scores, and begin with 0.
+"""
 
 import math
 
