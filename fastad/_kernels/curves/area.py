@@ -1,8 +1,8 @@
 """Areas under curves that are given by cumulative counts.
 
 Counts have the shape (g + 1,), for g distinct scores: those above all scores, which are 0, and then
-those at or above each. Sums of floats carry Neumaier's compensation: they are right to the last digits in any length,
-and the order of the points fixes their bits.
+those at or above each. Sums of floats carry Neumaier's compensation: they are right to the last
+digits in any length, and the order of the points fixes their bits.
 """
 
 import math
