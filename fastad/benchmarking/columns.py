@@ -1,27 +1,24 @@
-"""Which columns of a table are measures, and which way is better."""
+"""Columns of a table of results by their names: data set, detector and so on, and measures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, TypeAlias
 
 from fastad._core.parameters import check_flag, exact_rate, short_repr
-from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError
 from fastad.measures.requests import read_key
+
+Names: TypeAlias = str | Sequence[str]
 
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
-_COLUMN = "a column of numbers"
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureColumn:
-    """A column that holds a measure.
+    """A column of the values of a measure.
 
     Attributes
     ----------
@@ -30,7 +27,7 @@ class MeasureColumn:
     higher_is_better : bool
         Direction of merit.
     rate : Fraction or None
-        The false positive rate, or the share of anomalies, at which it is read.
+        The false positive rate, or the fraction of anomalies, at which it is read.
     """
 
     name: str
@@ -43,38 +40,106 @@ class MeasureColumn:
         return 1.0 if self.higher_is_better else -1.0
 
 
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """The columns of a table of results, by their part.
+
+    Attributes
+    ----------
+    keys : mapping of str to sequence of str
+        Columns of ``dataset``, ``detector``, ``anomaly_class``, ``params`` and ``fold``, the
+        arguments of `ResultTable.from_table`; none where the table has none.
+    measures : sequence of MeasureColumn
+        Columns of measures.
+    """
+
+    keys: Mapping[str, Sequence[str]]
+    measures: Sequence[MeasureColumn]
+
+    @property
+    def key_names(self) -> list[str]:
+        """Names of all key columns."""
+        return [name for names in self.keys.values() for name in names]
+
+
+def find_columns(
+    names: Sequence[str],
+    *,
+    measures: Sequence[str] | None = None,
+    dataset: Names = "dataset",
+    detector: str = "detector",
+    params: Names | None = None,
+    fold: Names | None = None,
+    anomaly_class: Names | None = None,
+    higher_is_better: Mapping[str, bool] | None = None,
+) -> TableColumns:
+    """Find the columns of a table of results among the names of its columns.
+
+    The arguments are those of `ResultTable.from_table`, which calls this. Whoever reads a table
+    from a file calls it first, to know which columns to read, and which of them as numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If a column is absent or named twice, or there is no measure; ``argument`` says by which
+        argument.
+    """
+    if not isinstance(detector, str):
+        raise TypeError(f"detector must be the name of a column; found {detector!r}")
+    keys = {"dataset": _name_list(dataset, "dataset"), "detector": [detector]}
+    for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
+        default = [key] if key in names else []
+        keys[key] = default if given is None else _name_list(given, key)
+    for argument, columns in keys.items():
+        for name in columns:
+            if name not in names:
+                raise InvalidInputError(
+                    f"{argument} must name a column of the table; found {name!r}, and the "
+                    f"columns {', '.join(names)}",
+                    argument=argument,
+                )
+    used = [name for columns in keys.values() for name in columns]
+    if len(set(used)) < len(used):
+        raise InvalidInputError(
+            "dataset, detector, params, fold and anomaly_class must name different columns; found "
+            f"{keys}"
+        )
+    return TableColumns(keys, find_measures(names, used, measures, higher_is_better))
+
+
 def find_measures(
     names: Sequence[str],
     keys: Sequence[str],
-    wanted: Sequence[str] | None,
+    measures: Sequence[str] | None,
     higher_is_better: Mapping[str, bool] | None,
 ) -> list[MeasureColumn]:
-    """Return the measures that are asked for; by default every column that is known as one."""
-    stated = _directions(higher_is_better)
-    free = [name for name in names if name not in keys]
-    for name in stated:
-        _check_there(name, free, "higher_is_better")
-    if wanted is None:
-        found = [_measure(name, stated) for name in free]
-        measures = [measure for measure in found if measure is not None]
-        if not measures:
+    """Return the measures with these labels; by default every column with the label of one."""
+    directions = _directions(higher_is_better)
+    candidates = [name for name in names if name not in keys]
+    for name in directions:
+        _check_candidate(name, candidates, "higher_is_better")
+    if measures is None:
+        columns = [_measure_column(name, directions) for name in candidates]
+        known = [column for column in columns if column is not None]
+        if not known:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
                 f"{', '.join(names)}: name others with higher_is_better={{name: True}}",
                 argument="table",
             )
-        return measures
-    measures = []
-    for name in label_list(wanted, "measures"):
-        _check_there(name, free, "measures")
-        measure = _measure(name, stated)
-        if measure is None:
+        return known
+    selected = []
+    for name in label_list(measures, "measures"):
+        _check_candidate(name, candidates, "measures")
+        column = _measure_column(name, directions)
+        if column is None:
             raise InvalidInputError(
                 f"measures: {name!r} is no measure that fastad knows; say which way is better "
-                f"with higher_is_better={{{name!r}: True}}"
+                f"with higher_is_better={{{name!r}: True}}",
+                argument="measures",
             )
-        measures.append(measure)
-    return measures
+        selected.append(column)
+    return selected
 
 
 def label_list(labels: Any, argument: str) -> list[str]:
@@ -82,81 +147,37 @@ def label_list(labels: Any, argument: str) -> list[str]:
     if isinstance(labels, str):
         raise TypeError(f"{argument} must be a sequence of labels; found {labels!r} alone")
     try:
-        found = list(labels)
+        names = list(labels)
     except TypeError:
         raise TypeError(
             f"{argument} must be a sequence of labels; found {short_repr(labels)}"
         ) from None
-    for label in found:
-        if not isinstance(label, str):
-            raise TypeError(f"{argument} must hold labels; found {short_repr(label)}")
-    if not found:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must contain labels; found {short_repr(name)}")
+    if not names:
         raise InvalidInputError(
             f"{argument} must name at least one measure; found none", argument=argument
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
-def numbers(column: Any, name: str, *, what: str = _COLUMN) -> FloatVector:
-    """Return a column of a measure, or an array of any shape; what is missing becomes NaN."""
-    refuse_masked(column, name)
-    try:
-        values: npt.NDArray[Any] = np.asarray(column)
-        if values.dtype == object:
-            flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
-            values = np.asarray(flat).reshape(values.shape)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be {what}; found {error}", argument=name) from None
-    if values.dtype.kind not in "biuf" or (what == _COLUMN and values.ndim != 1):
-        raise InvalidInputError(
-            f"{name} must be {what}; found {values.dtype} of shape {values.shape}",
-            argument=name,
-        )
-    return values.astype(np.float64)
+def _name_list(names: Any, argument: str) -> list[str]:
+    columns = [names] if isinstance(names, str) else names
+    if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+        raise TypeError(f"{argument} must be the name of a column, or several; found {names!r}")
+    return list(columns)
 
 
-def texts(column: Any, name: str) -> list[str | None]:
-    """Return a column of parameters as texts; whole numbers read alike in every type."""
-    values = np.asarray(column)
-    if values.ndim != 1:
-        raise InvalidInputError(
-            f"{name} must be a column; found shape {values.shape}", argument=name
-        )
-    if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
-        return [None if cell != cell else _text(cell) for cell in values]
-    return [None if _is_missing(cell) else _text(cell) for cell in values.tolist()]
-
-
-def refuse_masked(column: Any, name: str) -> None:
-    """Refuse what would lose its mask."""
-    if isinstance(column, np.ma.MaskedArray):
-        raise InvalidInputError(
-            f"{name} must not be masked; found a masked array: fill it", argument=name
-        )
-
-
-def _text(cell: Any) -> str:
-    if isinstance(cell, float | np.floating) and float(cell).is_integer():
-        return (
-            f"{float(cell):.0f}"  # a missing value in the column has made floats of whole numbers
-        )
-    return str(cell)
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and cell != cell
-
-
-def _measure(name: str, stated: Mapping[str, bool]) -> MeasureColumn | None:
-    if name in stated:
-        return MeasureColumn(name, stated[name], _rate(name))
+def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn | None:
+    """Return the measure whose label is the name of a column; None if it is no label."""
+    if name in directions:
+        return MeasureColumn(name, directions[name], _rate(name))
     if name in _CRITERIA:
         return MeasureColumn(name, _CRITERIA[name])
-    for prefix, better in _VOLUMES.items():
+    for prefix, higher_is_better in _VOLUMES.items():
         if name.startswith(prefix) and _rate(name) is not None:
-            return MeasureColumn(name, better, _rate(name))
+            return MeasureColumn(name, higher_is_better, _rate(name))
     try:
         named = read_key(name)
     except InvalidInputError:  # "auc@7": no rate
@@ -177,20 +198,20 @@ def _rate(name: str) -> Fraction | None:
         return None
 
 
-def _directions(stated: Mapping[str, bool] | None) -> dict[str, bool]:
-    if stated is None:
+def _directions(given: Mapping[str, bool] | None) -> dict[str, bool]:
+    if given is None:
         return {}
-    if not isinstance(stated, Mapping):
+    if not isinstance(given, Mapping):
         raise TypeError(
-            f"higher_is_better must map names to True or False; found {type(stated).__name__}"
+            f"higher_is_better must map names to True or False; found {type(given).__name__}"
         )
-    return {name: check_flag(flag, f"higher_is_better[{name!r}]") for name, flag in stated.items()}
+    return {name: check_flag(flag, f"higher_is_better[{name!r}]") for name, flag in given.items()}
 
 
-def _check_there(name: object, free: Sequence[str], argument: str) -> None:
-    if name not in free:  # a label, or whatever was given for one
+def _check_candidate(name: object, candidates: Sequence[str], argument: str) -> None:
+    if name not in candidates:
+        known = ", ".join(candidates) or "which has none"
         raise InvalidInputError(
-            f"{argument} must name columns of the table, {', '.join(free) or 'which has none'}; "
-            f"found {name!r}",
+            f"{argument} must name columns of the table, {known}; found {name!r}",
             argument=argument,
         )

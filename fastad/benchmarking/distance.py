@@ -167,7 +167,7 @@ def rank_distance(
     others = (
         [one for one in table.measures if one is not wanted]
         if measures is None
-        else table.chosen(measures, "measures")
+        else table.select(measures, "measures")
     )
     if not others:
         raise InvalidInputError(

@@ -197,7 +197,7 @@ def _check_request(
         wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
         chosen = [label for label in table.labels if label in wanted]
     else:
-        chosen = [one.name for one in table.chosen(measures, "measures")]
+        chosen = [one.name for one in table.select(measures, "measures")]
     principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
     applications = (
         [one.name for one in level_columns(table, "tpr") if one.rate in USUAL_RATES]

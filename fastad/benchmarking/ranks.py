@@ -198,7 +198,7 @@ def check_detectors(results: ResultTable) -> None:
     """Check that there are detectors to rank; their models alone are none."""
     if len(results.detectors) < 2:
         raise InvalidInputError(
-            f"results must hold at least two detectors to rank; found {results.detectors[0]} alone,"
+            f"results must contain at least two detectors to rank; found {results.detectors[0]},"
             f" with {len(results.models)} models",
             argument="results",
         )

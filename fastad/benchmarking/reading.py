@@ -1,4 +1,4 @@
-"""Reading a tidy table: its columns, and numbers for what is named in them."""
+"""Reading the columns of a table of results: names as codes, measures as numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly, set_all_readonly
 from fastad._core.frames import table_columns
 from fastad._core.results import Result
-from fastad._core.types import IntVector
+from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels
-from fastad.benchmarking.columns import refuse_masked, texts
 from fastad.errors import InvalidInputError
 from fastad.ordering.groups import factorize
 
-# Between the parameters of a model, where no text has it.
-_BETWEEN = "\x1f"
+# Between the parameters of a model: no string contains it.
+_SEPARATOR = "\x1f"
+_COLUMN = "a column of numbers"
 
 
 def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
@@ -35,12 +35,12 @@ def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """Problem, model and fold of each row, by number, and their names.
+    """Problem, model and fold of each row as indices, and their names.
 
     Attributes
     ----------
     problem, model, fold : numpy.ndarray of shape (n_rows,)
-        Places among the names.
+        Index of each row among the names.
     datasets : list
         Data set of each problem.
     anomaly_classes : list or None
@@ -48,7 +48,7 @@ class Keys:
     detectors : list of str
         Each once.
     detector_of : numpy.ndarray of shape (n_models,)
-        Place among them of each model.
+        Index among them of each model.
     models : list of str
         Detector and parameters of each model.
     folds : list
@@ -68,79 +68,51 @@ class Keys:
     def in_order(self) -> tuple[IntVector, IntVector]:
         """Return the rows by problem, model and fold, and where each model of a problem starts.
 
-        Refuses repeated rows, and names that do not tell two things apart.
+        Repeated rows are refused, and different things of one name.
         """
         n_models, n_folds = len(self.models), len(self.folds)
         if n_models < 2:
             raise InvalidInputError(
-                f"table must hold at least two models to compare; found {n_models}",
+                f"table must contain at least two models to compare; found {n_models}",
                 argument="table",
             )
-        place = (self.problem * n_models + self.model) * n_folds + self.fold
-        order = np.argsort(place, kind="stable")
-        place = place[order]
-        repeated = np.flatnonzero(place[1:] == place[:-1])
+        run = (self.problem * n_models + self.model) * n_folds + self.fold
+        order = np.argsort(run, kind="stable")
+        run = run[order]
+        repeated = np.flatnonzero(run[1:] == run[:-1])
         if len(repeated):
             row = int(order[repeated + 1].min())
             raise InvalidInputError(
-                "table must hold each data set, detector, params and fold once; found "
+                "table must contain each data set, detector, params and fold once; found "
                 f"{len(repeated)} repeated rows, the first at row {row}: "
                 f"{self.datasets[self.problem[row]]}, {self.models[self.model[row]]}, "
                 f"fold {self.folds[self.fold[row]]}",
                 argument="table",
             )
         problems = problem_names(self.datasets, self.anomaly_classes)
-        for what, shown in (("model", self.models), ("data set", problems)):
-            if len(set(shown)) < len(shown):
-                twice = next(name for name in shown if shown.count(name) > 1)
+        for noun, names in (("model", self.models), ("data set", problems)):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
                 raise InvalidInputError(
-                    f"table must name each {what} once; found two {twice!r}", argument="table"
+                    f"table must name each {noun} once; found two {twice!r}", argument="table"
                 )
         starts = np.zeros(len(problems) * n_models + 1, np.int64)
-        kernels.group_starts(as_readonly(place // n_folds), starts)
+        kernels.group_starts(as_readonly(run // n_folds), starts)
         set_all_readonly(self.detector_of, starts)
         return order, starts
 
 
-def key_columns(
-    columns: Mapping[str, Any], *, detector: Any, dataset: Any, **optional: Any
-) -> dict[str, list[str]]:
-    """Return the columns of each key; of one that is not given, that of its name if it is there."""
-    if not isinstance(detector, str):
-        raise TypeError(f"detector must be the name of a column; found {detector!r}")
-    named = {"dataset": _names_of(dataset, "dataset"), "detector": [detector]}
-    for key, wanted in optional.items():
-        default = [key] if key in columns else []
-        named[key] = default if wanted is None else _names_of(wanted, key)
-    for argument, names in named.items():
-        for name in names:
-            if name not in columns:
-                raise InvalidInputError(
-                    f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(columns)}",
-                    argument=argument,
-                )
-            refuse_masked(columns[name], f"table[{name!r}]")
-    taken = [name for names in named.values() for name in names]
-    if len(set(taken)) < len(taken):
-        raise InvalidInputError(
-            "dataset, detector, params, fold and anomaly_class must name different columns; found "
-            f"{named}"
-        )
-    return named
-
-
-def read_keys(columns: Mapping[str, Any], named: Mapping[str, Sequence[str]], n_rows: int) -> Keys:
+def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_rows: int) -> Keys:
     """Read the problem, model and fold of each row."""
 
     def read(key: str) -> tuple[IntVector, list[Any]]:
-        parts = [factorize(columns[name], f"table[{name!r}]", n_rows) for name in named[key]]
+        parts = [factorize(table[name], f"table[{name!r}]", n_rows) for name in keys[key]]
         return _combined(parts, n_rows)
 
     datasets, dataset_names = read("dataset")
     classes, class_names = read("anomaly_class")
     detectors, detector_names = read("detector")
-    params, params_names = _parameters(columns, named["params"], n_rows)
+    params, params_names = _parameters(table, keys["params"], n_rows)
     folds, fold_names = read("fold")
     problem, (dataset_of, class_of) = _numbered([datasets, classes])
     model, (detector_of, params_of) = _numbered([detectors, params])
@@ -149,7 +121,7 @@ def read_keys(columns: Mapping[str, Any], named: Mapping[str, Sequence[str]], n_
         model,
         folds,
         [dataset_names[i] for i in dataset_of],
-        [class_names[i] for i in class_of] if named["anomaly_class"] else None,
+        [class_names[i] for i in class_of] if keys["anomaly_class"] else None,
         [str(name) for name in detector_names],
         detector_of,
         [
@@ -160,34 +132,77 @@ def read_keys(columns: Mapping[str, Any], named: Mapping[str, Sequence[str]], n_
     )
 
 
-def _names_of(wanted: Any, argument: str) -> list[str]:
-    names = [wanted] if isinstance(wanted, str) else wanted
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{argument} must be the name of a column, or several; found {wanted!r}")
-    return list(names)
-
-
-def check_lengths(columns: Mapping[str, Any], keys: Sequence[str]) -> int:
-    """Check that all columns are as long as that of the first key; return how long."""
+def check_lengths(table: Mapping[str, Any], key: str) -> int:
+    """Check that all columns are as long as that of a key; return the number of rows."""
     lengths = {}
-    for name, column in columns.items():
+    for name, column in table.items():
         try:
             lengths[name] = len(column)
         except TypeError:
             raise InvalidInputError(
                 f"table[{name!r}] must be a column; found {type(column).__name__}"
             ) from None
-    n_rows = lengths[keys[0]]
+    n_rows = lengths[key]
     for name, n in lengths.items():
         if n != n_rows:
             raise InvalidInputError(
-                f"table must have columns of one length; found {n_rows} rows of {keys[0]!r} and "
+                f"table must have columns of one length; found {n_rows} rows of {key!r} and "
                 f"{n} of {name!r}",
                 argument="table",
             )
     if n_rows == 0:
         raise InvalidInputError("table must not be empty; found no row", argument="table")
     return n_rows
+
+
+def numbers(column: Any, name: str, *, kind: str = _COLUMN) -> FloatVector:
+    """Return a column of a measure, or an array of any shape; what is missing becomes NaN."""
+    refuse_masked(column, name)
+    try:
+        values: npt.NDArray[Any] = np.asarray(column)
+        if values.dtype == object:
+            flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
+            values = np.asarray(flat).reshape(values.shape)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be {kind}; found {error}", argument=name) from None
+    if values.dtype.kind not in "biuf" or (kind == _COLUMN and values.ndim != 1):
+        raise InvalidInputError(
+            f"{name} must be {kind}; found {values.dtype} of shape {values.shape}",
+            argument=name,
+        )
+    return values.astype(np.float64)
+
+
+def strings(column: Any, name: str) -> list[str | None]:
+    """Return a column of parameters as strings; integers are the same string in every type."""
+    values = np.asarray(column)
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"{name} must be a column; found shape {values.shape}", argument=name
+        )
+    if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
+        return [None if cell != cell else _string(cell) for cell in values]
+    return [None if _is_missing(cell) else _string(cell) for cell in values.tolist()]
+
+
+def refuse_masked(column: Any, name: str) -> None:
+    """Refuse what would lose its mask."""
+    if isinstance(column, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} must not be masked; found a masked array: fill it", argument=name
+        )
+
+
+def _string(cell: Any) -> str:
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return f"{float(cell):.0f}"  # a missing value in the column has made integers floats
+    return str(cell)
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and cell != cell
 
 
 def _combined(
@@ -199,8 +214,8 @@ def _combined(
     if len(columns) == 1:
         codes, names = columns[0]
         return codes, names.tolist()
-    codes, places = _numbered([codes for codes, _ in columns])
-    parts = [names[place].tolist() for (_, names), place in zip(columns, places, strict=True)]
+    codes, indices = _numbered([codes for codes, _ in columns])
+    parts = [names[index].tolist() for (_, names), index in zip(columns, indices, strict=True)]
     return codes, list(zip(*parts, strict=True))
 
 
@@ -217,7 +232,7 @@ def _numbered(columns: Sequence[IntVector]) -> tuple[IntVector, list[IntVector]]
 
 
 def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
-    """Return n names, by default whole numbers, as entries that may be tuples."""
+    """Return n names, by default integers, as an array of objects that may be tuples."""
     try:
         names = list(range(n)) if given is None else list(given)
     except TypeError:
@@ -232,32 +247,32 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
 
 
 def _parameters(
-    columns: Mapping[str, Any], names: Sequence[str], n_rows: int
+    table: Mapping[str, Any], names: Sequence[str], n_rows: int
 ) -> tuple[IntVector, list[str]]:
-    """Return the code of each row's parameters, and how they read."""
+    """Return the code of each row's parameters, and each of them as a string."""
     if not names:
         return np.zeros(n_rows, np.int64), [""]
-    rows = zip(*(texts(columns[name], f"table[{name!r}]") for name in names), strict=True)
-    # What is missing differs from every text.
-    whole = [_BETWEEN.join("" if cell is None else f"={cell}" for cell in row) for row in rows]
-    codes, distinct = factorize(np.array(whole, object), "table", n_rows)
-    shown = []
+    rows = zip(*(strings(table[name], f"table[{name!r}]") for name in names), strict=True)
+    # A missing value differs from every string.
+    joined = [_SEPARATOR.join("" if cell is None else f"={cell}" for cell in row) for row in rows]
+    codes, distinct = factorize(np.array(joined, object), "table", n_rows)
+    descriptions = []
     for text in distinct.tolist():
-        cells = text.split(_BETWEEN)
+        cells = text.split(_SEPARATOR)
         if len(names) == 1:
-            shown.append(cells[0][1:])
+            descriptions.append(cells[0][1:])
         else:
-            given = zip(names, cells, strict=True)
-            shown.append(", ".join(f"{name}{cell}" for name, cell in given if cell))
-    return codes, shown
+            pairs = zip(names, cells, strict=True)
+            descriptions.append(", ".join(f"{name}{cell}" for name, cell in pairs if cell))
+    return codes, descriptions
 
 
 def problem_names(datasets: Sequence[Any], classes: Sequence[Any] | None) -> list[str]:
-    """Return how each data set is named, with the class of its anomalies."""
+    """Return the name of each data set as a string, with the class of its anomalies."""
     if classes is None:
-        return [_as_text(name) for name in datasets]
-    return [f"{_as_text(name)} {one}" for name, one in zip(datasets, classes, strict=True)]
+        return [_joined(name) for name in datasets]
+    return [f"{_joined(name)} {label}" for name, label in zip(datasets, classes, strict=True)]
 
 
-def _as_text(name: Any) -> str:
+def _joined(name: Any) -> str:
     return " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)

@@ -273,7 +273,7 @@ def recommend(
     else:
         assert operating_fpr is not None
         judge = tpr_column(table, operating_fpr)
-    candidates = table.measures if measures is None else table.chosen(measures, "measures")
+    candidates = table.measures if measures is None else table.select(measures, "measures")
     if new_anomalies and table.anomaly_classes is None:
         raise InvalidInputError(
             "new_anomalies needs a column of the classes of anomalies, anomaly_class; found none",

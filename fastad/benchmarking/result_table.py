@@ -13,22 +13,22 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.folds import fold_means
-from fastad.benchmarking.columns import MeasureColumn, find_measures, label_list, numbers
+from fastad.benchmarking.columns import MeasureColumn, Names, find_columns, label_list
 from fastad.benchmarking.reading import (
     check_lengths,
     given_names,
-    key_columns,
+    numbers,
     problem_names,
     read_keys,
+    refuse_masked,
     table_of,
 )
 from fastad.errors import InvalidInputError
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
 Results: TypeAlias = Any
-Names: TypeAlias = str | Sequence[str]
 
-# So many missing cells are named in a remark.
+# So many missing cells are named in a note.
 _NAMED = 3
 # So many measures are listed where one is unknown.
 _LISTED = 30
@@ -38,7 +38,7 @@ _LISTED = 30
 class ResultTable:
     """Measures of models on data sets and folds, checked and brought in order.
 
-    Made by `from_table` or `from_arrays`; every function of `fastad.comparison` takes one, or a
+    Made by `from_table` or `from_arrays`; every function of `fastad.benchmarking` takes one, or a
     table that `from_table` would read as it is.
 
     Attributes
@@ -52,7 +52,7 @@ class ResultTable:
     detectors : sequence of str
         Each once.
     detector_of : numpy.ndarray of shape (n_models,)
-        Place among ``detectors`` of each model.
+        Index among ``detectors`` of each model.
     models : sequence of str
         Detector and parameters of each model.
     folds : sequence
@@ -117,26 +117,29 @@ class ResultTable:
             If a column is absent or not as described, a row occurs twice, or there are fewer
             than two models; the message says which and where.
         """
-        columns = table_of(table)
-        named = key_columns(
-            columns,
+        cells = table_of(table)
+        columns = find_columns(
+            list(cells),
+            measures=measures,
             dataset=dataset,
-            anomaly_class=anomaly_class,
             detector=detector,
             params=params,
             fold=fold,
+            anomaly_class=anomaly_class,
+            higher_is_better=higher_is_better,
         )
-        taken = [name for names in named.values() for name in names]
-        n_rows = check_lengths(columns, taken)
-        found = find_measures(list(columns), taken, measures, higher_is_better)
-        values = {one.name: numbers(columns[one.name], f"table[{one.name!r}]") for one in found}
-        keys = read_keys(columns, named, n_rows)
+        for name in columns.key_names:
+            refuse_masked(cells[name], f"table[{name!r}]")
+        n_rows = check_lengths(cells, columns.key_names[0])
+        labels = [measure.name for measure in columns.measures]
+        values = {label: numbers(cells[label], f"table[{label!r}]") for label in labels}
+        keys = read_keys(cells, columns.keys, n_rows)
         order, starts = keys.in_order()
-        values = {name: column[order] for name, column in values.items()}
+        values = {label: column[order] for label, column in values.items()}
         folds = keys.fold[order]
         set_all_readonly(folds, *values.values())
         return cls(
-            found,
+            columns.measures,
             keys.datasets,
             keys.anomaly_classes,
             keys.detectors,
@@ -165,9 +168,9 @@ class ResultTable:
         values : mapping of str to array-like of shape (n_datasets, n_models[, n_folds])
             For each measure, by its label; all of one shape. NaN where a measure is undefined.
         datasets : sequence of length n_datasets, optional
-            Names; by default whole numbers from 0.
+            Names; by default integers from 0.
         detectors : sequence of str of length n_models, optional
-            Name of the detector of each model; by default whole numbers from 0.
+            Name of the detector of each model; by default integers from 0.
         params : sequence of str of length n_models, optional
             Parameters of each model, where detectors have several.
         higher_is_better : mapping of str to bool, optional
@@ -194,13 +197,13 @@ class ResultTable:
         if not isinstance(values, Mapping) or not values:
             raise TypeError(f"values must map labels to arrays; found {type(values).__name__}")
         arrays = {
-            name: numbers(array, f"values[{name!r}]", what="an array of numbers")
+            name: numbers(array, f"values[{name!r}]", kind="an array of numbers")
             for name, array in values.items()
         }
         for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
                 raise InvalidInputError(
-                    f"values must hold measures; found the label {name!r}", argument="values"
+                    f"values must contain measures; found the label {name!r}", argument="values"
                 )
         shape = next(iter(arrays.values())).shape
         for name, array in arrays.items():
@@ -247,9 +250,9 @@ class ResultTable:
 
     @cached_property
     def clusters(self) -> IntVector:
-        """Place of each problem's data set among the distinct ones."""
-        known: dict[Any, int] = {}
-        clusters = np.array([known.setdefault(name, len(known)) for name in self.datasets])
+        """Index of each problem's data set among the distinct ones."""
+        indices: dict[Any, int] = {}
+        clusters = np.array([indices.setdefault(name, len(indices)) for name in self.datasets])
         set_all_readonly(clusters)
         return clusters
 
@@ -257,15 +260,15 @@ class ResultTable:
         """Return a measure by its label."""
         if not isinstance(label, str):
             raise TypeError(f"{argument} must be a label; found {short_repr(label)}")
-        for one in self.measures:
-            if one.name == label:
-                return one
+        for column in self.measures:
+            if column.name == label:
+                return column
         known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
         raise InvalidInputError(
             f"{argument} must be one of {known}; found {label!r}", argument=argument
         )
 
-    def chosen(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
+    def select(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
         """Return measures by their labels, each once."""
         return [self.measure(label, argument) for label in label_list(labels, argument)]
 
@@ -278,15 +281,15 @@ class ResultTable:
             Over the folds in which it is defined; NaN where there are none. Neither the order of
             rows nor that of folds moves a bit.
         """
-        found = self._means.get(self.measure(label, "label").name)
-        if found is None:
+        means = self._means.get(self.measure(label, "label").name)
+        if means is None:
             n_cells = len(self._starts) - 1
-            found, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
-            fold_means(self._values[label].copy(), self._starts, found, defined)
-            found = found.reshape(self.n_datasets, len(self.models))
-            found.flags.writeable = False
-            self._means[label] = found
-        return found
+            means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
+            fold_means(self._values[label].copy(), self._starts, means, defined)
+            means = means.reshape(self.n_datasets, len(self.models))
+            means.flags.writeable = False
+            self._means[label] = means
+        return means
 
     def by_fold(self, label: str) -> FloatMatrix:
         """Return a measure of each problem, model and fold; NaN where it is missing.
@@ -328,7 +331,7 @@ class ResultTable:
         ]
 
     def missing_rows(self) -> list[str]:
-        """Return in words how many rows are missing, and the first of them; nothing if none is."""
+        """Return a note of how many rows are missing, and the first of them; none if none is."""
         if not self.n_missing:
             return []
         missing = self.missing
@@ -340,15 +343,14 @@ class ResultTable:
     @property
     def notes(self) -> list[str]:
         """Which rows are missing, and where measures are undefined."""
-        remarks = self.missing_rows()
-        for label, n in self.n_undefined.items():
-            if n:
-                remarks.append(f"nan: {label} is undefined in {n} of {self.n_rows} rows")
-        return remarks
+        undefined = [(label, n) for label, n in self.n_undefined.items() if n]
+        return self.missing_rows() + [
+            f"nan: {label} is undefined in {n} of {self.n_rows} rows" for label, n in undefined
+        ]
 
     @property
     def _cell_of(self) -> IntVector:
-        """Problem and model of each row, by one number."""
+        """Index of the problem and model of each row."""
         return np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
 
     @cached_property
@@ -360,18 +362,18 @@ def as_results(
     results: Results,
     measures: Sequence[str] | None,
     *,
-    judged_by: Sequence[str] | None = None,
+    evaluated_by: Sequence[str] | None = None,
 ) -> ResultTable:
     """Return the table of results that an argument is, or that its columns make.
 
-    With the measures that are asked for, and those that judge, which a table may have beside them.
+    With the given measures; a table may have others where some evaluate.
     """
     if not isinstance(results, ResultTable):
-        wanted = None if measures is None else label_list(measures, "measures")
-        if judged_by is not None and wanted is not None:
-            wanted += label_list(judged_by, "judged_by")
-        return ResultTable.from_table(table_of(results, "results"), measures=wanted)
-    if measures is None or judged_by is not None:
+        labels = None if measures is None else label_list(measures, "measures")
+        if evaluated_by is not None and labels is not None:
+            labels += label_list(evaluated_by, "evaluated_by")
+        return ResultTable.from_table(table_of(results, "results"), measures=labels)
+    if measures is None or evaluated_by is not None:
         return results
     fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
-    return ResultTable(**{**fields, "measures": results.chosen(measures, "measures")})
+    return ResultTable(**{**fields, "measures": results.select(measures, "measures")})

@@ -105,7 +105,7 @@ def loss_at_selected_fpr(
     level = float(check_inside(alpha, "alpha"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    known = usual_measures(table) if measures is None else table.chosen(measures, "measures")
+    known = usual_measures(table) if measures is None else table.select(measures, "measures")
     with thread_limit(n_threads):
         found = {
             measure: discriminate(table, measure, level, resampling) for measure in LEVEL_MEASURES

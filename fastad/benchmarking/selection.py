@@ -111,8 +111,8 @@ def selection_loss(
     tpr@0.05     5.6%¹        -   2.8%¹
     """
     table = as_results(results, measures, judged_by=judged_by)
-    rows = table.measures if measures is None else table.chosen(measures, "measures")
-    columns = rows if judged_by is None else table.chosen(judged_by, "judged_by")
+    rows = table.measures if measures is None else table.select(measures, "measures")
+    columns = rows if judged_by is None else table.select(judged_by, "judged_by")
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     best = best_models(merits_of(table, rows))
     loss = loss_of(best, shortfalls(merits_of(table, columns)))
