@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import special, stats
 
 import fastad
-from fastad.benchmarking.pairwise_tests.statistics import Separation, separate
+from fastad.benchmarking.pairwise_tests.pairs import PairwiseTests, compare_pairs
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,9 +36,9 @@ def runs() -> Floats:
     return quality + rng.normal(0, 0.05, (N_MODELS, N_FOLDS, N_LEVELS)).cumsum(axis=2) / 10
 
 
-def pairs_by_fastad() -> Separation:
+def pairs_by_fastad() -> PairwiseTests:
     """All pairs, all criteria, all corrections."""
-    return separate(runs(), alpha=0.05)
+    return compare_pairs(runs(), alpha=0.05)
 
 
 def pairs_by_scipy() -> Floats:
@@ -69,7 +69,7 @@ def test_loops_agree() -> None:
     np.testing.assert_allclose(pairs_by_numpy(), pairs_by_scipy(), rtol=1e-9)
     # The first pairs are those of the first model.
     found = pairs_by_numpy()[: N_MODELS - 1, 3]
-    from fastad.benchmarking.pairwise_tests.one_level import pair_p_values
+    from fastad.benchmarking.pairwise_tests.pairs import pair_p_values
 
     np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], found, rtol=1e-9)
 
@@ -87,7 +87,7 @@ def test_counts_of_many_models(benchmark: BenchmarkFixture) -> None:
     values = rng.uniform(0.3, 0.9, (10_000, 1, 1)) + rng.normal(0, 0.05, (10_000, 10, 2))
     benchmark.group = "10 000 models x 10 folds, counts at 2 of 100 levels"
     benchmark.extra_info["share"] = 0.02
-    benchmark(lambda: separate(values, alpha=0.05))
+    benchmark(lambda: compare_pairs(values, alpha=0.05))
 
 
 @lru_cache

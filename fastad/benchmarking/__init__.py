@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from fastad.benchmarking.agreement import PairAgreement as PairAgreement
     from fastad.benchmarking.agreement import pairwise_agreement as pairwise_agreement
     from fastad.benchmarking.agreement import rank_label_agreement as rank_label_agreement
-    from fastad.benchmarking.correlation import KendallMatrix as KendallMatrix
-    from fastad.benchmarking.correlation import kendall_matrix as kendall_matrix
     from fastad.benchmarking.distance import RankDistances as RankDistances
     from fastad.benchmarking.distance import rank_distance as rank_distance
     from fastad.benchmarking.friedman_test import FriedmanTable as FriedmanTable
     from fastad.benchmarking.friedman_test import FriedmanTest as FriedmanTest
     from fastad.benchmarking.friedman_test import friedman as friedman
+    from fastad.benchmarking.matrix import KendallMatrix as KendallMatrix
+    from fastad.benchmarking.matrix import kendall_matrix as kendall_matrix
     from fastad.benchmarking.operating_points import Discriminability as Discriminability
     from fastad.benchmarking.operating_points import SelectedFpr as SelectedFpr
     from fastad.benchmarking.operating_points import discriminability as discriminability
@@ -44,7 +44,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "pairwise_agreement",
             "rank_label_agreement",
         ),
-        "fastad.benchmarking.correlation": (
+        "fastad.benchmarking.matrix": (
             "KendallMatrix",
             "kendall_matrix",
         ),

@@ -1,4 +1,4 @@
-"""Whether two criteria order detectors alike, pair by pair or by best and worst."""
+"""Whether two criteria order detectors in the same way, pair by pair or by best and worst."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _BEST, _BETWEEN, _WORST, _NO_LABEL = 1, 0, -1, 2
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How many pairs of detectors two criteria order alike.
+    """How many pairs of detectors two criteria order in the same way.
 
     Every pair within a data set is one of ``n_pairs``, ``n_undecided`` and ``n_left_out``.
 
@@ -32,9 +32,9 @@ class PairAgreement:
     n_pairs : int
         Pairs that count.
     n_undecided : int
-        Pairs that do not count, because the references do not strictly order them alike.
+        Pairs that do not count, because the references do not strictly order them in the same way.
     n_left_out : int
-        Pairs with a NaN in a value that is asked for.
+        Pairs with a NaN.
     """
 
     share: float
@@ -55,7 +55,7 @@ class LabelAgreement:
     share : float
         ``n_recovered / n_labels``, in [0, 1].
     n_recovered : float
-        Labels that the criterion recovers; whole unless a tie is shared out.
+        Labels that the criterion recovers; an integer unless there are ties.
     n_labels : int
         Labels on which the references agree.
     n_undecided : int
@@ -79,7 +79,7 @@ def pairwise_agreement(
     higher_is_better: tuple[bool, bool] = (True, True),
     references: Sequence[npt.ArrayLike] | None = None,
 ) -> PairAgreement:
-    """Share of the pairs of detectors that two criteria order alike.
+    """Fraction of the pairs of detectors that two criteria order in the same way.
 
     Pairs are formed within a data set. A tie in one of the two criteria counts one half, a tie in
     both counts as alike.
@@ -93,8 +93,8 @@ def pairwise_agreement(
         Direction of ``a`` and of ``b``: False for a volume or a cost.
     references : pair of array-like, optional
         Values of two other criteria, of the shape of ``a``, higher is better in both. Only the
-        pairs count that both strictly order, and in the same way. One given twice asks for that
-        one alone.
+        pairs count that both strictly order, and in the same way. Give one twice to
+        use it alone.
 
     Returns
     -------
@@ -112,12 +112,12 @@ def pairwise_agreement(
 
     See Also
     --------
-    rank_label_agreement : The same question asked of the labels best, between and worst.
+    rank_label_agreement : The same for the labels best, between and worst.
 
     Notes
     -----
     A tie that is broken at random agrees with a strict order half of the time, hence the half.
-    For one data set without ties or references, the share is (tau + 1) / 2 of Kendall's tau.
+    For one data set without ties or references, the fraction is (tau + 1) / 2 of Kendall's tau.
 
     O(n_datasets n_detectors^2) time, O(n_datasets n_detectors) memory.
 
@@ -162,13 +162,14 @@ def pairwise_agreement(
             n_undecided += int(np.count_nonzero(counted & ~clear))
             counted &= clear
         n_pairs += int(np.count_nonzero(counted))
-        # Orders are -1, 0 or 1: they differ by 0 where alike, by 1 where one of the two is a tie.
-        unlike = np.abs(orders[0] - orders[1])
-        halves += int(np.sum(2 - unlike[counted]))
+        # Orders are -1, 0 or 1: they differ by 0 where equal, by 1 where one of the two is a tie.
+        difference = np.abs(orders[0] - orders[1])
+        halves += int(np.sum(2 - difference[counted]))
     if n_pairs == 0:
         raise UndefinedMeasureError(
             "pairwise_agreement needs at least one pair of detectors that counts; found none: "
-            f"{n_left_out} left out for NaN, {n_undecided} not strictly ordered alike by references"
+            f"{n_left_out} left out for NaN, {n_undecided} not strictly ordered in the same way by "
+            "references"
         )
     return PairAgreement(halves / (2 * n_pairs), halves / 2, n_pairs, n_undecided, n_left_out)
 
@@ -179,7 +180,7 @@ def rank_label_agreement(
     *,
     higher_is_better: bool = True,
 ) -> LabelAgreement:
-    """Share of the labels best, between and worst that a criterion recovers.
+    """Fraction of the labels best, between and worst that a criterion recovers.
 
     Each detector of a data set is labelled by the criterion and by each of two references: one is
     the best, one the worst, all others are between. Only the labels count on which the two
@@ -191,8 +192,8 @@ def rank_label_agreement(
         Values of the criterion; a row for each data set. Infinities are ordered. A detector with
         a NaN, here or in a reference, is left out of its data set and counted.
     references : pair of array-like
-        Values of two other criteria, of the shape of ``criterion``, higher is better in both. One
-        given twice asks for that one alone.
+        Values of two other criteria, of the shape of ``criterion``, higher is better in both. Give
+        one twice to use it alone.
     higher_is_better : bool, default True
         Direction of the criterion: False for a volume or a cost.
 
@@ -212,14 +213,14 @@ def rank_label_agreement(
 
     See Also
     --------
-    pairwise_agreement : The same question asked of pairs, which one mistake does not shift.
+    pairwise_agreement : The same for pairs, which one mistake does not shift.
 
     Notes
     -----
-    A tie in a reference leaves without a label the detectors whose label hangs on how it is
-    broken: those tied for best or for worst. Detectors tied between keep theirs.
+    A tie in a reference leaves without a label the detectors whose label depends on how it
+    is broken: those tied for best or for worst. Detectors tied between keep theirs.
 
-    A tie in the criterion counts by the share of the ways to break it that recover the label.
+    A tie in the criterion counts by the fraction of the ways to break it that recover the label.
     Three detectors of which two are tied for best: each of the two counts one half, whether its
     label is best or between, and the third is the worst. If all three are tied, each counts one
     third. It is the half of `pairwise_agreement`, carried over: rounding the values of two
@@ -254,11 +255,11 @@ def rank_label_agreement(
             n_left_out += len(present)
             continue
         n_left_out += len(present) - n
-        values, *reference_values = (column[present] for column in dataset)
-        one, other = (_labels(*_places(column, up=True), n) for column in reference_values)
-        agreed = (one == other) & (one != _NO_LABEL)
-        ahead, tied = _places(values, up=up)
-        recovered += _recovered(one[agreed], ahead[agreed], tied[agreed], n)
+        values, *references_ = (column[present] for column in dataset)
+        first, second = (_labels(*_ahead_and_tied(column, up=True), n) for column in references_)
+        agreed = (first == second) & (first != _NO_LABEL)
+        ahead, tied = _ahead_and_tied(values, up=up)
+        recovered += _recovered(first[agreed], ahead[agreed], tied[agreed], n)
         n_labels += int(np.count_nonzero(agreed))
         n_undecided += n - int(np.count_nonzero(agreed))
     if n_labels == 0:
@@ -298,7 +299,7 @@ def _datasets(values: npt.ArrayLike, name: str) -> list[ScoreVector]:
         raise InvalidInputError(
             f"{name} must not be empty; found shape {array.shape}", argument=name
         )
-    # A list goes to the door as it came: in an array its whole numbers may have been rounded.
+    # A list is validated as it is: in an array its integers may have been rounded.
     rows: Any = values if isinstance(values, list | tuple) else array
     if array.ndim == 1:
         return [real_vector(rows, name)]
@@ -320,18 +321,18 @@ def _check_one_shape(criteria: dict[str, list[ScoreVector]]) -> None:
     for name, shape in shapes.items():
         if shape != shapes[first]:
             raise InvalidInputError(
-                f"{name} must have the shape of {first}; found {_in_words(shape)} and "
-                f"{_in_words(shapes[first])}",
+                f"{name} must have the shape of {first}; found {_describe(shape)} and "
+                f"{_describe(shapes[first])}",
                 argument=name,
             )
 
 
-def _in_words(shape: tuple[int, int]) -> str:
+def _describe(shape: tuple[int, int]) -> str:
     return f"{shape[0]} data set{'s' * (shape[0] > 1)} of {shape[1]} detector{'s' * (shape[1] > 1)}"
 
 
 def _ranks(rows: list[ScoreVector], *, up: bool) -> IntMatrix:
-    """Whole numbers in the order of the values of each data set, the best highest.
+    """Return integers in the order of the values of each data set, the best highest.
 
     Other than values, they can be negated and subtracted without overflow, and infinities too.
     """
@@ -339,8 +340,8 @@ def _ranks(rows: list[ScoreVector], *, up: bool) -> IntMatrix:
     return ranks if up else -ranks
 
 
-def _places(values: ScoreVector, *, up: bool) -> tuple[IntVector, IntVector]:
-    """Numbers of values that are better than each, and that equal it, itself among them."""
+def _ahead_and_tied(values: ScoreVector, *, up: bool) -> tuple[IntVector, IntVector]:
+    """Return the numbers of values that are better than each, and that equal it, with itself."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     reached = np.cumsum(sizes)
     ahead = len(values) - reached if up else reached - sizes
@@ -348,7 +349,7 @@ def _places(values: ScoreVector, *, up: bool) -> tuple[IntVector, IntVector]:
 
 
 def _labels(ahead: IntVector, tied: IntVector, n: int) -> IntVector:
-    """Label of each of n detectors; none where it hangs on how a tie is broken."""
+    """Return the label of each of n detectors; none where it depends on how a tie is broken."""
     alone, first, last = tied == 1, ahead == 0, ahead + tied == n
     return np.select(
         [alone & first, alone & last, ~first & ~last], [_BEST, _WORST, _BETWEEN], _NO_LABEL
@@ -356,11 +357,11 @@ def _labels(ahead: IntVector, tied: IntVector, n: int) -> IntVector:
 
 
 def _recovered(labels: IntVector, ahead: IntVector, tied: IntVector, n: int) -> Fraction:
-    """Sum over detectors of the share of their places that bear the label."""
+    """Return the sum over detectors of the fraction of their possible ranks with the label."""
     first, last = ahead == 0, ahead + tied == n
     between = tied - first - last
-    bearing = np.select([labels == _BEST, labels == _WORST], [first, last], between)
+    labelled = np.select([labels == _BEST, labels == _WORST], [first, last], between)
     total = Fraction(0)
     for size in np.unique(tied):
-        total += Fraction(int(np.sum(bearing[tied == size])), int(size))
+        total += Fraction(int(np.sum(labelled[tied == size])), int(size))
     return total

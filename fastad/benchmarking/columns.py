@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from fastad._core.parameters import check_flag, exact_rate, short_repr
+from fastad._core.text_tables import some_of
+from fastad._core.types import Point
 from fastad.errors import InvalidInputError
 from fastad.measures.requests import read_key
 
@@ -14,6 +17,8 @@ Names: TypeAlias = str | Sequence[str]
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
+# So many columns are named where one is missing.
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,41 @@ def find_measures(
             )
         selected.append(column)
     return selected
+
+
+def columns_by_rate(measures: Sequence[MeasureColumn], name: str) -> list[MeasureColumn]:
+    """Return the columns of a measure at false positive rates, such as ``tpr@``, by rising rate."""
+    columns = [
+        column
+        for column in measures
+        if column.rate is not None
+        and column.name.partition("@")[0] == name
+        and column.name.partition("@")[2][:1].isdigit()
+    ]
+    columns.sort(key=lambda column: column.rate or Fraction(0))
+    for first, second in pairwise(columns):
+        if first.rate == second.rate:
+            raise InvalidInputError(
+                f"results must have one column for each rate; found {first.name} and {second.name}",
+                argument="results",
+            )
+    return columns
+
+
+def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> MeasureColumn:
+    """Return the column of the true positive rate at a false positive rate."""
+    rate = exact_rate(operating_fpr, "operating_fpr")
+    columns = columns_by_rate(measures, "tpr")
+    for column in columns:
+        if column.rate == rate:
+            return column
+    names = [column.name for column in columns]
+    known = some_of(names, _NAMED) if names else "which has none"
+    raise InvalidInputError(
+        f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
+        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it",
+        argument="operating_fpr",
+    )
 
 
 def label_list(labels: Any, argument: str) -> list[str]:

@@ -24,7 +24,7 @@ class RankDistances(TableResult):
     Attributes
     ----------
     reference : str
-        Label of the measure that the application asks for.
+        Label of the measure of the reference ranking.
     measures : sequence of str
         Labels of the others.
     datasets : sequence of str
@@ -34,10 +34,10 @@ class RankDistances(TableResult):
     means : Means
         Over data sets, with their intervals.
     closest : numpy.ndarray of shape (n_measures,)
-        Share of the data sets on which no other measure is closer, of those where all have a
+        Fraction of the data sets on which no other measure is closer, of those where all have a
         distance; NaN for a measure that has none.
     missing : sequence of str
-        In words, which rows the table lacks.
+        Notes of the rows that the table lacks.
     """
 
     reference: str
@@ -52,21 +52,21 @@ class RankDistances(TableResult):
         return f"<RankDistances of {len(self.measures)} measures from {self.reference}>"
 
     def text_table(self) -> TextTable:
-        """Return the mean distances as text, with the best three marked."""
-        found = self.means
+        """Return the mean distances as strings, with the best three marked."""
+        means = self.means
         rows = [
             [
                 label,
-                number_text(float(found.value[i]), ".3f"),
-                interval_text(float(found.low[i]), float(found.high[i]), ".3f"),
+                number_text(float(means.value[i]), ".3f"),
+                interval_text(float(means.low[i]), float(means.high[i]), ".3f"),
                 number_text(float(self.closest[i]), ".0%"),
-                str(found.n[i]),
+                str(means.n[i]),
             ]
             for i, label in enumerate(self.measures)
         ]
-        nothing = np.full(len(rows), np.nan)
-        merits = np.column_stack([-found.value, nothing, self.closest, nothing])
-        merits[found.n < found.n.max()] = np.nan  # means over other data sets
+        unmarked = np.full(len(rows), np.nan)
+        merits = np.column_stack([-means.value, unmarked, self.closest, unmarked])
+        merits[means.n < means.n.max()] = np.nan  # means over other data sets
         head = [f"distance from {self.reference}", "mean", "interval", "closest", "data sets"]
         return TextTable(head, rows, best_three(merits).tolist())
 
@@ -113,7 +113,7 @@ def rank_distance(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of detectors on data sets.
     reference : str
-        Label of the measure that the application asks for: ``"tpr@0.4"`` where anomalies must
+        Label of the measure of the reference ranking: ``"tpr@0.4"`` where anomalies must
         not be missed, ``"fpr@tpr0.8"`` where alarms must not be false.
     measures : sequence of str, optional
         Labels of the measures; by default all others of the table.
@@ -138,8 +138,8 @@ def rank_distance(
     -----
     On each data set detectors are ranked as by `average_ranks`, ties sharing their mean rank, and
     the distance is Euclidean: the root of the sum of the squares of the differences of ranks. For
-    k detectors it lies between 0 and the root of k (k^2 - 1) / 3, where one ranking is the other
-    one turned round.
+    k detectors it lies between 0 and the root of k (k^2 - 1) / 3, where one ranking is the
+    reverse of the other.
 
     O(n_datasets n_measures n_detectors log n_detectors) time.
 
@@ -161,11 +161,11 @@ def rank_distance(
     array([1.41421356])
     """
     table = as_results(results, None)
-    wanted = table.measure(reference, "reference")
+    target = table.measure(reference, "reference")
     check_detectors(table)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     others = (
-        [one for one in table.measures if one is not wanted]
+        [one for one in table.measures if one is not target]
         if measures is None
         else table.select(measures, "measures")
     )
@@ -173,16 +173,16 @@ def rank_distance(
         raise InvalidInputError(
             f"results must have a measure beside {reference}; found none", argument="results"
         )
-    goal = rank_rows(best_merits(table, wanted))
+    goal = rank_rows(best_merits(table, target))
     ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))
-    # On the data sets where all have one that have any: a share of others would be another thing.
-    there = ~np.isnan(distances)
-    common = distances[np.all(there[:, there.any(axis=0)], axis=1) & there.any(axis=1)]
+    # Only data sets on which every measure with any distance has one, so that fractions compare.
+    defined = ~np.isnan(distances)
+    common = distances[np.all(defined[:, defined.any(axis=0)], axis=1) & defined.any(axis=1)]
     closest = np.full(len(others), np.nan)
     if len(common):
         nearest = np.nanmin(common, axis=1, keepdims=True)
-        closest = np.where(there.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
+        closest = np.where(defined.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
     set_all_readonly(distances, closest)
     return RankDistances(
         reference,

@@ -33,17 +33,17 @@ class FriedmanTest:
         Label of the measure.
     n_datasets, n_detectors : int
         Problems that count, and detectors.
-    chi_square, p_value : float
+    statistic, p_value : float
         Friedman's statistic and its p-value, by the chi-square distribution; NaN where undefined.
-    degrees : int
+    df : int
         Its degrees of freedom.
     f_statistic, f_p_value : float
         Iman's and Davenport's statistic and its p-value; infinite and 0 where all data sets
-        order the detectors alike.
-    f_degrees : tuple of int
+        order the detectors identically.
+    f_df : tuple of int
         Its two degrees of freedom.
     kendall_w : float
-        Concordance of the data sets, from 0 to 1, where all order the detectors alike.
+        Concordance of the data sets, from 0 to 1, where all order the detectors identically.
     low, high : float
         Ends of the interval of the concordance.
     confidence_level : float
@@ -59,12 +59,12 @@ class FriedmanTest:
     measure: str
     n_datasets: int
     n_detectors: int
-    chi_square: float
+    statistic: float
     p_value: float
-    degrees: int
+    df: int
     f_statistic: float
     f_p_value: float
-    f_degrees: tuple[int, int]
+    f_df: tuple[int, int]
     kendall_w: float
     low: float
     high: float
@@ -79,9 +79,9 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
 
     __slots__ = ("_notes", "_tests")
 
-    def __init__(self, tests: Sequence[FriedmanTest], remarks: Sequence[str]) -> None:
-        self._tests = {one.measure: one for one in tests}
-        self._notes = list(remarks)
+    def __init__(self, tests: Sequence[FriedmanTest], notes: Sequence[str]) -> None:
+        self._tests = {test.measure: test for test in tests}
+        self._notes = list(notes)
 
     def __getitem__(self, measure: str) -> FriedmanTest:
         return self._tests[measure]
@@ -99,30 +99,30 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
         """Return the cells as text; nothing is marked."""
         level = next(iter(self.values())).confidence_level
         head = ["measure", "chi-square", "p", "F", "p of F", "W", intervals_text(level)]
-        return TextTable(head, [_row(one) for one in self.values()])
+        return TextTable(head, [_row(test) for test in self.values()])
 
     @property
     def notes(self) -> list[str]:
         """What is undefined or was left out, and why."""
-        undefined = [f"{one.measure}: {one.reason}" for one in self.values() if one.reason]
+        undefined = [f"{test.measure}: {test.reason}" for test in self.values() if test.reason]
         return [*undefined, *self._notes]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each measure.
 
-        Columns are ``measure``, ``n_datasets``, ``n_detectors``, ``chi_square``, ``degrees``,
-        ``p_value``, ``f_statistic``, ``f_degrees_1``, ``f_degrees_2``, ``f_p_value``,
+        Columns are ``measure``, ``n_datasets``, ``n_detectors``, ``statistic``, ``df``,
+        ``p_value``, ``f_statistic``, ``f_df_1``, ``f_df_2``, ``f_p_value``,
         ``kendall_w``, ``low`` and ``high``.
         """
         tests = list(self.values())
 
         def column(name: str) -> list[Any]:
-            return [getattr(one, name) for one in tests]
+            return [getattr(test, name) for test in tests]
 
-        before = ("measure", "n_datasets", "n_detectors", "chi_square", "degrees", "p_value")
+        before = ("measure", "n_datasets", "n_detectors", "statistic", "df", "p_value")
         columns = {name: column(name) for name in (*before, "f_statistic")}
         for i in range(2):
-            columns[f"f_degrees_{i + 1}"] = [one.f_degrees[i] for one in tests]
+            columns[f"f_df_{i + 1}"] = [test.f_df[i] for test in tests]
         return columns | {name: column(name) for name in ("f_p_value", "kendall_w", "low", "high")}
 
 
@@ -198,19 +198,19 @@ def friedman(
     >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.9], [0.9, 0.8, 0.5]]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof", "svm"])
     >>> test = fastad.benchmarking.friedman(results, rng=0)["auc"]
-    >>> test.chi_square, test.f_degrees, round(test.f_p_value, 4)
+    >>> test.statistic, test.f_df, round(test.f_p_value, 4)
     (3.5, (2, 6), 0.178)
     """
     table = as_results(results, measures)
     corrected = check_flag(correct_ties, "correct_ties")
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
-    tests, remarks = [], table.missing_rows()
+    tests, notes = [], table.missing_rows()
     for measure in table.measures:
         merits = best_merits(table, measure)
         tests.append(_test(measure.name, rank_rows(merits), resampling, corrected=corrected))
-        remarks += left_out(table, measure.name, merits)
-    return FriedmanTable(tests, remarks + shared_points(table))
+        notes += left_out(table, measure.name, merits)
+    return FriedmanTable(tests, notes + shared_points(table))
 
 
 def _test(
@@ -221,38 +221,38 @@ def _test(
 
     counted = ~np.isnan(ranks[:, 0])
     n, k = int(np.count_nonzero(counted)), ranks.shape[1]
-    # Twice the deviations from the mean rank: whole numbers, whose sums are exact.
+    # Twice the deviations from the mean rank: integers, whose sums are exact.
     deviations = (2 * ranks[counted]).astype(np.int64) - (k + 1)
     between = _squares(deviations.sum(axis=0))
     within = int(np.sum(deviations**2))
     if not corrected and within:
         within = n * k * (k * k - 1) // 3
-    degrees = k - 1, (k - 1) * (n - 1)
+    df = k - 1, (k - 1) * (n - 1)
     reason = None
     if n < 2:
         reason = f"Friedman's test needs at least two data sets with all detectors; found {n}"
     elif not within:
         reason = "all detectors are tied on all data sets"
-    chi_square = p_value = f_statistic = f_p_value = w = low = high = math.nan
+    statistic = p_value = f_statistic = f_p_value = w = low = high = math.nan
     if reason is None:
         w = between / (n * within)
-        chi_square = (k - 1) * between / within
-        p_value = float(chdtrc(degrees[0], chi_square))
+        statistic = (k - 1) * between / within
+        p_value = float(chdtrc(df[0], statistic))
         left = n * within - between
         f_statistic = (n - 1) * between / left if left else math.inf
-        f_p_value = float(fdtrc(*degrees, f_statistic)) if left else 0.0
+        f_p_value = float(fdtrc(*df, f_statistic)) if left else 0.0
         clusters = resampling.clusters[counted]
         low, high = _interval(w, deviations, clusters, resampling, corrected=corrected)
     return FriedmanTest(
         label,
         n,
         k,
-        chi_square,
+        statistic,
         p_value,
-        degrees[0],
+        df[0],
         f_statistic,
         f_p_value,
-        degrees,
+        df,
         w,
         low,
         high,
@@ -296,19 +296,19 @@ def _interval(
 
 def _squares(sums: np.ndarray[Any, np.dtype[np.int64]]) -> int:
     """Return the sum of squares, which may not fit into 64 bits."""
-    return sum(one * one for one in sums.tolist())
+    return sum(x * x for x in sums.tolist())
 
 
-def _row(one: FriedmanTest) -> list[str]:
-    if one.reason is not None:
-        return [one.measure, *[DASH] * 6]
-    f_name = f"F({one.f_degrees[0]}, {one.f_degrees[1]}) = "
+def _row(test: FriedmanTest) -> list[str]:
+    if test.reason is not None:
+        return [test.measure, *[DASH] * 6]
+    f_name = f"F({test.f_df[0]}, {test.f_df[1]}) = "
     return [
-        one.measure,
-        number_text(one.chi_square, ".2f"),
-        number_text(one.p_value, ".2g"),
-        f_name + number_text(one.f_statistic, ".2f").replace("inf", "∞"),
-        number_text(one.f_p_value, ".2g"),
-        number_text(one.kendall_w, ".3f"),
-        interval_text(one.low, one.high, ".3f"),
+        test.measure,
+        number_text(test.statistic, ".2f"),
+        number_text(test.p_value, ".2g"),
+        f_name + number_text(test.f_statistic, ".2f").replace("inf", "∞"),
+        number_text(test.f_p_value, ".2g"),
+        number_text(test.kendall_w, ".3f"),
+        interval_text(test.low, test.high, ".3f"),
     ]

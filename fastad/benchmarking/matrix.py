@@ -1,4 +1,4 @@
-"""``MeasureMatrix``: a number for each two measures, averaged over data sets."""
+"""A number for each two measures, averaged over data sets: ``MeasureMatrix``, Kendall's tau."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
+from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import TableResult
 from fastad._core.text_tables import DASH, TextTable, best_three, number_text
-from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
+from fastad._core.threads import in_steps, thread_limit, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
+from fastad._kernels.rank_tests.concordance import concordance
 from fastad.benchmarking.columns import MeasureColumn
-from fastad.benchmarking.resampling import Averages, Resampling, defined_mean
+from fastad.benchmarking.resampling import Averages, Resampling, check_resampling, defined_mean
+from fastad.benchmarking.result_table import Merits, Results, as_results
+
+# Problems of one step of a thread.
+_STEP = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +60,7 @@ class MeasureMatrix(TableResult):
     confidence_level : float
         Of each interval.
     missing : sequence of str
-        In words, which rows the table lacks.
+        Notes of the rows that the table lacks.
     """
 
     rows: Sequence[str]
@@ -69,7 +76,7 @@ class MeasureMatrix(TableResult):
     confidence_level: float
     missing: Sequence[str]
 
-    # What the numbers are, how they read, and which way is better.
+    # Names of row, column and value, their format, and which way is better.
     _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
     form: ClassVar[str] = ".2f"
     higher_is_better: ClassVar[bool] = True
@@ -90,20 +97,20 @@ class MeasureMatrix(TableResult):
         return self._names[1].replace("_", " ")
 
     def text_table(self) -> TextTable:
-        """Return the cells as text, with the best three of a column marked."""
+        """Return the cells as strings, with the best three of a column marked."""
         texts = [[number_text(cell, self.form) for cell in row] for row in self.value.tolist()]
         sign = 1.0 if self.higher_is_better else -1.0
-        own = np.zeros(self.value.shape, np.bool_)
+        diagonal = np.zeros(self.value.shape, np.bool_)
         if self._trivial_diagonal:
-            own = np.array([[row == column for column in self.columns] for row in self.rows])
-            for i, j in np.argwhere(own).tolist():
+            diagonal = np.array([[row == column for column in self.columns] for row in self.rows])
+            for i, j in np.argwhere(diagonal).tolist():
                 texts[i][j] = DASH
         # Means over fewer data sets than others of the column are not compared with them.
-        thin = self.n_datasets < np.where(own, 0, self.n_datasets).max(axis=0)
-        merits = np.where(own | thin, math.nan, sign * self.value)
-        whole = ~(thin & ~own).any(axis=1)
+        fewer = self.n_datasets < np.where(diagonal, 0, self.n_datasets).max(axis=0)
+        merits = np.where(diagonal | fewer, math.nan, sign * self.value)
+        comparable = ~(fewer & ~diagonal).any(axis=1)
         for mean in self.means.values():
-            merits = np.column_stack([merits, np.where(whole, sign * mean.value, math.nan)])
+            merits = np.column_stack([merits, np.where(comparable, sign * mean.value, math.nan)])
             for row, cell in zip(texts, mean.value.tolist(), strict=True):
                 row.append(number_text(cell, self.form))
         return TextTable(
@@ -120,21 +127,21 @@ class MeasureMatrix(TableResult):
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
             lacking[name] = max(n, lacking.get(name, 0))
         total = len(self.datasets)
-        remarks = [
+        notes = [
             f"nan: no {self._names[2]} by {name} in {n} of {total} data sets, which are left out"
             for name, n in lacking.items()
             if n
         ]
-        said = set()
+        noted = set()
         for (i, j), n in np.ndenumerate(self.n_undefined):
             pair = frozenset([self.rows[i], self.columns[j]])
-            if n > max(lacking[name] for name in pair) and (pair, n) not in said:
-                said.add((pair, n))
-                remarks.append(
+            if n > max(lacking[name] for name in pair) and (pair, n) not in noted:
+                noted.add((pair, n))
+                notes.append(
                     f"nan: no {self._names[2]} by {self.rows[i]} with {self.columns[j]} in {n} of "
                     f"{total} data sets"
                 )
-        return [*self.missing, *remarks]
+        return [*self.missing, *notes]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each two measures.
@@ -163,7 +170,7 @@ def averaged(
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the fields of a matrix: means over data sets, the first axis."""
-    found = resampling.average(by_dataset)
+    averages = resampling.average(by_dataset)
     groups = {"mean": list(range(len(columns)))}
     rates = sorted({one.rate for one in columns if one.rate is not None})
     if len(rates) > 1:
@@ -171,13 +178,13 @@ def averaged(
             at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
             if len(at_rate) > 1:
                 groups[f"mean@{float(rate):g}"] = at_rate
-    low, high = resampling.interval_of_mean(found)
+    low, high = resampling.interval_of_mean(averages)
     fields: dict[str, Any] = {
-        "value": found.value,
+        "value": averages.value,
         "low": low,
         "high": high,
-        "n_datasets": found.n,
-        "n_undefined": found.n_undefined,
+        "n_datasets": averages.n,
+        "n_undefined": averages.n_undefined,
         "by_dataset": by_dataset,
     }
     set_all_readonly(*fields.values())
@@ -185,22 +192,121 @@ def averaged(
         "rows": [one.name for one in rows],
         "columns": [one.name for one in columns],
         **fields,
-        "means": {name: _row_means(found, chosen, resampling) for name, chosen in groups.items()},
+        "means": {name: _row_means(averages, group, resampling) for name, group in groups.items()},
         "datasets": datasets,
         "confidence_level": resampling.confidence_level,
         "missing": missing,
     }
 
 
-def _row_means(found: Averages, chosen: list[int], resampling: Resampling) -> RowMeans:
+def _row_means(averages: Averages, columns: list[int], resampling: Resampling) -> RowMeans:
     """Average each row over some columns; a row of one cell among several has no mean."""
-    value = defined_mean(found.value[:, chosen], axis=1)
+    value = defined_mean(averages.value[:, columns], axis=1)
     low, high = resampling.interval(
-        defined_mean(found.replicates[..., chosen], axis=-1),
-        found.n_clusters[:, chosen].max(axis=1),
+        defined_mean(averages.replicates[..., columns], axis=-1),
+        averages.n_clusters[:, columns].max(axis=1),
     )
-    alone = np.count_nonzero(~np.isnan(found.value[:, chosen]), axis=1) < min(2, len(chosen))
+    alone = np.count_nonzero(~np.isnan(averages.value[:, columns]), axis=1) < min(2, len(columns))
     for array in (value, low, high):
         array[alone] = np.nan
     set_all_readonly(value, low, high)
     return RowMeans(value, low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class KendallMatrix(MeasureMatrix):
+    """Kendall's tau between measures over models, averaged over data sets; in [-1, 1]."""
+
+    _names: ClassVar[tuple[str, str, str]] = ("measure", "other", "tau")
+
+
+def kendall_matrix(
+    results: Results,
+    *,
+    measures: Sequence[str] | None = None,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+) -> KendallMatrix:
+    """Rank correlation between measures over models, averaged over data sets.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets; averaged over folds.
+    measures : sequence of str, optional
+        Labels of the measures; by default all of the table.
+    confidence_level : float, default 0.95
+        Of each interval, in (0, 1).
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int or numpy.random.Generator, optional
+        Seed of the intervals.
+    n_threads : int, optional
+        Threads over data sets.
+
+    Returns
+    -------
+    KendallMatrix
+        Mean tau over data sets with its interval; prints as the papers' table.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a measure is not in the table.
+
+    Notes
+    -----
+    Kendall's tau_b = (C - D) / sqrt((P - T_1)(P - T_2)) of the C pairs of models that two measures
+    order in the same way, the D that they order the other way, and those among all P that the one
+    or the other ties. Measures where lower is better change their sign first, so that agreement is
+    positive. A model that lacks one of two measures is left out for these two; a data set where
+    tau is undefined, because a measure ties all models, is left out and counted. The ``"mean"`` of
+    a row contains its diagonal, as in the paper.
+
+    O(n_datasets n_measures^2 n_models log n_models) time.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 5.2, Table 5.
+    .. [2] W. R. Knight, "A computer method for calculating Kendall's tau with ungrouped data",
+       Journal of the American Statistical Association 61, 1966.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> auc, tpr = [[0.9, 0.8, 0.7]], [[0.5, 0.6, 0.1]]
+    >>> results = fastad.ResultTable.from_arrays({"auc": auc, "tpr@0.05": tpr})
+    >>> print(fastad.benchmarking.kendall_matrix(results, rng=0))
+    measure     auc  tpr@0.05   mean
+    auc          -      0.33¹  0.67¹
+    tpr@0.05  0.33¹        -   0.67¹
+    """
+    table = as_results(results, measures)
+    resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    with thread_limit(n_threads):
+        tau = kendall_by_problem(table.merits(table.measures))
+    columns, missing = table.measures, table.missing_rows()
+    return KendallMatrix(**averaged(tau, columns, columns, table.problems, resampling, missing))
+
+
+def kendall_by_problem(merits: Merits) -> npt.NDArray[np.float64]:
+    """Return tau_b of each problem and every two measures; NaN where it is undefined."""
+    n_problems, n_models, n_measures = merits.shape
+    by_measure = np.ascontiguousarray(merits.transpose(0, 2, 1))
+    balance = np.empty((n_problems, n_measures, n_measures), np.int64)
+    untied = np.empty_like(balance)
+
+    def count(problems: range) -> None:
+        buffer = np.empty((2, n_models))
+        for i in problems:
+            orders = np.argsort(by_measure[i], axis=1)
+            concordance(by_measure[i], orders, balance[i], untied[i], buffer)
+
+    thread_map(count, in_steps(0, n_problems, _STEP))
+    pairs = untied * untied.transpose(0, 2, 1).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        tau: npt.NDArray[np.float64] = balance / np.sqrt(pairs)
+    return tau

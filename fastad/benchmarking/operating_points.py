@@ -1,10 +1,8 @@
-"""``discriminability``: at which false positive rates models can be told apart."""
+"""``discriminability``: at which false positive rates models differ significantly."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,18 +11,19 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate
 from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, count_text, interval_text, number_text, some_of
+from fastad._core.text_tables import TextTable, count_text, interval_text, number_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
-from fastad.benchmarking.columns import MeasureColumn
-from fastad.benchmarking.pairwise_tests.one_level import PairTest, pair_p_values
-from fastad.benchmarking.pairwise_tests.statistics import (
+from fastad.benchmarking.columns import columns_by_rate
+from fastad.benchmarking.pairwise_tests.pairs import (
     CRITERIA,
     WELCH_CORRECTIONS,
-    Separation,
-    separate,
+    PairTest,
+    PairwiseTests,
+    compare_pairs,
+    pair_p_values,
 )
-from fastad.benchmarking.pairwise_tests.welch import PairCorrection
+from fastad.benchmarking.pairwise_tests.statistics import PairCorrection
 from fastad.benchmarking.resampling import Means, Resampling, check_resampling, defined_mean
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
@@ -34,15 +33,13 @@ CriterionName = Literal["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "
 
 LEVEL_MEASURES = ("auc", "tpr")
 _TESTS = ("welch", "tukey")
-# So many remarks on single data sets are printed.
+# So many notes on single data sets are printed.
 _SHOWN = 3
-# So many columns are named where one is missing.
-_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedFpr:
-    """False positive rates that a criterion chooses.
+    """False positive rates that a criterion selects.
 
     Attributes
     ----------
@@ -58,7 +55,7 @@ class SelectedFpr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discriminability(TableResult):
-    """How well a measure tells models apart at each false positive rate.
+    """How much models differ by a measure at each false positive rate.
 
     Attributes
     ----------
@@ -66,29 +63,29 @@ class Discriminability(TableResult):
         What is read at each rate.
     fpr : numpy.ndarray of shape (n_levels,)
         Rates, rising.
-    alpha : float
+    significance_level : float
         Level of the tests.
-    separations : mapping of str to Separation
-        By data set: criteria, critical values, numbers of separable pairs and the overall test,
+    pairwise_tests : mapping of str to PairwiseTests
+        By data set: criteria, critical values, numbers of significant pairs and the overall test,
         each by rate.
     models : mapping of str to sequence of str
         By data set the models that were compared: those with a value on every fold and rate.
-    chosen : mapping of str to mapping of str to SelectedFpr
+    selected : mapping of str to mapping of str to SelectedFpr
         By data set and criterion.
     averaged : mapping of str to SelectedFpr
         By criterion, from the means of its curve and of its critical values over data sets.
     optimal, lowest : mapping of str to Means
-        By criterion, the means over data sets of the rates that are chosen on each.
+        By criterion, the means over data sets of the rates that are selected on each.
     left_out : sequence of str
         Data sets and models that could not be compared, and why.
     """
 
     measure: str
     fpr: FloatVector
-    alpha: float
-    separations: Mapping[str, Separation]
+    significance_level: float
+    pairwise_tests: Mapping[str, PairwiseTests]
     models: Mapping[str, Sequence[str]]
-    chosen: Mapping[str, Mapping[str, SelectedFpr]]
+    selected: Mapping[str, Mapping[str, SelectedFpr]]
     averaged: Mapping[str, SelectedFpr]
     optimal: Mapping[str, Means]
     lowest: Mapping[str, Means]
@@ -98,7 +95,7 @@ class Discriminability(TableResult):
     def __repr__(self) -> str:
         return (
             f"<Discriminability of {self.measure} at {len(self.fpr)} rates on "
-            f"{count_text(len(self.separations), 'data set')}>"
+            f"{count_text(len(self.pairwise_tests), 'data set')}>"
         )
 
     def curve(self, criterion: CriterionName) -> tuple[FloatVector, FloatVector]:
@@ -114,7 +111,7 @@ class Discriminability(TableResult):
         pair of numpy.ndarray of shape (n_levels,)
         """
         check_choice(criterion, CRITERIA, "criterion")
-        return _mean_curve(list(self.separations.values()), criterion)
+        return _mean_curve(list(self.pairwise_tests.values()), criterion)
 
     def p_values(
         self,
@@ -150,31 +147,31 @@ class Discriminability(TableResult):
                 f"dataset must be one of {', '.join(self._values)}; found {dataset!r}",
                 argument="dataset",
             )
-        wanted = float(exact_rate(fpr, "fpr"))
-        if wanted not in self.fpr:
+        rate = float(exact_rate(fpr, "fpr"))
+        if rate not in self.fpr:
             raise InvalidInputError(
                 f"fpr must be one of the {len(self.fpr)} rates from {self.fpr[0]:g} to "
                 f"{self.fpr[-1]:g}; found {fpr}",
                 argument="fpr",
             )
-        level = int(np.searchsorted(self.fpr, wanted))
+        level = int(np.searchsorted(self.fpr, rate))
         return pair_p_values(self._values[dataset][:, :, level], test=test, correction=correction)
 
     def text_table(self) -> TextTable:
-        """Return the rates that the criteria choose as text."""
+        """Return the rates that the criteria select as strings."""
         head = ["criterion", "optimal FPR", "interval", "of the mean curve"]
         head += ["lowest FPR", "interval", "of the mean curve", "data sets"]
         rows = []
         for name in CRITERIA:
             row = [name]
-            for found, one in (
+            for means, of_mean_curve in (
                 (self.optimal[name], self.averaged[name].optimal),
                 (self.lowest[name], self.averaged[name].lowest),
             ):
-                row.append(number_text(float(found.value), ".3f"))
-                ends = interval_text(float(found.low), float(found.high), ".3f")
-                row += [ends, number_text(one, "g")]
-            rows.append([*row, f"{int(self.lowest[name].n)} of {len(self.separations)}"])
+                row.append(number_text(float(means.value), ".3f"))
+                ends = interval_text(float(means.low), float(means.high), ".3f")
+                row += [ends, number_text(of_mean_curve, "g")]
+            rows.append([*row, f"{int(self.lowest[name].n)} of {len(self.pairwise_tests)}"])
         return TextTable(head, rows)
 
     @property
@@ -182,47 +179,47 @@ class Discriminability(TableResult):
         """What was left out."""
         infinite = sum(
             int(counts.sum())
-            for one in self.separations.values()
-            for counts in one.n_infinite.values()
+            for tests in self.pairwise_tests.values()
+            for counts in tests.n_infinite.values()
         )
-        remarks = list(self.left_out[:_SHOWN])
+        notes = list(self.left_out[:_SHOWN])
         if len(self.left_out) > _SHOWN:
-            remarks.append(f"and {len(self.left_out) - _SHOWN} more data sets with models left out")
+            notes.append(f"and {len(self.left_out) - _SHOWN} more data sets with models left out")
         if infinite:
-            remarks.append(
+            notes.append(
                 f"left out: {infinite} infinite statistics, of different means without variance"
             )
         return [
             "data sets: those where the criterion exceeds its critical value at some rate",
-            *remarks,
+            *notes,
         ]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each data set and rate.
 
         ``dataset``, ``fpr``, the criteria, ``critical_tukey``, ``critical_welch``, ``n_pairs``,
-        the numbers of separable pairs ``separable_tukey``, ``separable_none``, …, the numbers of
+        the numbers of significant pairs ``significant_tukey``, ``significant_none``, …, those of
         infinite statistics, and the overall test ``welch_f`` and ``welch_p_value``.
         """
         columns: dict[str, list[Any]] = {}
-        for name, one in self.separations.items():
+        for name, tests in self.pairwise_tests.items():
             n = len(self.fpr)
-            own: dict[str, Any] = {
+            cells: dict[str, Any] = {
                 "dataset": [name] * n,
                 "fpr": self.fpr.tolist(),
-                **{criterion: one.criteria[criterion].tolist() for criterion in CRITERIA},
-                **{f"critical_{k}": values.tolist() for k, values in one.critical_values.items()},
-                "n_pairs": [one.n_pairs] * n,
+                **{criterion: tests.criteria[criterion].tolist() for criterion in CRITERIA},
+                **{f"critical_{k}": values.tolist() for k, values in tests.critical_values.items()},
+                "n_pairs": [tests.n_pairs] * n,
                 **{
-                    f"separable_{k}": [None] * n if counts is None else counts.tolist()
-                    for k, counts in one.n_separable.items()
+                    f"significant_{k}": [None] * n if counts is None else counts.tolist()
+                    for k, counts in tests.n_significant.items()
                 },
-                **{f"infinite_{k}": counts.tolist() for k, counts in one.n_infinite.items()},
-                "welch_f": one.f.tolist(),
-                "welch_p_value": one.p_value.tolist(),
+                **{f"infinite_{k}": counts.tolist() for k, counts in tests.n_infinite.items()},
+                "welch_f": tests.f.tolist(),
+                "welch_p_value": tests.p_value.tolist(),
             }
-            for key, cells in own.items():
-                columns.setdefault(key, []).extend(cells)
+            for key, column in cells.items():
+                columns.setdefault(key, []).extend(column)
         return columns
 
 
@@ -230,7 +227,7 @@ def discriminability(
     results: Results,
     *,
     measure: LevelMeasure = "tpr",
-    alpha: Point = 0.05,
+    significance_level: Point = 0.05,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
@@ -246,7 +243,7 @@ def discriminability(
         ``fpr=numpy.arange(1, 101) / 100``, from one ordering of each run.
     measure : {"tpr", "auc"}, default "tpr"
         Which of the two.
-    alpha : float, default 0.05
+    significance_level : float, default 0.05
         Level of the tests, in (0, 1).
     confidence_level : float, default 0.95
         Of the intervals of mean rates, in (0, 1).
@@ -280,8 +277,8 @@ def discriminability(
     - ``welch-mean``, ``welch-median``: over the sizes of t of all pairs.
 
     Infinite statistics, of different means without variance, are left out and counted. The
-    critical value is Tukey's at level ``alpha``, for Welch the mean of those of the pairs. p-values
-    are two-sided; the paper prints one side.
+    critical value is Tukey's at the significance level, for Welch the mean of those of the pairs.
+    p-values are two-sided; the paper prints one side.
 
     A model that lacks a value on some fold is left out of its data set, and named.
 
@@ -313,52 +310,18 @@ def discriminability(
     0.2
     """
     check_choice(measure, LEVEL_MEASURES, "measure")
-    level = float(check_inside(alpha, "alpha"))
+    level = float(check_inside(significance_level, "significance_level"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     with thread_limit(n_threads):
         return discriminate(table, measure, level, resampling)
 
 
-def level_columns(table: ResultTable, measure: str) -> list[MeasureColumn]:
-    """Return the columns of a measure at rates, by rising rate."""
-    found = [
-        one
-        for one in table.measures
-        if one.rate is not None
-        and one.name.partition("@")[0] == measure
-        and one.name.partition("@")[2][:1].isdigit()
-    ]
-    levels = sorted(found, key=lambda one: one.rate or Fraction(0))
-    for one, other in pairwise(levels):
-        if one.rate == other.rate:
-            raise InvalidInputError(
-                f"results must have one column for each rate; found {one.name} and {other.name}",
-                argument="results",
-            )
-    return levels
-
-
-def tpr_column(table: ResultTable, operating_fpr: Point) -> MeasureColumn:
-    """Return the column of the true positive rate at a rate that an argument names."""
-    rate = exact_rate(operating_fpr, "operating_fpr")
-    columns = level_columns(table, "tpr")
-    for one in columns:
-        if one.rate == rate:
-            return one
-    known = some_of([one.name for one in columns], _NAMED) if columns else "which has none"
-    raise InvalidInputError(
-        f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
-        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it",
-        argument="operating_fpr",
-    )
-
-
 def discriminate(
-    table: ResultTable, measure: str, alpha: float, resampling: Resampling
+    table: ResultTable, measure: str, significance_level: float, resampling: Resampling
 ) -> Discriminability:
     """Compare all models of each data set at each rate; see `discriminability`."""
-    levels = level_columns(table, measure)
+    levels = columns_by_rate(table.measures, measure)
     if not levels:
         raise InvalidInputError(
             f"results must have columns {measure}@ at false positive rates; found "
@@ -371,13 +334,13 @@ def discriminate(
             f"{len(table.folds)}",
             argument="results",
         )
-    rates = np.array([float(one.rate) for one in levels if one.rate is not None])
+    rates = np.array([float(level.rate) for level in levels if level.rate is not None])
     set_all_readonly(rates)
-    separations, models, values, left_out = {}, {}, {}, []
-    by_level = [table.by_fold(one.name) for one in levels]
+    tests, models, values, left_out = {}, {}, {}, []
+    by_level = [table.by_fold(level.name) for level in levels]
     for i, name in enumerate(table.problems):
-        runs = np.stack([one[i] for one in by_level], axis=-1)
-        # Folds of its own, where data sets have different ones.
+        runs = np.stack([values_of_level[i] for values_of_level in by_level], axis=-1)
+        # Data sets may have different folds.
         runs = runs[:, ~np.isnan(runs).all(axis=(0, 2))]
         whole = np.isfinite(runs).all(axis=(1, 2)) & (runs.shape[1] > 1)
         few = bool(np.count_nonzero(whole) < 2)
@@ -391,37 +354,36 @@ def discriminate(
             continue
         values[name] = runs[whole]
         models[name] = [model for model, kept in zip(table.models, whole, strict=True) if kept]
-        separations[name] = separate(values[name], alpha=alpha)
-    if not separations:
+        tests[name] = compare_pairs(values[name], alpha=significance_level)
+    if not tests:
         raise InvalidInputError(
             "results must have a data set with two models that have a value on every fold; found "
             f"none of {table.n_datasets}: {left_out[0]}",
             argument="results",
         )
-    chosen = {
-        name: {criterion: _choose(rates, [one], criterion) for criterion in CRITERIA}
-        for name, one in separations.items()
+    selected = {
+        name: {criterion: _select(rates, [one], criterion) for criterion in CRITERIA}
+        for name, one in tests.items()
     }
-    kept = np.array([name in separations for name in table.problems])
-    own = resampling.among(kept)
-    every = list(separations.values())
+    resampling = resampling.among(np.array([name in tests for name in table.problems]))
+    every = list(tests.values())
     return Discriminability(
         measure,
         rates,
-        alpha,
-        separations,
+        significance_level,
+        tests,
         models,
-        chosen,
-        {criterion: _choose(rates, every, criterion) for criterion in CRITERIA},
-        _means(chosen, own, "optimal"),
-        _means(chosen, own, "lowest"),
+        selected,
+        {criterion: _select(rates, every, criterion) for criterion in CRITERIA},
+        _means(selected, resampling, "optimal"),
+        _means(selected, resampling, "lowest"),
         left_out,
         values,
     )
 
 
-def _choose(rates: FloatVector, separations: Sequence[Separation], criterion: str) -> SelectedFpr:
-    curve, critical = _mean_curve(separations, criterion)
+def _select(rates: FloatVector, tests: Sequence[PairwiseTests], criterion: str) -> SelectedFpr:
+    curve, critical = _mean_curve(tests, criterion)
     if np.isnan(curve).all():
         return SelectedFpr(math.nan, math.nan)
     above = np.flatnonzero(curve > critical)
@@ -429,22 +391,20 @@ def _choose(rates: FloatVector, separations: Sequence[Separation], criterion: st
     return SelectedFpr(float(rates[np.nanargmax(curve)]), lowest)
 
 
-def _mean_curve(
-    separations: Sequence[Separation], criterion: str
-) -> tuple[FloatVector, FloatVector]:
-    test = criterion.partition("-")[0]
-    curves = np.array([one.criteria[criterion] for one in separations])
-    critical = np.array([one.critical_values[test] for one in separations])
+def _mean_curve(tests: Sequence[PairwiseTests], criterion: str) -> tuple[FloatVector, FloatVector]:
+    family = criterion.partition("-")[0]
+    curves = np.array([one.criteria[criterion] for one in tests])
+    critical = np.array([one.critical_values[family] for one in tests])
     critical[np.isnan(curves)] = np.nan
     return defined_mean(curves, axis=0), defined_mean(critical, axis=0)
 
 
 def _means(
-    chosen: Mapping[str, Mapping[str, SelectedFpr]], resampling: Resampling, choice: str
+    selected: Mapping[str, Mapping[str, SelectedFpr]], resampling: Resampling, choice: str
 ) -> dict[str, Means]:
     return {
         criterion: resampling.means(
-            np.array([getattr(one[criterion], choice) for one in chosen.values()])
+            np.array([getattr(one[criterion], choice) for one in selected.values()])
         )
         for criterion in CRITERIA
     }

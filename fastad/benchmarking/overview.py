@@ -12,17 +12,16 @@ from fastad._core.random import random_seed
 from fastad._core.results import TableResult
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point
-from fastad.benchmarking.correlation import kendall_matrix
+from fastad.benchmarking.columns import columns_by_rate, tpr_column
 from fastad.benchmarking.distance import rank_distance
 from fastad.benchmarking.friedman_test import friedman
+from fastad.benchmarking.matrix import kendall_matrix
 from fastad.benchmarking.operating_points import (
     LEVEL_MEASURES,
     CriterionName,
     Discriminability,
     LevelMeasure,
     discriminability,
-    level_columns,
-    tpr_column,
 )
 from fastad.benchmarking.posthoc import check_control, nemenyi, wilcoxon_holm
 from fastad.benchmarking.ranks import average_ranks
@@ -30,27 +29,27 @@ from fastad.benchmarking.recommendation import recommend
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.benchmarking.runs_overview import RunsOverview
-from fastad.benchmarking.selected_fpr import USUAL_RATES, loss_with_chosen, usual_measures
+from fastad.benchmarking.selected_fpr import USUAL_RATES, loss_at_rates, usual_measures
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Called with how many sections are made, of how many.
 Progress: TypeAlias = Callable[[int, int | None], object]
-# What makes a section, or why it is not made.
+# What makes a section, or the reason why it is not made.
 _Maker: TypeAlias = Callable[[], TableResult] | str
 
-# A curve over rates, of which a highest point can be asked for, has so many at least.
-_LEVELS = 3
+# The least number of rates of a curve with a highest point.
+_MIN_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to compare, checked."""
+    """The checked arguments of `compare_runs`."""
 
     table: ResultTable
     measures: Sequence[str]
     measure: str
-    applications: Sequence[str]
+    targets: Sequence[str]
     reference: str | None
     control: str | None
 
@@ -79,18 +78,18 @@ def compare_runs(
         False positive rate at which the detector will work, in [0, 1]: that of a column ``tpr@``.
         By default measures are recommended for 0.01 and for 0.05.
     measure : str, optional
-        Label of the measure by which detectors are told apart; by default ``tpr@`` at
+        Label of the measure by which detectors are compared; by default ``tpr@`` at
         ``operating_fpr`` where that is given, else ``auc``, else the first.
     measures : sequence of str, optional
         Labels of the measures to compare with each other. By default all of the table, but of
         ``auc@`` and ``tpr@`` at more than two rates only those at 0.01, at 0.05, and those that
-        the other arguments ask for.
+        the other arguments name.
     reference : str, optional
         Label of the measure from whose ranking distances are taken.
     control : str, optional
         Name of the detector to compare the others with; by default every two are compared.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1); the level of all tests is what it leaves.
+        Of each interval, in (0, 1); the significance level of all tests is 1 less it.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
@@ -122,7 +121,7 @@ def compare_runs(
 
     Notes
     -----
-    Discriminability, and the loss at the rates that its criteria choose, need at least three
+    Discriminability, and the loss at the rates that its criteria select, need at least three
     columns ``auc@`` or ``tpr@`` and two folds.
 
     Takes the time of its parts, of which discriminability is the slowest: O(n_models^2) for each
@@ -187,28 +186,26 @@ def _check_request(
     reference: str | None,
     control: str | None,
 ) -> _Request:
-    """Check what is asked for, and fill in what is not."""
-    application = None if operating_fpr is None else tpr_column(table, operating_fpr).name
+    """Check the arguments, and set those that are not given."""
+    target = None if operating_fpr is None else tpr_column(table.measures, operating_fpr).name
     for argument, label in (("measure", measure), ("reference", reference)):
         if label is not None:
             table.measure(label, argument)
     check_control(table, control)
     if measures is None:
-        wanted = {one.name for one in usual_measures(table)} | {application, measure, reference}
-        chosen = [label for label in table.labels if label in wanted]
+        labels = {one.name for one in usual_measures(table)} | {target, measure, reference}
+        selected = [label for label in table.labels if label in labels]
     else:
-        chosen = [one.name for one in table.select(measures, "measures")]
-    principal = measure or application or ("auc" if "auc" in chosen else chosen[0])
-    applications = (
-        [one.name for one in level_columns(table, "tpr") if one.rate in USUAL_RATES]
-        if application is None
-        else [application]
-    )
-    return _Request(table, chosen, principal, applications, reference, control)
+        selected = [one.name for one in table.select(measures, "measures")]
+    principal = measure or target or ("auc" if "auc" in selected else selected[0])
+    by_rate = columns_by_rate(table.measures, "tpr")
+    usual = [column.name for column in by_rate if column.rate in USUAL_RATES]
+    targets = usual if target is None else [target]
+    return _Request(table, selected, principal, targets, reference, control)
 
 
 def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
-    """Yield the name of each comparison with what makes it, or why it cannot be made."""
+    """Yield the name of each comparison with what makes it, or the reason why it is skipped."""
     table, measures = request.table, request.measures
 
     def of(function: Callable[..., TableResult], **more: object) -> _Maker:
@@ -223,11 +220,11 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
     yield "selection_loss", alone or of(selection_loss, measures=measures)
     yield "class_sensitivity", _no_classes(table) or of(class_sensitivity, measures=measures)
     curves = _Curves(request, options)
-    for one in get_args(LevelMeasure):
-        yield f"discriminability_{one}", _no_curve(table, [one]) or partial(curves.of, one)
-    why = _no_curve(table, LEVEL_MEASURES)
+    for name in get_args(LevelMeasure):
+        yield f"discriminability_{name}", _no_curve(table, [name]) or partial(curves.of, name)
+    reason = _no_curve(table, LEVEL_MEASURES)
     for criterion in get_args(CriterionName):
-        yield f"loss_at_{criterion}", why or partial(curves.loss_at, criterion)
+        yield f"loss_at_{criterion}", reason or partial(curves.loss_at, criterion)
     yield (
         "rank_distance",
         _no_distance(request)
@@ -237,9 +234,9 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
             measures=[label for label in measures if label != request.reference],
         ),
     )
-    for label in request.applications:
-        yield f"recommendation_{label}", of(recommend, application=label, measures=measures)
-    if not request.applications:
+    for label in request.targets:
+        yield f"recommendation_{label}", of(recommend, target_measure=label, measures=measures)
+    if not request.targets:
         yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
 
 
@@ -248,24 +245,24 @@ class _Curves:
 
     def __init__(self, request: _Request, options: Mapping[str, Any]) -> None:
         self.request, self.options = request, options
-        self._found: dict[str, Discriminability] = {}
+        self._curves: dict[str, Discriminability] = {}
 
     def of(self, measure: LevelMeasure) -> Discriminability:
         """Return the curves of a measure."""
-        if measure not in self._found:
+        if measure not in self._curves:
             level = float(1 - check_inside(self.options["confidence_level"], "confidence_level"))
-            self._found[measure] = discriminability(
-                self.request.table, measure=measure, alpha=level, **self.options
+            self._curves[measure] = discriminability(
+                self.request.table, measure=measure, significance_level=level, **self.options
             )
-        return self._found[measure]
+        return self._curves[measure]
 
     def loss_at(self, criterion: CriterionName) -> LossMatrix:
         """Return what `loss_at_selected_fpr` does."""
         table = self.request.table
-        known = [table.measure(label) for label in self.request.measures]
-        found = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
+        others = [table.measure(label) for label in self.request.measures]
+        curves = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
         resampling = check_resampling(table.clusters, **self.options)
-        return loss_with_chosen(table, known, found, criterion, "optimal", resampling)
+        return loss_at_rates(table, others, curves, criterion, "optimal", resampling)
 
 
 def _no_classes(table: ResultTable) -> str:
@@ -275,11 +272,11 @@ def _no_classes(table: ResultTable) -> str:
 
 
 def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:
-    """Return why there is no curve over rates to look at; nothing if there is."""
+    """Return the reason why there is no curve over rates; nothing if there is one."""
     for measure in measures:
-        n = len(level_columns(table, measure))
-        if n < _LEVELS:
-            return f"there must be columns {measure}@ at {_LEVELS} rates or more; found {n}"
+        n = len(columns_by_rate(table.measures, measure))
+        if n < _MIN_LEVELS:
+            return f"there must be columns {measure}@ at {_MIN_LEVELS} rates or more; found {n}"
     if len(table.folds) < 2:
         return "there must be two folds or more, over which models vary; found 1"
     return ""

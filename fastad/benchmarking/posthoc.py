@@ -1,4 +1,4 @@
-"""``nemenyi`` and ``wilcoxon_holm``: which detectors differ."""
+"""``nemenyi`` and ``wilcoxon_holm``: which detectors differ significantly."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
-from fastad.benchmarking.rank_comparison import RankComparison, runs_together
+from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
 from fastad.benchmarking.ranks import (
     best_merits,
@@ -43,11 +43,11 @@ def nemenyi(
     measure : str
         Label of the measure.
     control : str, optional
-        Name of a detector to compare the others with, and only these pairs: fewer, which makes
-        smaller differences show. It must be chosen before the results are seen. By default every
-        two are compared.
+        Name of a detector to compare the others with, and only these pairs: fewer, so that
+        smaller differences are significant. It must be chosen before the results are seen. By
+        default every two are compared.
     confidence_level : float, default 0.95
-        Of each interval, and of all verdicts together, in (0, 1).
+        Of each interval, and of all comparisons together, in (0, 1).
     n_resamples : int, default 2000
         Replicates of the intervals: data sets drawn with replacement.
     rng : int or numpy.random.Generator, optional
@@ -56,7 +56,7 @@ def nemenyi(
     Returns
     -------
     RankComparison
-        Mean ranks, the critical difference, p-values, and which detectors are told apart.
+        Mean ranks, the critical difference, p-values, and which detectors differ significantly.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def nemenyi(
 
     See Also
     --------
-    friedman : Whether detectors differ at all, to be asked first.
+    friedman : Whether detectors differ at all; to be tested first.
     wilcoxon_holm : Compares values, not only ranks, and each pair by itself.
     fastad.plot.CriticalDifferenceDisplay : The picture.
 
@@ -100,7 +100,7 @@ def nemenyi(
     knn      1.00¹   [1.00, 1.00]              -           -
     lof      2.00    [2.00, 2.00]           0.16        0.33
     svm      3.00    [3.00, 3.00]         0.0047       0.013
-    knn is better than svm; no others are told apart (auc, 4 data sets, nemenyi, 95 %)
+    knn is better than svm; no other differences are significant (auc, 4 data sets, nemenyi, 95 %)
     critical difference: 1.657
     """
     ranked = _rank(results, measure, control, confidence_level, n_resamples, rng)
@@ -156,9 +156,9 @@ def wilcoxon_holm(
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
         How p-values allow for the number of pairs that are compared, as for `compare_all`.
     confidence_level : float, default 0.95
-        Of each interval of a mean rank, in (0, 1); of all verdicts together by Holm's and
-        Bonferroni's corrections, of each verdict by itself without one, and of their shares of
-        errors by Benjamini's and Hochberg's.
+        Of each interval of a mean rank, in (0, 1); of all comparisons together by Holm's and
+        Bonferroni's corrections, of each comparison by itself without one, and of the
+        proportion of false ones by Benjamini's and Hochberg's.
     n_resamples : int, default 2000
         Replicates of the intervals: data sets drawn with replacement.
     rng : int or numpy.random.Generator, optional
@@ -167,7 +167,7 @@ def wilcoxon_holm(
     Returns
     -------
     RankComparison
-        Mean ranks, p-values, and which detectors are told apart. There is no critical
+        Mean ranks, p-values, and which detectors differ significantly. There is no critical
         difference.
 
     Raises
@@ -208,7 +208,7 @@ def wilcoxon_holm(
     >>> auc = [[value, value - 0.01 * i] for i, value in enumerate(knn, start=1)]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof"])
     >>> found = fastad.benchmarking.wilcoxon_holm(results, measure="auc", rng=0)
-    >>> found.separated, float(found.p_values[0, 1])
+    >>> found.significant_pairs, float(found.p_values[0, 1])
     ([('knn', 'lof')], 0.0078125)
     """
     check_choice(correction, tuple(CORRECTIONS), "correction")
@@ -241,16 +241,16 @@ class _Ranked:
     alpha: float
     confidence_level: float
     n_resamples: int
-    remarks: list[str]
+    notes: list[str]
 
     @property
     def pairs(self) -> tuple[IntVector, IntVector]:
         """First and second detector of each pair, the better mean rank first."""
         if self.control is None:
             return np.triu_indices(len(self.detectors), 1)
-        one = self.detectors.index(self.control)
-        others = np.delete(np.arange(len(self.detectors)), one)
-        return np.minimum(one, others), np.maximum(one, others)
+        control = self.detectors.index(self.control)
+        others = np.delete(np.arange(len(self.detectors)), control)
+        return np.minimum(control, others), np.maximum(control, others)
 
     def comparison(
         self,
@@ -260,14 +260,14 @@ class _Ranked:
         critical_difference: float | None,
         method: str,
     ) -> RankComparison:
-        """Return what is known of the pairs: p-values, and the advantage of the first."""
+        """Return the result, from p-values and the advantage of the first detector of each pair."""
         first, second = self.pairs
         k = len(self.detectors)
-        shown = adjusted <= self.alpha
+        significant = adjusted <= self.alpha
         wins = np.zeros((k, k), np.bool_)
-        wins[first, second] = shown & (advantage > 0)
-        wins[second, first] = shown & (advantage < 0)
-        runs = runs_together(wins | wins.T) if self.control is None else []
+        wins[first, second] = significant & (advantage > 0)
+        wins[second, first] = significant & (advantage < 0)
+        runs = runs_without_difference(wins | wins.T) if self.control is None else []
         by_pair, adjusted_by_pair = np.full((2, k, k), np.nan)
         for square, values in ((by_pair, p_values), (adjusted_by_pair, adjusted)):
             square[first, second] = square[second, first] = values
@@ -289,7 +289,7 @@ class _Ranked:
             len(self.ranks),
             self.confidence_level,
             self.n_resamples,
-            self.remarks,
+            self.notes,
         )
 
 

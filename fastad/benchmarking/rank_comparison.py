@@ -1,4 +1,4 @@
-"""``RankComparison``: which detectors are shown to differ in their ranks."""
+"""``RankComparison``: which detectors differ significantly in their ranks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from fastad._core.text_tables import TextTable, count_text, interval_text, numbe
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.ranks import best_ranks, intervals_text
 
-# So many detectors are named in a sentence, and so many sentences make a verdict.
-_NAMED, _SENTENCES = 5, 4
+# So many detectors are named in a clause, and so many clauses make a summary.
+_NAMED, _CLAUSES = 5, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,19 +32,19 @@ class RankComparison(TableResult):
     low, high : numpy.ndarray of shape (n_detectors,)
         Ends of its interval; NaN where fewer than two data sets count.
     critical_difference : float or None
-        Difference of mean ranks from which on two detectors are told apart; None where the
-        method has none.
+        Difference of mean ranks from which on two detectors differ significantly; None where
+        the method has none.
     p_values : numpy.ndarray of shape (n_detectors, n_detectors)
         Of each pair by itself, two-sided; NaN where a pair was not compared.
     adjusted_p_values : numpy.ndarray of shape (n_detectors, n_detectors)
         The same, allowing for the number of pairs that were compared.
     wins : numpy.ndarray of shape (n_detectors, n_detectors)
-        Whether the detector of the row is shown to be better than that of the column.
+        Whether the detector of the row is significantly better than that of the column.
     groups : sequence of tuple of str
         The bars of a critical-difference diagram: runs of at least two neighbours in
-        ``detectors`` of whom no two are shown to differ, none within another. Of a method that
-        compares values, two that are not told apart may be in no common run, because one between
-        them is told apart from another. Empty with a control.
+        ``detectors`` of whom no two differ significantly, none within another. Of a method that
+        compares values, two without a significant difference may be in no common run, because one
+        between them differs from another. Empty with a control.
     control : str or None
         The detector that all others were compared with.
     method : str
@@ -54,7 +54,7 @@ class RankComparison(TableResult):
     n_datasets : int
         Number of problems that count.
     confidence_level : float
-        Of each interval, and of all verdicts together.
+        Of each interval, and of all comparisons together.
     n_resamples : int
         Replicates that the intervals are made of.
     """
@@ -82,20 +82,20 @@ class RankComparison(TableResult):
         )
 
     @property
-    def separated(self) -> list[tuple[str, str]]:
-        """Pairs that are told apart, the better detector first."""
+    def significant_pairs(self) -> list[tuple[str, str]]:
+        """Pairs that differ significantly, the better detector first."""
         return [(self.detectors[i], self.detectors[j]) for i, j in np.argwhere(self.wins).tolist()]
 
     @property
-    def verdict(self) -> str:
-        """What may be said, in words."""
-        said = self._said_of_all() if self.control is None else self._said_of_control()
+    def summary(self) -> str:
+        """The significant differences as a sentence."""
+        differences = self._of_all() if self.control is None else self._with_control()
         level = f"{100 * self.confidence_level:g} %"
         data = count_text(self.n_datasets, "data set")
-        return f"{said} ({self.measure}, {data}, {self.method}, {level})"
+        return f"{differences} ({self.measure}, {data}, {self.method}, {level})"
 
     def text_table(self) -> TextTable:
-        """Return the cells as text, with the best mean ranks marked."""
+        """Return the cells as strings, with the best mean ranks marked."""
         against = 0 if self.control is None else self.detectors.index(self.control)
         head = [
             self.measure,
@@ -119,25 +119,25 @@ class RankComparison(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """The verdict, and what was left out."""
-        said = [self.verdict]
+        """The summary, and what was left out."""
+        notes = [self.summary]
         if self.critical_difference is not None:
-            said.append(f"critical difference: {self.critical_difference:.4g}")
-        return [*said, *self._notes]
+            notes.append(f"critical difference: {self.critical_difference:.4g}")
+        return [*notes, *self._notes]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each pair that was compared.
 
         Columns are ``first``, ``second``, ``first_mean_rank``, ``second_mean_rank``, ``p_value``,
-        ``adjusted_p_value`` and ``better``, the name of the detector that is shown to be better,
-        or None. The first of a pair is that of the lower mean rank.
+        ``adjusted_p_value`` and ``better``, the name of the detector that is significantly
+        better, or None. The first of a pair is that of the lower mean rank.
         """
         first, second = np.nonzero(np.triu(~np.isnan(self.p_values), 1))
         names = np.array(self.detectors, object)
         better = np.full(len(first), None, object)
-        for one, other in ((first, second), (second, first)):
-            won = self.wins[one, other]
-            better[won] = names[one[won]]
+        for winner, loser in ((first, second), (second, first)):
+            won = self.wins[winner, loser]
+            better[won] = names[winner[won]]
         return {
             "first": names[first].tolist(),
             "second": names[second].tolist(),
@@ -148,45 +148,45 @@ class RankComparison(TableResult):
             "better": better.tolist(),
         }
 
-    def _said_of_all(self) -> str:
+    def _of_all(self) -> str:
         winners = np.flatnonzero(self.wins.any(axis=1)).tolist()
         if not winners:
-            return "no two detectors are told apart"
-        said = [
+            return "no two detectors differ significantly"
+        clauses = [
             f"{self.detectors[i]} is better than {self._named(self.wins[i])}"
-            for i in winners[:_SENTENCES]
+            for i in winners[:_CLAUSES]
         ]
-        if len(winners) > _SENTENCES:
-            said.append("…")
+        if len(winners) > _CLAUSES:
+            clauses.append("…")
         elif np.count_nonzero(self.wins) < self.wins.shape[0] * (self.wins.shape[0] - 1) // 2:
-            said.append("no others are told apart")
-        return "; ".join(said)
+            clauses.append("no other differences are significant")
+        return "; ".join(clauses)
 
-    def _said_of_control(self) -> str:
-        one = self.detectors.index(str(self.control))
-        better, worse = self.wins[one], self.wins[:, one]
+    def _with_control(self) -> str:
+        control = self.detectors.index(str(self.control))
+        better, worse = self.wins[control], self.wins[:, control]
         neither = ~(better | worse)
-        neither[one] = False
-        said = [
-            f"{words} {self._named(of)}"
-            for words, of in (
+        neither[control] = False
+        clauses = [
+            f"{relation} {self._named(detectors)}"
+            for relation, detectors in (
                 ("better than", better),
                 ("worse than", worse),
-                ("not told apart from", neither),
+                ("not significantly different from", neither),
             )
-            if of.any()
+            if detectors.any()
         ]
-        return f"{self.control} is {'; '.join(said)}"
+        return f"{self.control} is {'; '.join(clauses)}"
 
-    def _named(self, chosen: npt.NDArray[np.bool_]) -> str:
-        places = np.flatnonzero(chosen).tolist()
-        named = [self.detectors[i] for i in places[:_NAMED]]
-        if len(places) > _NAMED:
-            named.append(f"{len(places) - _NAMED} more")
-        return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    def _named(self, selected: npt.NDArray[np.bool_]) -> str:
+        indices = np.flatnonzero(selected).tolist()
+        names = [self.detectors[i] for i in indices[:_NAMED]]
+        if len(indices) > _NAMED:
+            names.append(f"{len(indices) - _NAMED} more")
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def runs_together(differ: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def runs_without_difference(differ: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return first and last of the longest runs of which no two differ, of at least two.
 
     O(n^2) time for n detectors.

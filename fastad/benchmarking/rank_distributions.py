@@ -10,10 +10,10 @@ from fastad.benchmarking.ranks import rank_rows
 # The integrand is below 1e-18 of its integral at 9 from its middle. It is so smooth that steps of
 # an eighth leave no error that floats show.
 _HALF_WIDTH, _STEP = 9.0, 0.125
-# So many numbers are worked on at once.
-_AT_ONCE = 2_000_000
-# Up to so many data sets all signs are counted: the counts are exact in floats.
-_EXACT = 50
+# Numbers in one block.
+_BLOCK = 2_000_000
+# Up to this number of data sets all signs are counted: the counts are exact in floats.
+_MAX_EXACT = 50
 
 
 def range_tail(q: FloatVector, k: int) -> FloatVector:
@@ -28,15 +28,15 @@ def range_tail(q: FloatVector, k: int) -> FloatVector:
 
     steps = np.arange(-_HALF_WIDTH, _HALF_WIDTH + _STEP, _STEP)
     tail = np.empty(len(q))
-    size = _AT_ONCE // len(steps)
+    size = _BLOCK // len(steps)
     for start in range(0, len(q), size):
-        some = q[start : start + size, np.newaxis]
-        z = some / 2 + steps
+        block = q[start : start + size, np.newaxis]
+        z = block / 2 + steps
         log_below = log_ndtr(z)
         density = np.exp((k - 1) * log_below - z * z / 2)
         with np.errstate(divide="ignore"):  # q = 0
-            log_share = np.log1p(-np.exp(log_ndtr(z - some) - log_below))
-        tail[start : start + size] = np.sum(density * -np.expm1((k - 1) * log_share), axis=1)
+            log_within = np.log1p(-np.exp(log_ndtr(z - block) - log_below))
+        tail[start : start + size] = np.sum(density * -np.expm1((k - 1) * log_within), axis=1)
     tail *= k * _STEP / math.sqrt(2 * math.pi)
     return np.minimum(tail, 1.0, out=tail)
 
@@ -61,19 +61,19 @@ def signed_ranks(
     n, n_pairs = len(merits), len(first)
     p_values, advantage = np.empty(n_pairs), np.empty(n_pairs)
     columns = np.ascontiguousarray(merits.T)
-    law = _exact if n <= _EXACT else _normal
-    size = max(_AT_ONCE // n, 1)
+    tail = _exact if n <= _MAX_EXACT else _normal
+    size = max(_BLOCK // n, 1)
     for start in range(0, n_pairs, size):
         some = slice(start, start + size)
-        one, other = columns[first[some]], columns[second[some]]
+        a, b = columns[first[some]], columns[second[some]]
         with np.errstate(invalid="ignore"):  # equal infinities
-            difference = np.where(one == other, 0.0, one - other)
-        # Twice the ranks, which are whole numbers; those without a difference go to neither side.
+            difference = np.where(a == b, 0.0, a - b)
+        # Twice the ranks, which are integers; those without a difference go to neither side.
         ranks = (2 * rank_rows(-np.abs(difference))).astype(np.int64)
         signed = np.where(difference > 0, ranks, -ranks)
         signed[difference == 0] = 0
         advantage[some] = signed.sum(axis=1)
-        p_values[some] = law(signed)
+        p_values[some] = tail(signed)
     return p_values, advantage
 
 
@@ -89,21 +89,21 @@ def _normal(signed: IntVector) -> FloatVector:
 
 
 def _exact(signed: IntVector) -> FloatVector:
-    """Return p-values by counting the signs that make so small a lesser sum."""
-    known: dict[tuple[bytes, int], float] = {}
+    """Return p-values by counting the signs whose lesser sum is at most as small."""
+    computed: dict[tuple[bytes, int], float] = {}
     sizes = np.sort(np.abs(signed), axis=1)
     lesser = ((sizes.sum(axis=1) - np.abs(signed.sum(axis=1))) // 2).tolist()
     p_values = np.empty(len(signed))
     for i, least in enumerate(lesser):
         case = sizes[i].tobytes(), least
-        if case not in known:
-            known[case] = _share_of_signs(sizes[i][sizes[i] > 0].tolist(), least)
-        p_values[i] = known[case]
+        if case not in computed:
+            computed[case] = _fraction_of_signs(sizes[i][sizes[i] > 0].tolist(), least)
+        p_values[i] = computed[case]
     return p_values
 
 
-def _share_of_signs(ranks: list[int], least: int) -> float:
-    """Return the share of all signs whose lesser sum of ranks is at most so large."""
+def _fraction_of_signs(ranks: list[int], least: int) -> float:
+    """Return the fraction of all signs whose lesser sum of ranks is at most ``least``."""
     ways = np.zeros(least + 1)
     ways[0] = 1
     for rank in ranks:

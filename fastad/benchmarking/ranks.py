@@ -1,4 +1,4 @@
-"""``average_ranks``: which place a detector takes, averaged over data sets."""
+"""``average_ranks``: ranks of detectors, averaged over data sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
 
-# So many of what is left out are named in a remark.
+# So many data sets that are left out are named in a note.
 _NAMED = 3
 
 
@@ -67,7 +67,7 @@ class RankTable(TableResult):
         )
 
     def text_table(self) -> TextTable:
-        """Return the cells as text, with the best of each row marked."""
+        """Return the cells as strings, with the best of each row marked."""
         rows = [
             [label, *map(_cell, means.tolist(), stds.tolist())]
             for label, means, stds in zip(self.measures, self.mean, self.std, strict=True)
@@ -140,7 +140,7 @@ def average_ranks(
 
     Notes
     -----
-    A data set on which a detector has no value is left out for that measure: the remarks count
+    A data set on which a detector has no value is left out for that measure: the notes count
     and name them. Anomaly classes of a data set are ranked each by itself and drawn together.
 
     O(n k log k) time for n data sets and k detectors, then O(n k) for each replicate.
@@ -168,7 +168,7 @@ def average_ranks(
     ranks: dict[str, FloatMatrix] = {}
     mean, std, low, high = np.full((4, *shape), np.nan)
     n_datasets = np.zeros(shape[0], np.int64)
-    remarks = table.missing_rows()
+    notes = table.missing_rows()
     for i, measure in enumerate(table.measures):
         merits = best_merits(table, measure)
         ranks[measure.name] = ranked = rank_rows(merits)
@@ -177,7 +177,7 @@ def average_ranks(
         n_datasets[i] = n = means.n[0]
         if n > 1:
             std[i] = np.nanstd(ranked, axis=0, ddof=1)
-        remarks += left_out(table, measure.name, merits)
+        notes += left_out(table, measure.name, merits)
     set_all_readonly(mean, std, low, high, n_datasets, *ranks.values())
     return RankTable(
         labels,
@@ -190,7 +190,7 @@ def average_ranks(
         n_datasets,
         resampling.confidence_level,
         resampling.n_resamples,
-        remarks,
+        notes,
     )
 
 
@@ -242,34 +242,34 @@ def rank_rows(merits: FloatMatrix) -> FloatMatrix:
 
 
 def best_ranks(means: FloatMatrix) -> IntMatrix:
-    """Return the places to mark in each column: three, or one where that would mark them all."""
-    places = best_three(-means)
+    """Return the marks of each column: three, or one where that would mark them all."""
+    marks = best_three(-means)
     if len(means) <= 3:
-        places[places > 1] = 0
-    return places
+        marks[marks > 1] = 0
+    return marks
 
 
 def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]:
-    """Return in words on which problems a detector has no value."""
-    cells = np.isnan(merits)
-    rows = np.flatnonzero(cells.any(axis=1))
+    """Return a note of the problems on which a detector has no value."""
+    undefined = np.isnan(merits)
+    rows = np.flatnonzero(undefined.any(axis=1))
     if not len(rows):
         return []
     problems = results.problems
-    named = [
-        f"{problems[row]} for {results.detectors[int(np.argmax(cells[row]))]}"
+    names = [
+        f"{problems[row]} for {results.detectors[int(np.argmax(undefined[row]))]}"
         for row in rows[:_NAMED].tolist()
     ]
     more = "; …" * (len(rows) > _NAMED)
     verb = "is" if len(rows) == 1 else "are"
     return [
         f"{label}: {len(rows)} of {results.n_datasets} data sets {verb} left out, where a detector "
-        f"has no value ({'; '.join(named)}{more})"
+        f"has no value ({'; '.join(names)}{more})"
     ]
 
 
 def shared_points(results: ResultTable) -> list[str]:
-    """Return in words where a test takes for independent what is not."""
+    """Return a note where a test takes for independent what is not."""
     n = len(np.unique(results.clusters))
     if n == results.n_datasets:
         return []

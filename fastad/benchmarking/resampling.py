@@ -9,7 +9,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, check_generator, check_inside
 from fastad._core.types import FloatMatrix, IntVector, Point
 
-# A replicate whose data sets are all alike but for rounding has no error of its own.
+# A replicate whose data sets are identical but for rounding has no standard error.
 _TINY = 1e-6
 
 
@@ -111,7 +111,7 @@ class Resampling:
         clusters = np.unique(self.clusters[kept], return_inverse=True)[1]
         return self.draw(clusters, self.n_resamples, self.confidence_level, self.generator)
 
-    def average(self, values: npt.NDArray[np.float64]) -> "Averages":
+    def average(self, values: npt.NDArray[np.float64]) -> Averages:
         """Average over the problems, the first axis, where values are defined."""
         shape = values.shape[1:]
         flat = values.reshape(len(values), -1)
@@ -132,8 +132,8 @@ class Resampling:
                 - 2 * moved * self._drawn(sums * sizes)
                 + moved**2 * self._drawn(sizes**2)
             )
-            own_error = np.sqrt(np.maximum(spread, 0.0)) / drawn
-            studentized = np.where(own_error > _TINY * error, moved / own_error, np.nan)
+            drawn_error = np.sqrt(np.maximum(spread, 0.0)) / drawn
+            studentized = np.where(drawn_error > _TINY * error, moved / drawn_error, np.nan)
             levels = totals / sizes
         n = defined.sum(axis=0)
         return Averages(
@@ -149,13 +149,13 @@ class Resampling:
 
     def means(self, values: npt.NDArray[np.float64]) -> Means:
         """Average over the problems, the first axis, and put an interval about each mean."""
-        found = self.average(values)
-        fields = (found.value, *self.interval_of_mean(found), found.n, found.n_undefined)
+        means = self.average(values)
+        fields = (means.value, *self.interval_of_mean(means), means.n, means.n_undefined)
         set_all_readonly(*fields)
         return Means(*fields)
 
     def interval_of_mean(
-        self, found: "Averages"
+        self, means: Averages
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the ends of the interval of each mean.
 
@@ -163,21 +163,20 @@ class Resampling:
         losses (Efron and Tibshirani 1993, section 12.5): whichever reaches farther, but no farther
         than the data sets themselves. Each by itself is too short for few data sets.
         """
-        low, high = self.interval(found.replicates, found.n_clusters)
+        low, high = self.interval(means.replicates, means.n_clusters)
         tail = (1 - self.confidence_level) / 2
-        cells = range(found.value.size)
-        studentized = found.studentized.reshape(-1, found.value.size)
-        levels = found.levels.reshape(-1, found.value.size)
-        ends = zip(cells, found.value.flat, found.error.flat, strict=True)
-        for cell, value, error in ends:
+        studentized = means.studentized.reshape(-1, means.value.size)
+        levels = means.levels.reshape(-1, means.value.size)
+        cells = zip(means.value.flat, means.error.flat, strict=True)
+        for cell, (value, error) in enumerate(cells):
             drawn = studentized[:, cell]
             drawn = drawn[~np.isnan(drawn)]
             if np.isnan(low.flat[cell]) or not len(drawn):
                 continue
             least, most = np.quantile(drawn, [tail, 1 - tail]) * error
-            own = levels[:, cell]
-            low.flat[cell] = min(low.flat[cell], max(value - most, np.nanmin(own)))
-            high.flat[cell] = max(high.flat[cell], min(value - least, np.nanmax(own)))
+            lowest, highest = np.nanmin(levels[:, cell]), np.nanmax(levels[:, cell])
+            low.flat[cell] = min(low.flat[cell], max(value - most, lowest))
+            high.flat[cell] = max(high.flat[cell], min(value - least, highest))
         return low, high
 
     def _drawn(self, by_cluster: FloatMatrix) -> FloatMatrix:

@@ -27,6 +27,8 @@ from fastad.errors import InvalidInputError
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
 Results: TypeAlias = Any
+# Of problems, models and measures: higher is better, whatever the measure.
+Merits: TypeAlias = npt.NDArray[np.float64]
 
 # So many missing cells are named in a note.
 _NAMED = 3
@@ -290,6 +292,10 @@ class ResultTable:
             means.flags.writeable = False
             self._means[label] = means
         return means
+
+    def merits(self, measures: Sequence[MeasureColumn]) -> Merits:
+        """Return measures of each problem and model, averaged over folds; higher is better."""
+        return np.stack([one.sign * self.means(one.name) for one in measures], axis=-1)
 
     def by_fold(self, label: str) -> FloatMatrix:
         """Return a measure of each problem, model and fold; NaN where it is missing.

@@ -1,4 +1,4 @@
-"""``RunsOverview``: all comparisons of a table of results, and how they read."""
+"""``RunsOverview``: all comparisons of a table of results, as text and Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class RunsOverview(Mapping[str, TableResult]):
     measures : sequence of str
         Labels of the measures that are compared with each other.
     measure : str
-        The one by which detectors are told apart.
+        The one by which detectors are compared.
     control : str or None
         Detector that the others were compared with.
     reference : str or None
         Measure from whose ranking distances were taken.
     skipped : mapping of str to str
-        Why the others could not be made, by name.
+        The reason why the others could not be made, by name.
     """
 
     table: ResultTable
@@ -80,7 +80,7 @@ class RunsOverview(Mapping[str, TableResult]):
             return f"Which measure to select models by, for tpr@{argument}"
         kind, _, criterion = name.partition("loss_at_")
         if criterion:
-            return f"Selection loss, with AUC and TPR at the rate that {criterion} chooses"
+            return f"Selection loss, with AUC and TPR at the rate that {criterion} selects"
         against = "" if self.control is None else f", against {self.control}"
         return {
             "ranks": "Mean ranks of detectors ± standard deviation over data sets",
@@ -88,7 +88,7 @@ class RunsOverview(Mapping[str, TableResult]):
             "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
             "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
             "kendall": "Rank correlation of measures over models: Kendall's tau",
-            "selection_loss": "Selection loss, where one measure selects and another judges",
+            "selection_loss": "Selection loss, where one measure selects and another evaluates",
             "class_sensitivity": "Selection loss on other classes of anomalies",
             "discriminability_auc": "False positive rates where models differ by AUC",
             "discriminability_tpr": "False positive rates where models differ by TPR",
@@ -131,7 +131,7 @@ class RunsOverview(Mapping[str, TableResult]):
 
         A line for all missing rows, and for all measures that lack equally many values.
         """
-        remarks = self.table.missing_rows()
+        notes = self.table.missing_rows()
         lacking: dict[int, list[str]] = {}
         for label, n in self.table.n_undefined.items():
             if n:
@@ -139,11 +139,11 @@ class RunsOverview(Mapping[str, TableResult]):
         for n, labels in lacking.items():
             verb = "is" if len(labels) == 1 else "are"
             named, total = some_of(labels, _NAMED), self.table.n_rows
-            remarks.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
-        return remarks
+            notes.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
+        return notes
 
     def reasons(self) -> list[str]:
-        """Return in words what is skipped, a line for each reason.
+        """Return what is skipped, a line for each reason.
 
         Returns
         -------
@@ -166,14 +166,14 @@ class RunsOverview(Mapping[str, TableResult]):
         -------
         str
         """
-        shown = pictures or {}
+        addresses = pictures or {}
         parts = ["# Comparison of runs", _summary(self.table)]
         parts.append(_items(self.notes))
         for name, notes in self.new_notes().items():
             title = self.title(name)
             parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(notes)]
-            if name in shown:
-                parts.append(f"![{title}]({shown[name]})")
+            if name in addresses:
+                parts.append(f"![{title}]({addresses[name]})")
         if self.skipped:
             parts.append("## Skipped")
             parts.append(_items([f"{name}: {reason}" for name, reason in self.skipped.items()]))
@@ -187,7 +187,7 @@ def _summary(table: ResultTable) -> str:
         "models": len(table.models),
         "folds": len(table.folds),
     }
-    numbers = ", ".join(f"{what}: {n}" for what, n in counts.items())
+    numbers = ", ".join(f"{noun}: {n}" for noun, n in counts.items())
     return (
         f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, "
         "and the others have ² and ³."

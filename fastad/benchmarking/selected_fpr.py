@@ -10,19 +10,18 @@ import numpy as np
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, Point
-from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.columns import MeasureColumn, columns_by_rate
 from fastad.benchmarking.matrix import averaged
 from fastad.benchmarking.operating_points import (
     LEVEL_MEASURES,
     CriterionName,
     Discriminability,
     discriminate,
-    level_columns,
 )
-from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.resampling import Resampling, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.benchmarking.selection import LossMatrix, best_models, loss_of, merits_of, shortfalls
+from fastad.benchmarking.selection import LossMatrix, best_models, loss_of, shortfalls
 
 Choice = Literal["optimal", "lowest"]
 
@@ -36,24 +35,24 @@ def loss_at_selected_fpr(
     *,
     criterion: CriterionName = "tukey-mean",
     choice: Choice = "optimal",
-    alpha: Point = 0.05,
+    significance_level: Point = 0.05,
     measures: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> LossMatrix:
-    """Selection loss with AUC and TPR at the false positive rate that a criterion chooses.
+    """Selection loss with AUC and TPR at the false positive rate that a criterion selects.
 
     Parameters
     ----------
     results : ResultTable, or what `ResultTable.from_table` reads
         As for `discriminability`, with columns ``tpr@`` and ``auc@``.
     criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
-        By which the rate is chosen on each data set, for AUC and for TPR each.
+        By which the rate is selected on each data set, for AUC and for TPR each.
     choice : {"optimal", "lowest"}, default "optimal"
         The rate where the criterion is highest, or the lowest where it exceeds its critical value.
-    alpha : float, default 0.05
+    significance_level : float, default 0.05
         Level of the tests, in (0, 1).
     measures : sequence of str, optional
         Labels of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
@@ -71,7 +70,7 @@ def loss_at_selected_fpr(
     -------
     LossMatrix
         As from `selection_loss`, with two more measures, such as ``auc@tukey-mean`` and
-        ``tpr@tukey-mean``; a data set where no rate is chosen has none of them.
+        ``tpr@tukey-mean``; a data set where no rate is selected has none of them.
 
     Raises
     ------
@@ -80,7 +79,7 @@ def loss_at_selected_fpr(
 
     Notes
     -----
-    The rate is chosen from all models of a data set, as in the paper, and differs between data
+    The rate is selected from all models of a data set, as in the paper, and differs between data
     sets.
 
     References
@@ -102,32 +101,32 @@ def loss_at_selected_fpr(
     """
     check_choice(criterion, CRITERIA, "criterion")
     check_choice(choice, _CHOICES, "choice")
-    level = float(check_inside(alpha, "alpha"))
+    level = float(check_inside(significance_level, "significance_level"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    known = usual_measures(table) if measures is None else table.select(measures, "measures")
+    others = usual_measures(table) if measures is None else table.select(measures, "measures")
     with thread_limit(n_threads):
-        found = {
+        curves = {
             measure: discriminate(table, measure, level, resampling) for measure in LEVEL_MEASURES
         }
-    return loss_with_chosen(table, known, found, criterion, choice, resampling)
+    return loss_at_rates(table, others, curves, criterion, choice, resampling)
 
 
-def loss_with_chosen(
+def loss_at_rates(
     table: ResultTable,
-    known: Sequence[MeasureColumn],
-    found: Mapping[str, Discriminability],
+    others: Sequence[MeasureColumn],
+    curves: Mapping[str, Discriminability],
     criterion: CriterionName,
     choice: Choice,
     resampling: Resampling,
 ) -> LossMatrix:
-    """Return the losses of measures, and of AUC and TPR at the rates that were found."""
-    merits = [merits_of(table, known)]
-    columns = list(known)
-    for measure, one in found.items():
-        merits.append(_at_chosen(table, measure, one, criterion, choice)[:, :, None])
-        better = level_columns(table, measure)[0].higher_is_better
-        columns.append(MeasureColumn(f"{measure}@{criterion}", better))
+    """Return the losses of other measures, and of AUC and TPR at the rates of their curves."""
+    merits = [table.merits(others)]
+    columns = list(others)
+    for measure, curve in curves.items():
+        merits.append(_at_selected(table, measure, curve, criterion, choice)[:, :, None])
+        direction = columns_by_rate(table.measures, measure)[0].higher_is_better
+        columns.append(MeasureColumn(f"{measure}@{criterion}", direction))
     together = np.concatenate(merits, axis=2)
     loss = loss_of(best_models(together), shortfalls(together))
     missing = table.missing_rows()
@@ -141,23 +140,23 @@ def usual_measures(table: ResultTable) -> list[MeasureColumn]:
     """
     dense = set()
     for name in LEVEL_MEASURES:
-        levels = level_columns(table, name)
-        kept = [one.name for one in levels if one.rate in USUAL_RATES] or [
-            one.name for one in levels[:1]
-        ]
+        levels = columns_by_rate(table.measures, name)
+        usual = [level for level in levels if level.rate in USUAL_RATES] or levels[:1]
         if len(levels) > len(USUAL_RATES):
-            dense |= {one.name for one in levels if one.name not in kept}
-    return [one for one in table.measures if one.name not in dense]
+            dense |= {level.name for level in levels if level not in usual}
+    return [measure for measure in table.measures if measure.name not in dense]
 
 
-def _at_chosen(
-    table: ResultTable, measure: str, found: Discriminability, criterion: str, choice: str
+def _at_selected(
+    table: ResultTable, measure: str, curve: Discriminability, criterion: str, choice: str
 ) -> FloatMatrix:
-    """Return the merit of each model at the rate that is chosen on each data set."""
+    """Return the merit of each model at the rate that is selected on each data set."""
     merits = np.full((table.n_datasets, len(table.models)), np.nan)
-    columns = {float(one.rate or 0): one for one in level_columns(table, measure)}
+    columns = {float(one.rate or 0): one for one in columns_by_rate(table.measures, measure)}
     for i, name in enumerate(table.problems):
-        rate = getattr(found.chosen[name][criterion], choice) if name in found.chosen else math.nan
+        if name not in curve.selected:
+            continue
+        rate = getattr(curve.selected[name][criterion], choice)
         if not math.isnan(rate):
             merits[i] = columns[rate].sign * table.means(columns[rate].name)[i]
     return merits

@@ -12,24 +12,20 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point
 from fastad._kernels.rank_tests.folds import fold_means
-from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.matrix import MeasureMatrix, averaged
 from fastad.benchmarking.resampling import check_resampling, defined_mean
-from fastad.benchmarking.result_table import Results, ResultTable, as_results
+from fastad.benchmarking.result_table import Merits, Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-
-# Merits of problems, models and measures: the higher the better, whatever the measure.
-Merits = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LossMatrix(MeasureMatrix):
     """Relative loss in the column's measure where models are selected by the row's.
 
-    Losses are shares of the best value, 0 where nothing is lost.
+    Losses are fractions of the best value, 0 where nothing is lost.
     """
 
-    _names: ClassVar[tuple[str, str, str]] = ("selected_by", "judged_by", "loss")
+    _names: ClassVar[tuple[str, str, str]] = ("selected_by", "evaluated_by", "loss")
     form: ClassVar[str] = ".1%"
     higher_is_better: ClassVar[bool] = False
 
@@ -45,7 +41,7 @@ def selection_loss(
     results: Results,
     *,
     measures: Sequence[str] | None = None,
-    judged_by: Sequence[str] | None = None,
+    evaluated_by: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
@@ -58,8 +54,8 @@ def selection_loss(
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
         Labels of the measures to select by, the rows; by default all of the table.
-    judged_by : sequence of str, optional
-        Labels of the measures that judge, the columns; by default those of the rows.
+    evaluated_by : sequence of str, optional
+        Labels of the measures that evaluate, the columns; by default those of the rows.
     confidence_level : float, default 0.95
         Of each interval, in (0, 1).
     n_resamples : int, default 2000
@@ -79,14 +75,14 @@ def selection_loss(
 
     Notes
     -----
-    On each data set the model is chosen that is best by the row's measure; its loss is
+    On each data set the model is selected that is best by the row's measure; its loss is
     (c_best - c_used) / c_best in the column's measure, (c_used - c_best) / c_best where lower is
-    better, over the size of c_best where that is negative. Several models that are best alike
-    share the choice: their losses are averaged. A data set where c_best is 0, infinite or
-    undefined, or where a chosen model lacks the column's measure, is left out and counted.
+    better, over the size of c_best where that is negative. Of several models with the
+    same best value the losses are averaged. A data set where c_best is 0, infinite or
+    undefined, or where a selected model lacks the column's measure, is left out and counted.
 
-    Models are chosen and judged on the same test data, so that the loss tells how two measures
-    disagree and nothing else; `recommend` also judges on folds that did not choose.
+    Models are selected and evaluated on the same test data, so that the loss tells how two measures
+    disagree and nothing else; `recommend` also evaluates on other folds.
 
     Intervals are made of resampled data sets, percentiles and studentized means. O(n_datasets
     n_models n_measures^2) time.
@@ -110,12 +106,12 @@ def selection_loss(
     auc             -     10.0%¹  5.0%²
     tpr@0.05     5.6%¹        -   2.8%¹
     """
-    table = as_results(results, measures, judged_by=judged_by)
+    table = as_results(results, measures, evaluated_by=evaluated_by)
     rows = table.measures if measures is None else table.select(measures, "measures")
-    columns = rows if judged_by is None else table.select(judged_by, "judged_by")
+    columns = rows if evaluated_by is None else table.select(evaluated_by, "evaluated_by")
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    best = best_models(merits_of(table, rows))
-    loss = loss_of(best, shortfalls(merits_of(table, columns)))
+    best = best_models(table.merits(rows))
+    loss = loss_of(best, shortfalls(table.merits(columns)))
     missing = table.missing_rows()
     return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling, missing))
 
@@ -158,7 +154,7 @@ def class_sensitivity(
 
     Notes
     -----
-    The model that is best by the row's measure on anomalies of class A is judged by the column's
+    The model that is best by the row's measure on anomalies of class A is evaluated by the column's
     measure on class B, as in `selection_loss`; averaged over the ordered pairs A ≠ B of a data
     set, then over data sets. Data sets with one class are left out.
 
@@ -199,8 +195,8 @@ def class_sensitivity(
             f"in {len(n_classes)}"
         )
     resampling = check_resampling(np.arange(n_datasets), confidence_level, n_resamples, rng)
-    chosen = table.measures
-    merits = merits_of(table, chosen)
+    columns = table.measures
+    merits = table.merits(columns)
     losses = list(class_losses(table, best_models(merits), shortfalls(merits)))
     names = [str(table.datasets[classes[0]]) for classes, _ in losses]
     values = np.array([loss for _, loss in losses])
@@ -208,18 +204,13 @@ def class_sensitivity(
     if n_datasets < len(n_classes):
         alone = count_text(len(n_classes) - n_datasets, "data set")
         missing.append(f"left out: {alone} with one class of anomalies")
-    return SensitivityMatrix(**averaged(values, chosen, chosen, names, resampling, missing))
-
-
-def merits_of(table: ResultTable, measures: Sequence[MeasureColumn]) -> Merits:
-    """Return the measures of each problem and model, the higher the better."""
-    return np.stack([one.sign * table.means(one.name) for one in measures], axis=-1)
+    return SensitivityMatrix(**averaged(values, columns, columns, names, resampling, missing))
 
 
 def best_models(merits: Merits) -> npt.NDArray[np.bool_]:
-    """Return which models each measure chooses on each problem: all that are best alike."""
-    chosen: npt.NDArray[np.bool_] = merits == highest(merits)[:, None, :]
-    return chosen
+    """Return which models each measure selects on each problem: all with the best value."""
+    selected: npt.NDArray[np.bool_] = merits == highest(merits)[:, None, :]
+    return selected
 
 
 def highest(merits: Merits) -> npt.NDArray[np.float64]:
@@ -229,14 +220,14 @@ def highest(merits: Merits) -> npt.NDArray[np.float64]:
 
 
 def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
-    """Return by what share of the best value each model falls short of it."""
+    """Return by what fraction of the best value each model falls short of it."""
     return shortfall(highest(merits)[:, None, :], merits)
 
 
 def shortfall(
     best: npt.NDArray[np.float64], merits: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return by what share of a best value merits fall short of it; NaN of 0."""
+    """Return by what fraction of a best value merits fall short of it; NaN of 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         short: npt.NDArray[np.float64] = (best - merits) / np.abs(best)
     short[~np.isfinite(short)] = np.nan
@@ -244,40 +235,35 @@ def shortfall(
 
 
 def loss_of(
-    chosen: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
+    selected: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the loss of each problem, selecting and judging measure: the mean over the chosen."""
-    n_problems, _, n_rows = chosen.shape
-    problem, _, model = np.nonzero(chosen.transpose(0, 2, 1))
-    n_chosen = chosen.sum(axis=1).reshape(-1)
-    starts = np.concatenate([[0], np.cumsum(n_chosen)])
+    """Return the loss of each problem, selecting and evaluating measure, a mean over models."""
+    n_problems, _, n_rows = selected.shape
+    problem, _, model = np.nonzero(selected.transpose(0, 2, 1))
+    n_selected = selected.sum(axis=1).reshape(-1)
+    starts = np.concatenate([[0], np.cumsum(n_selected)])
     set_all_readonly(starts)  # as those of a table: one compiled form
     loss = np.empty((n_problems * n_rows, short.shape[2]))
     for column in range(short.shape[2]):
-        means, defined = np.empty(len(n_chosen)), np.empty(len(n_chosen), np.int64)
+        means, defined = np.empty(len(n_selected)), np.empty(len(n_selected), np.int64)
         fold_means(short[problem, model, column], starts, means, defined)
-        loss[:, column] = np.where(defined == n_chosen, means, np.nan)
+        loss[:, column] = np.where(defined == n_selected, means, np.nan)
     return loss.reshape(n_problems, n_rows, -1)
 
 
 def class_losses(
     table: ResultTable, best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
 ) -> Iterator[tuple[IntVector, npt.NDArray[np.float64]]]:
-    """Yield the problems of each data set with several classes, and its losses between them."""
+    """Yield the problems of each data set with several classes, and its losses between them.
+
+    Losses are means over the ordered pairs of different classes where they are defined.
+    """
     for cluster in range(int(table.clusters.max()) + 1):
         classes = np.flatnonzero(table.clusters == cluster)
         if len(classes) > 1:
-            yield classes, _between_classes(best, short, classes)
-
-
-def _between_classes(
-    best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64], classes: IntVector
-) -> npt.NDArray[np.float64]:
-    """Average the loss over the ordered pairs of different classes where it is defined."""
-    losses = []
-    for one in classes:
-        others = classes[classes != one]
-        losses.append(
-            loss_of(np.broadcast_to(best[one], (len(others), *best.shape[1:])), short[others])
-        )
-    return defined_mean(np.concatenate(losses), axis=0)
+            losses = []
+            for known in classes:
+                others = classes[classes != known]
+                selected = np.broadcast_to(best[known], (len(others), *best.shape[1:]))
+                losses.append(loss_of(selected, short[others]))
+            yield classes, defined_mean(np.concatenate(losses), axis=0)

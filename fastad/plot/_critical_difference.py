@@ -38,7 +38,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
     """Detectors on an axis of mean ranks, the best at the left.
 
     Without a control, bars join detectors that are not told apart. With one, a bar spans the
-    ranks that are not told apart from it, and names of detectors that are stand out.
+    ranks that are not significantly different from it, and names of detectors that are stand out.
 
     Parameters
     ----------

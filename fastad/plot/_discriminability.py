@@ -8,7 +8,7 @@ from fastad._core.parameters import check_choice
 from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector
 from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
-from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.errors import InvalidInputError
 from fastad.plot import _drawing
 
@@ -112,13 +112,13 @@ class DiscriminabilityDisplay(_drawing.Display):
         curve, critical, chosen = self._curve(criterion, dataset)
         (axes,) = _drawing.open_axes(ax)
         rates = self.found.fpr
-        name = dataset or f"mean of {count_text(len(self.found.separations), 'data set')}"
+        name = dataset or f"mean of {count_text(len(self.found.pairwise_tests), 'data set')}"
         self.lines_ = _drawing.draw_detectors(axes, {name: (rates, curve)}, {name: name}, line_kw)
         of = "" if dataset is None else f" of {dataset}"
         _drawing.draw_reference(
-            axes, rates, critical, f"critical value{of} (level {self.found.alpha:g})"
+            axes, rates, critical, f"critical value{of} (level {self.found.significance_level:g})"
         )
-        others = self.found.separations.values() if dataset is None else ()
+        others = self.found.pairwise_tests.values() if dataset is None else ()
         single = [one.criteria[criterion] for one in others]
         for i, one in enumerate(single if len(single) > 1 else ()):
             label = "" if i else "each data set"
@@ -162,15 +162,15 @@ class DiscriminabilityDisplay(_drawing.Display):
     ) -> tuple[FloatVector, FloatVector, SelectedFpr]:
         if dataset is None:
             return *self.found.curve(criterion), self.found.averaged[criterion]
-        if dataset not in self.found.separations:
+        if dataset not in self.found.pairwise_tests:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(self.found.separations)}; found {dataset!r}",
+                f"dataset must be one of {', '.join(self.found.pairwise_tests)}; found {dataset!r}",
                 argument="dataset",
             )
-        one = self.found.separations[dataset]
+        one = self.found.pairwise_tests[dataset]
         test = criterion.partition("-")[0]
         return (
             one.criteria[criterion],
             one.critical_values[test],
-            self.found.chosen[dataset][criterion],
+            self.found.selected[dataset][criterion],
         )

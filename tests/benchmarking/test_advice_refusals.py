@@ -26,9 +26,9 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({}, InvalidInputError, "either operating_fpr or application; found neither"),
+        ({}, InvalidInputError, "either operating_fpr or target_measure; found neither"),
         (
-            {"operating_fpr": 0.1, "application": "auc"},
+            {"operating_fpr": 0.1, "target_measure": "auc"},
             InvalidInputError,
             "found both",
         ),
@@ -36,12 +36,20 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
         ({"operating_fpr": 1.5}, InvalidInputError, r"operating_fpr must lie in \[0, 1\]"),
         ({"operating_fpr": "0.1"}, TypeError, "operating_fpr must be a number; found str"),
         ({"operating_fpr": True}, TypeError, "operating_fpr must be a number; found bool"),
-        ({"application": "ap"}, InvalidInputError, "application must be one of auc, tpr@0.1"),
+        ({"target_measure": "ap"}, InvalidInputError, "target_measure must be one of auc, tpr@0.1"),
         ({"operating_fpr": 0.1, "measures": ["ap"]}, InvalidInputError, "measures must be one of"),
         ({"operating_fpr": 0.1, "measures": []}, InvalidInputError, "at least one measure"),
         ({"operating_fpr": 0.1, "measures": "auc"}, TypeError, "found 'auc' alone"),
-        ({"operating_fpr": 0.1, "new_anomalies": True}, InvalidInputError, "anomaly_class; found"),
-        ({"operating_fpr": 0.1, "new_anomalies": 1}, TypeError, "new_anomalies must be True"),
+        (
+            {"operating_fpr": 0.1, "unseen_anomaly_classes": True},
+            InvalidInputError,
+            "anomaly_class; found",
+        ),
+        (
+            {"operating_fpr": 0.1, "unseen_anomaly_classes": 1},
+            TypeError,
+            "unseen_anomaly_classes must be True",
+        ),
         ({"operating_fpr": 0.1, "confidence_level": 2}, InvalidInputError, "confidence_level"),
         ({"operating_fpr": 0.1, "n_resamples": 0}, InvalidInputError, "n_resamples must be at"),
         ({"operating_fpr": 0.1, "rng": "x"}, TypeError, "rng must be an int"),
@@ -72,8 +80,12 @@ def test_no_loss_anywhere() -> None:
     ("options", "error", "words"),
     [
         ({"measure": "ap"}, InvalidInputError, "measure must be one of 'auc', 'tpr'; found 'ap'"),
-        ({"alpha": 0}, InvalidInputError, "alpha must lie strictly between 0 and 1"),
-        ({"alpha": "x"}, TypeError, "alpha must be a number; found str"),
+        (
+            {"significance_level": 0},
+            InvalidInputError,
+            "significance_level must lie strictly between 0 and 1",
+        ),
+        ({"significance_level": "x"}, TypeError, "significance_level must be a number; found str"),
         ({"confidence_level": 1}, InvalidInputError, "confidence_level must lie strictly"),
         ({"n_resamples": 0}, InvalidInputError, "n_resamples must be at least 1"),
         ({"n_threads": 0}, InvalidInputError, "n_threads must be at least 1"),

@@ -390,7 +390,7 @@ def test_a_tie_counts_half_and_two_ties_are_alike(a: Any, b: Any, alike: float) 
 def test_a_tie_in_a_reference_is_no_strict_order() -> None:
     a, tied, strict = [1, 2, 3], [1, 1, 2], [1, 2, 3]
     assert pairwise_agreement(a, a, references=(tied, strict)) == PairAgreement(1, 2, 2, 1, 0)
-    with pytest.raises(UndefinedMeasureError, match="3 not strictly ordered alike"):
+    with pytest.raises(UndefinedMeasureError, match="3 not strictly ordered in the same way"):
         pairwise_agreement(a, a, references=(strict, strict[::-1]))
 
 

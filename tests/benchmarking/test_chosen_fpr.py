@@ -34,12 +34,12 @@ def by_hand(values: dict[str, Any], criterion: str, choice: str, alpha: float) -
     """Add the columns at the rates that are chosen on each data set."""
     added = dict(values)
     for measure in ("auc", "tpr"):
-        found = discriminability(read(values), measure=measure, alpha=alpha, rng=0)
+        found = discriminability(read(values), measure=measure, significance_level=alpha, rng=0)
         column = np.full(values["auc"].shape, nan)
         for d in range(len(column)):
             rate = nan
-            if str(d) in found.chosen:
-                rate = getattr(found.chosen[str(d)][criterion], choice)
+            if str(d) in found.selected:
+                rate = getattr(found.selected[str(d)][criterion], choice)
             if not math.isnan(rate):
                 column[d] = values[f"{measure}@{rate:g}"][d]
         added[f"{measure}@{criterion}"] = column
@@ -66,7 +66,12 @@ def test_it_is_the_loss_of_a_table_with_the_chosen_columns(
     values = runs(3)
     values["tpr@0.1"][2, 1, 3] = nan  # a model that has no part in the choice, but may be chosen
     found = loss_at_selected_fpr(
-        read(values), criterion=criterion, choice=choice, alpha=alpha, rng=5, n_resamples=30
+        read(values),
+        criterion=criterion,
+        choice=choice,
+        significance_level=alpha,
+        rng=5,
+        n_resamples=30,
     )
     usual = ["auc", "cost", "tpr@0.01", "tpr@0.05", "auc@0.01", "auc@0.05"]
     names = [*usual, f"auc@{criterion}", f"tpr@{criterion}"]
@@ -179,7 +184,11 @@ def test_measures_that_are_asked_for_stay() -> None:
     [
         ({"criterion": "tukey"}, InvalidInputError, "criterion must be one of 'tukey-q'"),
         ({"choice": "best"}, InvalidInputError, "choice must be one of 'optimal', 'lowest'; found"),
-        ({"alpha": 1}, InvalidInputError, "alpha must lie strictly between 0 and 1"),
+        (
+            {"significance_level": 1},
+            InvalidInputError,
+            "significance_level must lie strictly",
+        ),
         ({"measures": ["ap"]}, InvalidInputError, "measures must be one of .*; found 'ap'"),
         ({"measures": "auc"}, TypeError, "measures must be a sequence of labels"),
         ({"confidence_level": 0}, InvalidInputError, "confidence_level must"),

@@ -16,7 +16,7 @@ import scipy.stats
 
 from fastad import ResultTable
 from fastad.benchmarking import discriminability
-from fastad.benchmarking.pairwise_tests.welch import LARGEST_CORRECTED
+from fastad.benchmarking.pairwise_tests.statistics import LARGEST_CORRECTED
 from fastad.errors import InvalidInputError
 from tests.support import separation as slow
 
@@ -62,23 +62,29 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
 @pytest.mark.parametrize("measure", ["tpr", "auc"])
 def test_each_data_set_and_rate_against_loops(seed: int, eighths: bool, measure: Any) -> None:
     values = runs(seed=seed, eighths=eighths)
-    found = discriminability(ResultTable.from_arrays(values), measure=measure, alpha=0.1, rng=0)
+    found = discriminability(
+        ResultTable.from_arrays(values), measure=measure, significance_level=0.1, rng=0
+    )
     assert found.fpr.tolist() == sorted(RATES)
-    assert (found.measure, found.alpha, list(found.separations)) == (measure, 0.1, ["0", "1", "2"])
+    assert (found.measure, found.significance_level, list(found.pairwise_tests)) == (
+        measure,
+        0.1,
+        ["0", "1", "2"],
+    )
     tukey = scipy.stats.studentized_range.isf(0.1, 4, 4 * 5)
     for d, (i, rate) in itertools.product(range(3), enumerate(sorted(RATES))):
         models = models_of(values[f"{measure}@{rate}"], d)
-        one = found.separations[str(d)]
+        one = found.pairwise_tests[str(d)]
         for name, expected in slow.criteria(models).items():
             assert one.criteria[name][i] == pytest.approx(expected, rel=1e-9, nan_ok=True)
         assert one.critical_values["tukey"][i] == pytest.approx(tukey, rel=1e-9)
         expected = slow.welch_critical(models, 0.1)
         assert one.critical_values["welch"][i] == pytest.approx(expected, rel=1e-9)
-        assert one.n_separable["tukey"] is not None
-        assert one.n_separable["tukey"][i] == sum(q > tukey for q in slow.tukey(models))
+        assert one.n_significant["tukey"] is not None
+        assert one.n_significant["tukey"][i] == sum(q > tukey for q in slow.tukey(models))
         p_values = [p for _, _, p in slow.pairs(models)]
         for name in ("none", "bonferroni", "holm", "shaffer", "benjamini-hochberg"):
-            counts = one.n_separable[name]
+            counts = one.n_significant[name]
             assert counts is not None
             assert counts[i] == sum(p <= 0.1 for p in slow.adjusted(p_values, name, 4))
 
@@ -111,7 +117,7 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
 
 def test_rates_that_are_chosen_against_loops() -> None:
     values, levels, alpha = runs(seed=5), sorted(RATES), 1e-3
-    found = discriminability(ResultTable.from_arrays(values), alpha=alpha, rng=0)
+    found = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)
     models = [[models_of(values[f"tpr@{rate}"], d) for rate in levels] for d in range(3)]
     kinds = set()
     for name in CRITERIA:
@@ -121,7 +127,7 @@ def test_rates_that_are_chosen_against_loops() -> None:
             critical = np.array(
                 [[slow.welch_critical(one, alpha) for one in row] for row in models]
             )
-        chosen = [found.chosen[str(d)][name] for d in range(3)]
+        chosen = [found.selected[str(d)][name] for d in range(3)]
         curves = np.vstack([curves, curves.mean(axis=0)])
         critical = np.vstack([critical, critical.mean(axis=0)])
         for got, curve, bound in zip(
@@ -175,8 +181,8 @@ def test_columns_that_are_no_rates_do_not_count() -> None:
 
 def test_one_rate_and_two_models() -> None:
     found = discriminability(of_difference(0.5), rng=0)
-    assert found.separations["0"].n_pairs == 1
-    assert {name: found.chosen["0"][name].optimal for name in CRITERIA} == dict.fromkeys(
+    assert found.pairwise_tests["0"].n_pairs == 1
+    assert {name: found.selected["0"][name].optimal for name in CRITERIA} == dict.fromkeys(
         CRITERIA, 0.1
     )
     assert math.isnan(float(found.optimal["tukey-q"].low))  # one data set has no interval
@@ -187,12 +193,12 @@ def test_no_variance() -> None:
     same = np.full((1, 3, 4), 0.5)
     other = same + np.arange(3)[:, None] / 10
     found = discriminability(ResultTable.from_arrays({"tpr@0.1": same, "tpr@0.2": other}), rng=0)
-    one = found.separations["0"]
+    one = found.pairwise_tests["0"]
     for name in CRITERIA:
         assert one.criteria[name][0] == 0
         assert math.isnan(one.criteria[name][1])
-        assert found.chosen["0"][name].optimal == 0.1
-        assert math.isnan(found.chosen["0"][name].lowest)
+        assert found.selected["0"][name].optimal == 0.1
+        assert math.isnan(found.selected["0"][name].lowest)
     assert [counts.tolist() for counts in one.n_infinite.values()] == [[0, 3], [0, 3]]
     assert "left out: 6 infinite statistics, of different means without variance" in str(found)
     assert (found.p_values("0", fpr=0.1) == 1).all()
@@ -216,13 +222,13 @@ def test_models_that_lack_a_value_are_left_out_and_named() -> None:
         "a: 1 of 4 models lack a value on some fold (lof, …)",
         "b: 3 of 4 models lack a value on some fold (iforest, …), and fewer than two are left",
     ]
-    assert list(found.separations) == list(found.chosen) == ["a", "c"]
+    assert list(found.pairwise_tests) == list(found.selected) == ["a", "c"]
     whole = discriminability(
         ResultTable.from_arrays({k: v[:1][:, [0, 1, 3]] for k, v in values.items()}), rng=0
     )
     for name in CRITERIA:
-        expected = whole.separations["0"].criteria[name]
-        assert np.array_equal(found.separations["a"].criteria[name], expected)
+        expected = whole.pairwise_tests["0"].criteria[name]
+        assert np.array_equal(found.pairwise_tests["a"].criteria[name], expected)
     assert found.p_values("a", fpr=0.05).shape == (3, 3)
     assert str(found).splitlines()[-2:] == found.left_out
     assert int(found.optimal["tukey-q"].n) == 2
@@ -259,8 +265,8 @@ def test_means_over_data_sets_draw_their_classes_together() -> None:
             rates = zip((0.1, 0.2), gains, strict=True)
             rows.append(row | {f"tpr@{p}": noise + model * gain for p, gain in rates})
     found = discriminability({key: [row[key] for row in rows] for key in rows[0]}, rng=0)
-    assert len(found.separations) == 10
-    assert found.chosen["c 1"]["tukey-mean"].optimal == 0.2
+    assert len(found.pairwise_tests) == 10
+    assert found.selected["c 1"]["tukey-mean"].optimal == 0.2
     means = found.optimal["tukey-mean"]
     assert float(means.value) == pytest.approx(0.12)
     assert (float(means.low), float(means.high)) == pytest.approx((0.1, 0.2))
@@ -281,7 +287,7 @@ def test_an_undefined_criterion_has_no_part_in_the_critical_value() -> None:
     values[0] = [[nan] * 4, [0.5] * 4, [0.6] * 4]  # two models without variance
     found = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
     curve, critical = found.curve("tukey-mean")
-    assert curve[0] == found.separations["1"].criteria["tukey-mean"][0]
+    assert curve[0] == found.pairwise_tests["1"].criteria["tukey-mean"][0]
     assert critical == pytest.approx([scipy.stats.studentized_range.isf(0.05, 3, 9)])
 
 
@@ -324,14 +330,14 @@ def test_the_frame_has_all_columns() -> None:
     corrections = ["none", "bonferroni", "holm", "shaffer", "benjamini-hochberg"]
     assert list(frame) == [
         "dataset", "fpr", *CRITERIA, "critical_tukey", "critical_welch", "n_pairs",
-        "separable_tukey", *(f"separable_{name}" for name in corrections),
+        "significant_tukey", *(f"significant_{name}" for name in corrections),
         "infinite_tukey", "infinite_welch", "welch_f", "welch_p_value",
     ]  # fmt: skip
     assert frame["dataset"] == [name for name in "012" for _ in RATES]
     assert frame["fpr"] == sorted(RATES) * 3
     assert frame["n_pairs"] == [6] * 12
     for i, name in enumerate("012"):
-        own, one = slice(4 * i, 4 * i + 4), found.separations[name]
+        own, one = slice(4 * i, 4 * i + 4), found.pairwise_tests[name]
         assert frame["welch-median"][own] == one.criteria["welch-median"].tolist()
         assert frame["critical_welch"][own] == one.critical_values["welch"].tolist()
         f, _, _ = slow.several(models_of(values["tpr@0.01"], i))
@@ -348,8 +354,8 @@ def test_what_is_not_counted_is_none() -> None:
     values = np.random.default_rng(0).uniform(size=(1, n, 2))
     frame = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0).to_columns()
     for name in ("holm", "shaffer", "benjamini-hochberg"):
-        assert frame[f"separable_{name}"] == [None]
-    assert frame["separable_none"] != [None] != frame["separable_tukey"]
+        assert frame[f"significant_{name}"] == [None]
+    assert frame["significant_none"] != [None] != frame["significant_tukey"]
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])

@@ -14,7 +14,7 @@ from scipy import stats
 from fastad import ResultTable
 from fastad._kernels.rank_tests.concordance import concordance, sort_counting, tied_pairs
 from fastad.benchmarking import kendall_matrix
-from fastad.benchmarking.correlation import kendall_by_problem
+from fastad.benchmarking.matrix import kendall_by_problem
 from fastad.errors import InvalidInputError
 from tests.support.comparison_oracles import as_columns, bits_of, result_rows, tau_b
 

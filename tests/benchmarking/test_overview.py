@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad.benchmarking import overview as module
 from fastad.benchmarking.overview import compare_runs
-from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.errors import InvalidInputError
 from fastad.plot._overview import draw_overview
@@ -113,10 +113,10 @@ def test_losses_at_chosen_rates_are_those_of_the_function(
 
 def test_tests_are_at_the_level_that_the_confidence_level_leaves(table: fastad.ResultTable) -> None:
     found: Any = compare_runs(table, confidence_level=0.9, **HOW)
-    assert found["discriminability_auc"].alpha == 0.1
+    assert found["discriminability_auc"].significance_level == 0.1
     assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
     wanted = fastad.benchmarking.discriminability(
-        table, measure="tpr", alpha=0.1, confidence_level=0.9, **HOW
+        table, measure="tpr", significance_level=0.1, confidence_level=0.9, **HOW
     )
     assert numbers(found["discriminability_tpr"]) == numbers(wanted)
 
@@ -178,7 +178,7 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
             fastad.ResultTable.from_arrays(
                 {"auc": [[0.5, 0.6]], "em": [[1, 2]]}, detectors=["a", "a"], params=["1", "2"]
             ),
-            dict.fromkeys(["ranks", "friedman", "nemenyi", "wilcoxon"], "found a alone"),
+            dict.fromkeys(["ranks", "friedman", "nemenyi", "wilcoxon"], "found a, with"),
         ),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, math.nan]], "em": [[1, 2]]}),

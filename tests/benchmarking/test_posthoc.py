@@ -14,7 +14,7 @@ from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad.benchmarking.rank_comparison import runs_together
+from fastad.benchmarking.rank_comparison import runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
 from tests.support.demsar import DEMSAR, demsar, results_of
 
@@ -66,19 +66,21 @@ def test_critical_differences_of_demsar(method: str, alpha: str) -> None:
             assert critical == pytest.approx(float(value), abs=0.0011)
 
 
-def test_verdicts_of_demsar() -> None:
+def test_significant_pairs_of_demsar() -> None:
     at_5 = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
     assert at_5.detectors == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     assert [f"{mean:.3f}" for mean in at_5.mean_ranks] == ["1.964", "2.000", "2.893", "3.143"]
-    assert at_5.separated == []
+    assert at_5.significant_pairs == []
     assert at_5.groups == [tuple(at_5.detectors)]
-    assert at_5.verdict == ("no two detectors are told apart (auc, 14 data sets, nemenyi, 95 %)")
+    assert at_5.summary == (
+        "no two detectors differ significantly (auc, 14 data sets, nemenyi, 95 %)"
+    )
     at_10 = fastad.benchmarking.nemenyi(demsar(), measure="auc", confidence_level=0.9, rng=0)
-    assert at_10.separated == [("C4.5+m+cf", "C4.5"), ("C4.5+m", "C4.5")]
+    assert at_10.significant_pairs == [("C4.5+m+cf", "C4.5"), ("C4.5+m", "C4.5")]
     assert at_10.groups == [("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5")]
-    assert at_10.verdict == (
-        "C4.5+m+cf is better than C4.5; C4.5+m is better than C4.5; no others are told apart "
-        "(auc, 14 data sets, nemenyi, 90 %)"
+    assert at_10.summary == (
+        "C4.5+m+cf is better than C4.5; C4.5+m is better than C4.5; no other differences are "
+        "significant (auc, 14 data sets, nemenyi, 90 %)"
     )
 
 
@@ -88,7 +90,7 @@ def test_the_control_of_demsar() -> None:
     by_name = names_of(found, found.p_values)
     for name, printed in control["p_values"].items():
         assert f"{by_name[control['name'], name]:.3f}" == printed
-    assert found.separated == [(name, control["name"]) for name in control["apart"]]
+    assert found.significant_pairs == [(name, control["name"]) for name in control["apart"]]
     assert found.groups == []
     compared = ~np.isnan(found.p_values)
     place = found.detectors.index(control["name"])
@@ -98,8 +100,8 @@ def test_the_control_of_demsar() -> None:
     np.testing.assert_allclose(
         found.adjusted_p_values[place], np.minimum(3 * found.p_values[place], 1)
     )
-    assert found.verdict == (
-        "C4.5 is worse than C4.5+m+cf; not told apart from C4.5+m and C4.5+cf "
+    assert found.summary == (
+        "C4.5 is worse than C4.5+m+cf; not significantly different from C4.5+m and C4.5+cf "
         "(auc, 14 data sets, bonferroni-dunn, 95 %)"
     )
 
@@ -140,7 +142,7 @@ def test_p_values_and_the_critical_difference_say_the_same() -> None:
             assert (found.wins | found.wins.T)[compared].tolist() == (
                 apart[compared] >= found.critical_difference
             ).tolist()
-            assert found.separated
+            assert found.significant_pairs
             assert not (found.wins & ~np.triu(np.ones((k, k), bool))).any()
 
 
@@ -161,7 +163,7 @@ def test_signed_ranks_of_demsar() -> None:
         results_of(auc, detectors=names), measure="auc", rng=0
     )
     assert found.p_values[0, 1] == 2 * share
-    assert found.separated == [tuple(names)]
+    assert found.significant_pairs == [tuple(names)]
     assert found.critical_difference is None
 
 
@@ -239,7 +241,7 @@ def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
         assert (found.adjusted_p_values[compared] <= 0.05).tolist() == (
             (found.wins | found.wins.T)[compared].tolist()
         )
-        assert {name for pair in found.separated for name in pair} <= set("abcde")
+        assert {name for pair in found.significant_pairs for name in pair} <= set("abcde")
 
 
 def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
@@ -248,7 +250,7 @@ def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
     values[:, 1] += np.where(np.arange(100) < 55, -0.5, 100)
     found = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
     assert found.detectors == ["a", "b"]
-    assert found.separated == [("b", "a")]
+    assert found.significant_pairs == [("b", "a")]
     assert found.to_columns()["better"] == ["b"]
 
 
@@ -280,7 +282,7 @@ def test_groups_are_the_maximal_runs(n: int, data: st.DataObject) -> None:
     maximal = [
         (i, j) for i, j in runs if not any((a, b) != (i, j) and a <= i and j <= b for a, b in runs)
     ]
-    assert runs_together(differ) == maximal
+    assert runs_without_difference(differ) == maximal
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_comparisons_as_tables() -> None:
     assert rows[0].split()[1:] == ["1.33¹", "[1.00,", f"{found.high[0]:.2f}]", "-", "-"]
     assert rows[1].split()[1] == "2.00²"
     assert rows[3].split()[-1] == f"{found.adjusted_p_values[0, 3]:.2g}"
-    assert rows[4] == found.verdict
+    assert rows[4] == found.summary
     assert rows[5] == f"critical difference: {found.critical_difference:.4g}"
     assert "| w | **1.33** |" in found.to_markdown()
     assert r"\_ & \cellcolor[gray]{0.82}2.00" in found.to_latex()
@@ -333,7 +335,7 @@ def test_comparisons_as_tables() -> None:
     )
     assert frame["adjusted_p_value"].tolist() == upper(found.adjusted_p_values)
     won = {(row.first, row.second) for row in frame.itertuples() if row.better == row.first}
-    assert won == set(found.separated)
+    assert won == set(found.significant_pairs)
     assert won
     assert repr(found) == "<RankComparison of 4 detectors in auc, nemenyi>"
 
@@ -343,8 +345,8 @@ def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
     values[7, 3] = math.nan
     found = fastad.benchmarking.nemenyi(results_of(values), measure="auc", rng=0)
     assert found.n_datasets == 39
-    assert found.verdict.startswith("j is better than g, f, e, d, c and 2 more; i is better")
-    assert "; … (auc, 39 data sets" in found.verdict
+    assert found.summary.startswith("j is better than g, f, e, d, c and 2 more; i is better")
+    assert "; … (auc, 39 data sets" in found.summary
     assert found.notes[2] == (
         "auc: 1 of 40 data sets is left out, where a detector has no value (7 for d)"
     )
@@ -353,11 +355,11 @@ def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
 def test_one_data_set_or_two_detectors() -> None:
     for function in (fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm):
         one = function(results_of([[1, 2, 3]]), measure="auc", rng=0)
-        assert one.separated == []
+        assert one.significant_pairs == []
         assert np.isnan(one.low).all()
         two = function(results_of([[1, 2]] * 9), measure="auc", rng=0)
-        assert two.separated == [("b", "a")]
-        assert two.verdict.startswith("b is better than a (")
+        assert two.significant_pairs == [("b", "a")]
+        assert two.summary.startswith("b is better than a (")
     of_two = [
         fastad.benchmarking.nemenyi(results_of([[1, 2]] * 9), measure="auc", control=control, rng=0)
         for control in (None, "a")

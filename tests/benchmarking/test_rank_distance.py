@@ -261,7 +261,7 @@ def test_bad_arguments(options: Any, error: Any, words: str) -> None:
 
 def test_models_of_one_detector_are_not_ranked() -> None:
     rows = {"dataset": ["a"] * 2, "detector": ["k"] * 2, "params": [1, 2], "auc": [1, 2]}
-    with pytest.raises(InvalidInputError, match="at least two detectors to rank; found k alone"):
+    with pytest.raises(InvalidInputError, match="at least two detectors to rank; found k, with"):
         rank_distance(rows | {"ap": [1, 2]}, reference="auc")
 
 

@@ -93,12 +93,12 @@ def check_decision(found: Recommendation, losses: dict[str, Losses]) -> None:
     least = min(mean for mean in means.values() if mean is not None)
     assert float(means[found.measure] or 0) == pytest.approx(float(least), abs=1e-12)
     assert found.measures[0] == found.measure
-    assert list(found.not_judged) == [m for m in losses if m not in whole]
+    assert list(found.not_evaluated) == [m for m in losses if m not in whole]
     order = [float(means[m] or 0) for m in found.measures[: len(whole)]]
     assert order == pytest.approx(sorted(order), abs=1e-12)
-    assert list(found.measures[len(whole) :]) == list(found.not_judged)
-    assert sorted([*found.as_good, *found.worse, found.measure]) == sorted(whole)
-    for names in (found.as_good, found.worse):
+    assert list(found.measures[len(whole) :]) == list(found.not_evaluated)
+    assert sorted([*found.not_worse, *found.worse, found.measure]) == sorted(whole)
+    for names in (found.not_worse, found.worse):
         assert [m for m in found.measures if m in names] == list(names)
     assert f"over {len(counted)} data set{'s' * (len(counted) > 1)}." in found.text
 
@@ -122,24 +122,24 @@ def test_losses_and_choice_are_those_of_the_loops(rows: Rows, judge: str) -> Non
     same = {label: on_same_folds(rows, label, judge) for label in LABELS}
     other = {label: on_other_folds(rows, label, judge) for label in LABELS}
     table = table_of(rows)
-    grounds = {"other folds": other} if len(table.folds) > 1 else {}
-    grounds["same folds"] = same
+    evidence = {"other folds": other} if len(table.folds) > 1 else {}
+    evidence["same folds"] = same
     defined = [
         name
-        for name, losses in grounds.items()
+        for name, losses in evidence.items()
         if any(one is not None for values in losses.values() for one in values.values())
     ]
     if not defined:
         with pytest.raises(UndefinedMeasureError, match=f"{judge} has no loss on any of"):
-            recommend(table, application=judge, rng=0, n_resamples=3)
+            recommend(table, target_measure=judge, rng=0, n_resamples=3)
         return
-    found = recommend(table, application=judge, rng=0, n_resamples=3)
-    assert found.grounds == defined[0]
-    assert found.application == judge
-    assert list(found.losses) == list(grounds)
-    for name, losses in grounds.items():
+    found = recommend(table, target_measure=judge, rng=0, n_resamples=3)
+    assert found.evidence == defined[0]
+    assert found.target_measure == judge
+    assert list(found.losses) == list(evidence)
+    for name, losses in evidence.items():
         check_means(found.losses[name], found.measures, losses)
-    check_decision(found, grounds[defined[0]])
+    check_decision(found, evidence[defined[0]])
 
 
 @given(result_rows(LABELS, classes=3), st.sampled_from(LABELS))
@@ -154,18 +154,20 @@ def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, judge: str) 
     if not defined:
         return
     table = table_of(rows, anomaly_class=True)
-    found = recommend(table, application=judge, new_anomalies=True, rng=0, n_resamples=3)
-    assert found.grounds == "other classes"
+    found = recommend(
+        table, target_measure=judge, unseen_anomaly_classes=True, rng=0, n_resamples=3
+    )
+    assert found.evidence == "other classes"
     check_decision(found, losses)
     for i, label in enumerate(found.measures):
         expected = mean_of(list(losses[label].values()))
         value = found.losses["other classes"].value[i]
         assert math.isnan(value) if expected is None else value == pytest.approx(float(expected))
     try:
-        known = recommend(table, application=judge, rng=0, n_resamples=3)
+        known = recommend(table, target_measure=judge, rng=0, n_resamples=3)
     except UndefinedMeasureError:
         return
-    assert known.grounds != "other classes"
+    assert known.evidence != "other classes"
     assert "other classes" in known.losses
 
 
@@ -173,7 +175,7 @@ def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, judge: str) 
 def test_tau_is_that_of_the_loops(rows: Rows) -> None:
     table = table_of(rows)
     try:
-        found = recommend(table, application="cost", rng=0, n_resamples=3)
+        found = recommend(table, target_measure="cost", rng=0, n_resamples=3)
     except UndefinedMeasureError:
         return
     for i, label in enumerate(found.measures):
@@ -193,12 +195,12 @@ def test_order_of_rows_changes_no_bit(rows: Rows, random: Any) -> None:
     for one in (rows, mixed):
         try:
             found = recommend(
-                table_of(one, anomaly_class=True), application="auc", rng=3, n_resamples=20
+                table_of(one, anomaly_class=True), target_measure="auc", rng=3, n_resamples=20
             )
         except UndefinedMeasureError:
             told.append("undefined")
         else:  # remarks name the first rows that are missing, in the order of names
-            told.append(f"{found.to_columns()}{found}{found.as_good}{found.worse}")
+            told.append(f"{found.to_columns()}{found}{found.not_worse}{found.worse}")
     assert told[0] == told[1]
 
 
@@ -222,7 +224,7 @@ def test_a_noisy_measure_of_the_application_loses_on_other_folds() -> None:
     tpr = quality + rng.normal(0, 0.3, (40, 6, 5))
     auc = quality + rng.normal(0, 0.01, (40, 6, 5))
     found = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, rng=0)
-    assert (found.measure, found.worse, found.grounds) == ("auc", ["tpr@0.1"], "other folds")
+    assert (found.measure, found.worse, found.evidence) == ("auc", ["tpr@0.1"], "other folds")
     same = dict(zip(found.measures, found.losses["same folds"].value, strict=True))
     other = dict(zip(found.measures, found.losses["other folds"].value, strict=True))
     assert same["tpr@0.1"] == 0 < same["auc"]
@@ -232,7 +234,7 @@ def test_a_noisy_measure_of_the_application_loses_on_other_folds() -> None:
     assert "loses nothing" not in found.text
     # One fold alone does not tell.
     one = recommend(arrays(auc=auc[:, :, :1], tpr=tpr[:, :, :1]), operating_fpr=0.1, rng=0)
-    assert (one.measure, one.grounds) == ("tpr@0.1", "same folds")
+    assert (one.measure, one.evidence) == ("tpr@0.1", "same folds")
     assert list(one.losses) == ["same folds"]
     assert "tpr@0.1 itself loses nothing: results of several folds would tell" in one.text
 
@@ -256,13 +258,13 @@ def test_comparisons_are_paired_over_data_sets() -> None:
     assert found.losses["same folds"].value == pytest.approx([0.4, 0.4, 0.41])
     assert found.measure in ("auc", "auc_w")
     assert found.worse == ["ap"]
-    assert len(found.as_good) == 1
+    assert len(found.not_worse) == 1
     low, high = found.losses["same folds"].low, found.losses["same folds"].high
     assert (low < 0.35).all()
     assert (high > 0.45).all()
 
 
-def test_the_level_decides_what_is_shown() -> None:
+def test_the_level_decides_what_is_significant() -> None:
     differences = np.tile([0.1, -0.06, 0.09, -0.05], 5)
     table = losing(np.full(20, 0.2), 0.2 + differences)
     told = {}
@@ -271,9 +273,9 @@ def test_the_level_decides_what_is_shown() -> None:
             table, operating_fpr=0.1, measures=["auc", "ap"], confidence_level=level, rng=0
         )
         assert found.measure == "auc"
-        told[level] = (list(found.as_good), list(found.worse))
+        told[level] = (list(found.not_worse), list(found.worse))
     assert told == {0.5: ([], ["ap"]), 0.999: (["ap"], [])}
-    assert "At 99.9 % not shown to be worse: ap (22.0%)." in found.text
+    assert "At 99.9 % not significantly worse: ap (22.0%)." in found.text
 
 
 def test_classes_of_one_data_set_are_not_independent() -> None:
@@ -292,18 +294,18 @@ def test_classes_of_one_data_set_are_not_independent() -> None:
     place = [flat.problems.index(str(i)) for i in range(columns[0])]
     rows |= {label: flat.means(label)[place][:, order].ravel() for label in flat.labels}
     found = recommend(rows, operating_fpr=0.1, measures=measures, rng=0)
-    assert (found.grounds, found.as_good, found.worse) == ("same folds", ["ap"], [])
+    assert (found.evidence, found.not_worse, found.worse) == ("same folds", ["ap"], [])
     assert "over 30 problems of 3 data sets." in found.text
 
 
-def test_measures_without_a_loss_somewhere_are_not_judged() -> None:
+def test_measures_without_a_loss_somewhere_are_not_evaluated() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
     table = arrays(auc=[[1, 2], [1, 2], [1, 2]], ap=[[nan, nan], [2, 1], [2, 1]], tpr=tpr)
     found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
     # ap loses nothing where it is there; auc loses 0.5, 0.5 and 0.2.
-    assert (found.measure, found.not_judged, found.measures) == ("auc", ["ap"], ["auc", "ap"])
-    assert (found.as_good, found.worse) == ([], [])
-    assert "Not judged, because undefined on some of them: ap." in found.text
+    assert (found.measure, found.not_evaluated, found.measures) == ("auc", ["ap"], ["auc", "ap"])
+    assert (found.not_worse, found.worse) == ([], [])
+    assert "Not evaluated, because undefined on some of them: ap." in found.text
     assert found.losses["same folds"].n.tolist() == [3, 2]
     last = str(found).splitlines()[-1]
     assert last.startswith("ap ")
@@ -315,14 +317,14 @@ def test_measures_are_compared_where_all_have_losses() -> None:
     table = arrays(auc=[[1, 2], [1, 2], [nan] * 2], ap=[[nan] * 2, [1, 2], [1, 2]], tpr=tpr)
     found = recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
     # On the second data set both lose a half.
-    assert (found.measure, found.as_good, found.not_judged) == ("auc", ["ap"], [])
+    assert (found.measure, found.not_worse, found.not_evaluated) == ("auc", ["ap"], [])
     assert "over 1 data set." in found.text
 
 
 def test_data_sets_where_the_application_is_undefined_do_not_count() -> None:
     table = arrays(auc=[[1, 2], [1, 2]], ap=[[2, 1], [nan, nan]], tpr=[[0.8, 0.4], [0, 0]])
     found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
-    assert (found.measure, list(found.not_judged)) == ("ap", [])
+    assert (found.measure, list(found.not_evaluated)) == ("ap", [])
     assert found.losses["same folds"].n.tolist() == [1, 1]
     assert found.worse == []  # one data set shows nothing
 
@@ -332,7 +334,7 @@ def test_equal_losses_keep_the_order_of_the_table() -> None:
     for names in (["auc", "ap", "auc_w"], ["ap", "auc_w", "auc"]):
         table = arrays(**{name: [[1, 2], [2, 1]] for name in names}, tpr=tpr)
         found = recommend(table, operating_fpr=0.1, measures=names, rng=0)
-        assert (found.measures, found.as_good) == (names, names[1:])
+        assert (found.measures, found.not_worse) == (names, names[1:])
 
 
 def new_rows(**columns: Any) -> dict[str, Any]:
@@ -346,7 +348,7 @@ def new_rows(**columns: Any) -> dict[str, Any]:
 
 
 def test_new_anomalies_by_hand() -> None:
-    found = recommend(new_rows(), operating_fpr=0.1, new_anomalies=True, rng=0)
+    found = recommend(new_rows(), operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
     # auc chooses knn: on a 3/8 and 1/6, on b 0 and 1/2. tpr loses nothing on a; on b it chooses
     # knn for y, which loses 1/2, and lof for x, which loses 2/3.
     losses = dict(zip(found.measures, found.losses["other classes"].value, strict=True))
@@ -359,13 +361,13 @@ def test_new_anomalies_by_hand() -> None:
 def test_new_anomalies_need_two_classes() -> None:
     rows = {name: column[:2] + column[4:6] for name, column in new_rows().items()}
     with pytest.raises(UndefinedMeasureError, match="two classes"):
-        recommend(rows, operating_fpr=0.1, new_anomalies=True, rng=0)
+        recommend(rows, operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
 
 
 def test_table_and_frame() -> None:
     found = recommend(new_rows(), operating_fpr=0.1, rng=0, n_resamples=50)
     frame = found.to_columns()
-    assert list(frame)[:3] == ["measure", "recommended", "as_good"]
+    assert list(frame)[:3] == ["measure", "recommended", "not_worse"]
     assert frame["recommended"] == [True, False]
     for name, means in [*found.losses.items(), ("tau", found.tau)]:
         key = "tau" if name == "tau" else f"loss_{name.replace(' ', '_')}"
@@ -395,12 +397,12 @@ def test_rates_are_the_decimals_as_written(rate: Any) -> None:
     rng = np.random.default_rng(0)
     names = ["auc@0.29", "fpr@tpr0.29", "tpr@0.28", "tpr@0.29"]
     table = ResultTable.from_arrays({name: rng.uniform(size=(3, 3)) for name in names})
-    assert recommend(table, operating_fpr=rate, rng=0).application == "tpr@0.29"
+    assert recommend(table, operating_fpr=rate, rng=0).target_measure == "tpr@0.29"
 
 
 def test_a_mapping_with_a_measure_where_lower_is_better() -> None:
     rows = new_rows(**{"fpr@tpr0.8": [0.2, 0.1] * 4})
     del rows["anomaly_class"]
     rows["dataset"] = list("aabbccdd")
-    found = recommend(rows, application="fpr@tpr0.8", measures=["auc"], rng=0)
+    found = recommend(rows, target_measure="fpr@tpr0.8", measures=["auc"], rng=0)
     assert found.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms

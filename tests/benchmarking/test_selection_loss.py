@@ -170,25 +170,25 @@ def test_rows_and_columns_that_are_asked_for() -> None:
     table = ResultTable.from_arrays(
         {"auc": [[0.9, 0.8]], "ap": [[0.25, 0.5]], "tpr@0.05": [[0.5, 0.75]]}
     )
-    part = selection_loss(table, measures=["ap", "auc", "ap"], judged_by=["tpr@0.05"], rng=0)
+    part = selection_loss(table, measures=["ap", "auc", "ap"], evaluated_by=["tpr@0.05"], rng=0)
     assert (part.rows, part.columns) == (["ap", "auc"], ["tpr@0.05"])
     assert part.value.tolist() == [[0], [pytest.approx(1 / 3)]]
     assert list(part.means) == ["mean"]
-    every = selection_loss(table, judged_by=["ap"], rng=0)
+    every = selection_loss(table, evaluated_by=["ap"], rng=0)
     assert every.rows == ["auc", "ap", "tpr@0.05"]
     assert every.value.tolist() == [[0.5], [0], [0]]
-    with pytest.raises(InvalidInputError, match=r"judged_by must be one of .*; found 'f1'"):
-        selection_loss(table, judged_by=["f1"])
+    with pytest.raises(InvalidInputError, match=r"evaluated_by must be one of .*; found 'f1'"):
+        selection_loss(table, evaluated_by=["f1"])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"judged_by": []}, "^judged_by must name at least one"),
-        ({"judged_by": "auc"}, "^judged_by must be a sequence of labels; found 'auc' alone"),
+        ({"evaluated_by": []}, "^evaluated_by must name at least one"),
+        ({"evaluated_by": "auc"}, "^evaluated_by must be a sequence of labels; found 'auc' alone"),
         ({"measures": "auc"}, "^measures must be a sequence of labels; found 'auc' alone"),
         ({"measures": 3}, "^measures must"),
-        ({"judged_by": 3}, "^judged_by must"),
+        ({"evaluated_by": 3}, "^evaluated_by must"),
     ],
 )
 def test_measures_of_another_type(options: dict[str, Any], message: str) -> None:
@@ -274,7 +274,11 @@ def test_a_rising_map_of_the_selecting_measure_leaves_the_choice(rows: Rows) -> 
     turned = [{**row, "auc": math.exp(3 * row["auc"]) - 7} for row in rows]
     one, other = (
         selection_loss(
-            table_of(order), measures=["auc"], judged_by=["tpr@0.05", "cost"], rng=1, n_resamples=3
+            table_of(order),
+            measures=["auc"],
+            evaluated_by=["tpr@0.05", "cost"],
+            rng=1,
+            n_resamples=3,
         )
         for order in (rows, turned)
     )

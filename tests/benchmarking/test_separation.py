@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from fastad._core.threads import thread_limit
 from fastad._kernels.rank_tests.pairs import least_rank, most_tests
 from fastad.benchmarking.pairwise_tests import models as of_models
-from fastad.benchmarking.pairwise_tests import statistics as of_statistics
-from fastad.benchmarking.pairwise_tests import welch as of_welch
+from fastad.benchmarking.pairwise_tests import pairs as of_pairs
+from fastad.benchmarking.pairwise_tests import statistics
 from fastad.benchmarking.pairwise_tests.models import Models
-from fastad.benchmarking.pairwise_tests.one_level import pair_p_values
-from fastad.benchmarking.pairwise_tests.statistics import (
+from fastad.benchmarking.pairwise_tests.pairs import (
     CRITERIA,
     WELCH_CORRECTIONS,
-    Separation,
-    separate,
+    PairwiseTests,
+    compare_pairs,
+    pair_p_values,
 )
 from fastad.errors import InvalidInputError
 from fastad.uncertainty.corrections import possible, shaffer
@@ -40,9 +40,9 @@ def results(n_models: int, n_folds: int, n_levels: int, *, seed: int = 0) -> Val
     return np.asarray(centres + spread * rng.standard_normal((n_models, n_folds, n_levels)))
 
 
-def contents(found: Separation) -> Any:
+def contents(found: PairwiseTests) -> Any:
     """All numbers of a result, as bits."""
-    tables = (found.criteria, found.critical_values, found.n_separable, found.n_infinite)
+    tables = (found.criteria, found.critical_values, found.n_significant, found.n_infinite)
     return [
         *[(name, bits(row)) for table in tables for name, row in table.items()],
         *[bits(row) for row in (found.f, found.df_between, found.df_within, found.p_value)],
@@ -67,7 +67,7 @@ def tables(draw: st.DrawFn) -> Values:
 def test_slow_definitions(values: Values, alpha: float) -> None:
     models = values[:, :, 0].tolist()
     n_models = len(models)
-    found = separate(values, alpha=alpha)
+    found = compare_pairs(values, alpha=alpha)
     for name, expected in oracle.criteria(models).items():
         assert found.criteria[name][0] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
     critical = oracle.welch_critical(models, alpha)
@@ -77,11 +77,11 @@ def test_slow_definitions(values: Values, alpha: float) -> None:
     assert found.n_infinite["welch"][0] == t.count(math.inf)
     assert found.n_infinite["tukey"][0] == q.count(math.inf)
     tukey = [x for x in q if x > found.critical_values["tukey"][0]]
-    assert found.n_separable["tukey"] is not None
-    assert found.n_separable["tukey"][0] == len(tukey)
+    assert found.n_significant["tukey"] is not None
+    assert found.n_significant["tukey"][0] == len(tukey)
     for correction in WELCH_CORRECTIONS:
         adjusted = oracle.adjusted(list(p_values), correction, n_models)
-        counts = found.n_separable[correction]
+        counts = found.n_significant[correction]
         assert counts is not None
         # Rounding could decide where p is alpha to 13 digits.
         if min(abs(p / alpha - 1) for p in adjusted) > 1e-12:
@@ -110,7 +110,7 @@ def test_tukey_of_scipy(n_models: int) -> None:
     found = pair_p_values(values, test="tukey")
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-13)
     # Either way pairs are told apart alike.
-    counts = separate(values[:, :, None], alpha=0.05).n_separable["tukey"]
+    counts = compare_pairs(values[:, :, None], alpha=0.05).n_significant["tukey"]
     assert counts is not None
     assert counts[0] == (expected[np.triu_indices(n_models, 1)] <= 0.05).sum()
 
@@ -119,7 +119,7 @@ def test_false_discoveries_of_scipy() -> None:
     values = results(40, 6, 1, seed=3)
     raw = pair_p_values(values[:, :, 0])[np.triu_indices(40, 1)]
     for alpha in (0.01, 0.05, 0.4):
-        found = separate(values, alpha=alpha).n_separable["benjamini-hochberg"]
+        found = compare_pairs(values, alpha=alpha).n_significant["benjamini-hochberg"]
         assert found is not None
         peer = scipy.stats.false_discovery_control(raw)
         assert found[0] == (peer <= alpha).sum()
@@ -127,7 +127,7 @@ def test_false_discoveries_of_scipy() -> None:
 
 def test_all_models_at_once() -> None:
     values = results(7, 6, 5)
-    found = separate(values, alpha=0.05)
+    found = compare_pairs(values, alpha=0.05)
     for level in range(5):
         f, df_between, df_within = oracle.several(values[:, :, level].tolist())
         assert found.f[level] == pytest.approx(f, rel=1e-12)
@@ -138,7 +138,7 @@ def test_all_models_at_once() -> None:
 
 def test_two_models_at_once_are_one_pair() -> None:
     values = results(2, 9, 1)
-    found = separate(values, alpha=0.05)
+    found = compare_pairs(values, alpha=0.05)
     assert found.f[0] == pytest.approx(found.criteria["welch-mean"][0] ** 2, rel=1e-12)
     assert found.p_value[0] == pytest.approx(pair_p_values(values[:, :, 0])[0, 1], rel=1e-10)
 
@@ -155,7 +155,7 @@ NO_VARIANCE = [
 
 @pytest.mark.parametrize(("models", "f", "p_value"), NO_VARIANCE)
 def test_all_models_without_variance(models: Any, f: float, p_value: float) -> None:
-    found = separate(np.array(models)[:, :, None], alpha=0.05)
+    found = compare_pairs(np.array(models)[:, :, None], alpha=0.05)
     np.testing.assert_array_equal([found.f[0], found.p_value[0]], [f, p_value])
 
 
@@ -164,7 +164,7 @@ def test_table_by_hand() -> None:
     values = np.zeros((4, 4, 1))
     values[2] = 1.0
     values[3, :, 0] = [1 - math.sqrt(3), 1, 1, 1 + math.sqrt(3)]
-    found = separate(values, alpha=0.05)
+    found = compare_pairs(values, alpha=0.05)
     # q: 0 twice and 1 / sqrt(0.5 / 4) four times; the best model is the one that varies.
     q = math.sqrt(8)
     expected = [2.0, q * 4 / 6, q, (2 * math.sqrt(2) + 0) / 4, math.sqrt(2) / 2]
@@ -173,7 +173,7 @@ def test_table_by_hand() -> None:
     # Welch: 0, 0, infinite twice, and sqrt(2) twice with 3 degrees of freedom.
     assert found.n_infinite["welch"][0] == 2
     assert found.critical_values["welch"][0] == pytest.approx(3.182446305284263, rel=1e-14)
-    assert {name: None if row is None else row[0] for name, row in found.n_separable.items()} == {
+    assert {name: None if row is None else row[0] for name, row in found.n_significant.items()} == {
         "tukey": 0, "none": 2, "bonferroni": 2, "holm": 2, "shaffer": 2, "benjamini-hochberg": 2,
     }  # fmt: skip
     p_values = pair_p_values(values[:, :, 0])
@@ -184,14 +184,14 @@ def test_table_by_hand() -> None:
 def test_no_variance_anywhere() -> None:
     # 0.1 three times is more than 0.3, and its third is not 0.1.
     values = np.array([[0.1] * 3, [0.1] * 3, [0.7] * 3])[:, :, None]
-    found = separate(values, alpha=0.05)
+    found = compare_pairs(values, alpha=0.05)
     assert [found.criteria[name][0] for name in CRITERIA[1:]] == [0.0] * 4
     assert math.isnan(found.criteria["tukey-q"][0])
     assert math.isnan(found.critical_values["welch"][0])
     assert found.n_infinite["tukey"][0] == found.n_infinite["welch"][0] == 2
-    apart = separate(values[1:], alpha=0.05)
+    apart = compare_pairs(values[1:], alpha=0.05)
     assert all(math.isnan(apart.criteria[name][0]) for name in CRITERIA)
-    same = separate(values[:2], alpha=0.05)
+    same = compare_pairs(values[:2], alpha=0.05)
     assert [same.criteria[name][0] for name in CRITERIA] == [0.0] * 5
     expected = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     for test in ("welch", "tukey"):
@@ -229,7 +229,7 @@ def test_spreads_whose_squares_vanish() -> None:
     values = np.array([[0.0, tiny, 2 * tiny], [5 * tiny, 6 * tiny, 7 * tiny], [0.5, 0.6, 0.7]])
     expected = pair_p_values(values[:2] / tiny)[0, 1]
     assert pair_p_values(values)[0, 1] == pytest.approx(expected, rel=1e-12)
-    found = separate(values[:, :, None], alpha=0.05)
+    found = compare_pairs(values[:, :, None], alpha=0.05)
     assert found.n_infinite["welch"][0] == 0
     f, _, df_within = oracle.several(values.tolist())
     assert found.f[0] == pytest.approx(f, rel=1e-12)
@@ -240,14 +240,14 @@ def test_order_of_models_and_folds_and_number_of_threads() -> None:
     values = results(60, 5, 4)
     values[::3] = np.round(values[::3], 1)
     values[::7] = values[:1]
-    expected = contents(separate(values, alpha=0.05))
+    expected = contents(compare_pairs(values, alpha=0.05))
     rng = np.random.default_rng(1)
     for n_threads in (1, 2, 5):
         order = rng.permutation(60)
         mixed = rng.permuted(values[order], axis=1)
         # Folds are the same for all levels, but nothing depends on that.
         with thread_limit(n_threads):
-            assert contents(separate(mixed, alpha=0.05)) == expected
+            assert contents(compare_pairs(mixed, alpha=0.05)) == expected
             for correction in WELCH_CORRECTIONS:
                 first = pair_p_values(values[:, :, 0], correction=correction)
                 again = pair_p_values(mixed[:, :, 0], correction=correction)
@@ -257,16 +257,16 @@ def test_order_of_models_and_folds_and_number_of_threads() -> None:
 def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = results(300, 4, 2)
     values[100:180, :, 1] = [0.1, 0.2, 0.3, 0.4]
-    whole = separate(values, alpha=0.05)
-    monkeypatch.setattr(of_welch, "LARGEST_CORRECTED", 200)
-    monkeypatch.setattr(of_statistics, "LARGEST_CORRECTED", 200)
+    whole = compare_pairs(values, alpha=0.05)
+    monkeypatch.setattr(statistics, "LARGEST_CORRECTED", 200)
+    monkeypatch.setattr(of_pairs, "LARGEST_CORRECTED", 200)
     monkeypatch.setattr(of_models, "_PAIRS_A_STEP", 1000)
     # No pair is collected: all bits are found by counting.
-    monkeypatch.setattr(of_welch, "_FEW", 0)
+    monkeypatch.setattr(statistics, "_MAX_COLLECTED", 0)
     assert len(Models.of(values[:, :, 0]).steps()) > 40
-    found = [separate(values, alpha=0.05)]
+    found = [compare_pairs(values, alpha=0.05)]
     with thread_limit(3):
-        found.append(separate(values[:, :, :1], alpha=0.05))
+        found.append(compare_pairs(values[:, :, :1], alpha=0.05))
     for parts in found:
         levels = parts.f.shape[0]
         for name in CRITERIA:
@@ -276,19 +276,19 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("tukey-q", "tukey-mean", "tukey-median", "welch-median"):
             np.testing.assert_array_equal(parts.criteria[name], whole.criteria[name][:levels])
         for name in ("tukey", "none", "bonferroni"):
-            counts, expected = parts.n_separable[name], whole.n_separable[name]
+            counts, expected = parts.n_significant[name], whole.n_significant[name]
             assert counts is not None
             assert expected is not None
             np.testing.assert_array_equal(counts, expected[:levels])
         for name in ("holm", "shaffer", "benjamini-hochberg"):
-            assert parts.n_separable[name] is None
+            assert parts.n_significant[name] is None
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 0.05, 0.5])
 def test_counts_are_those_of_all_p_values(alpha: float) -> None:
     values = results(150, 4, 1, seed=5)
     values[:40] = values[60:100]
-    found = separate(values, alpha=alpha).n_separable
+    found = compare_pairs(values, alpha=alpha).n_significant
     for correction in WELCH_CORRECTIONS:
         matrix = pair_p_values(values[:, :, 0], correction=correction)
         counts = found[correction]
@@ -354,15 +354,15 @@ def test_corrections_that_do_not_fit(test: Any) -> None:
 def test_helpers_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = threading.Event()
     stop.set()
-    with pytest.raises(of_welch.StoppedError):
-        of_welch.welch(Models.of(results(5, 3, 1)[:, :, 0]), 0.05, stop)
+    with pytest.raises(statistics.StoppedError):
+        statistics.welch(Models.of(results(5, 3, 1)[:, :, 0]), 0.05, stop)
 
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(of_statistics, "Event", lambda: stop)
-    monkeypatch.setattr(of_statistics, "thread_map", interrupted)
+    monkeypatch.setattr(of_pairs, "Event", lambda: stop)
+    monkeypatch.setattr(of_pairs, "thread_map", interrupted)
     stop.clear()
     with pytest.raises(KeyboardInterrupt):
-        separate(results(5, 3, 2), alpha=0.05)
+        compare_pairs(results(5, 3, 2), alpha=0.05)
     assert stop.is_set()

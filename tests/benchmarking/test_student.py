@@ -15,7 +15,7 @@ from fastad._kernels.rank_tests.student import (
     two_sided,
     two_sided_block,
 )
-from fastad.benchmarking.pairwise_tests.critical import terms, tukey_critical, welch_coefficients
+from fastad.benchmarking.pairwise_tests.models import terms, tukey_critical, welch_coefficients
 
 
 def in_blocks(t: FloatVector, nu: FloatVector, n: int) -> FloatVector:

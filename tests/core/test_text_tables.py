@@ -317,9 +317,9 @@ def test_a_loss_in_markdown_latex_and_a_frame() -> None:
         assert all(label in text for label in result.rows)
     assert result.to_latex().count("\\\\\n") == 4
     frame = result.to_frame("pandas")
-    assert frame.columns.tolist()[:5] == ["selected_by", "judged_by", "loss", "low", "high"]
+    assert frame.columns.tolist()[:5] == ["selected_by", "evaluated_by", "loss", "low", "high"]
     assert frame["selected_by"].tolist()[:4] == ["auc"] * 3 + ["tpr@0.05"]
-    assert frame["judged_by"].tolist()[:4] == ["auc", "tpr@0.05", "tpr@0.01", "auc"]
+    assert frame["evaluated_by"].tolist()[:4] == ["auc", "tpr@0.05", "tpr@0.01", "auc"]
     assert np.array_equal(frame["loss"], result.value.reshape(-1), equal_nan=True)
     assert frame["n_undefined"].tolist() == [0, 1, 0] * 3
     assert type(result) is fastad.benchmarking.LossMatrix

@@ -99,13 +99,16 @@ def test_cells_are_the_matrix(make: Any, n: int) -> None:
 
 def test_rows_and_columns_are_their_own() -> None:
     found = fastad.benchmarking.selection_loss(
-        results(5), measures=["auc", "tpr@0.01"], judged_by=["tpr@0.02", "auc", "tpr@0.03"], rng=0
+        results(5),
+        measures=["auc", "tpr@0.01"],
+        evaluated_by=["tpr@0.02", "auc", "tpr@0.03"],
+        rng=0,
     )
     display = MatrixDisplay(found).plot(new_axes())
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["tpr@0.02", "auc", "tpr@0.03"]
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["auc", "tpr@0.01"]
     assert cells(display) == [[f"{x:.1%}" for x in row] for row in found.value]
-    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("selected by", "judged by")
+    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("selected by", "evaluated by")
     tau = MatrixDisplay(fastad.benchmarking.kendall_matrix(results(2), rng=0)).plot(new_axes())
     assert (tau.ax_.get_ylabel(), tau.ax_.get_xlabel()) == ("measure", "other")
 
@@ -259,7 +262,7 @@ def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n
     assert np.array_equal(bound.get_ydata(), critical)
     behind = [line.get_ydata() for line in display.ax_.lines if line.get_color() == "0.8"]
     assert len(behind) == (n if n > 1 else 0)
-    for line, one in zip(behind, found.separations.values(), strict=n > 1):
+    for line, one in zip(behind, found.pairwise_tests.values(), strict=n > 1):
         assert np.array_equal(line, one.criteria[criterion])
     found_marks = marks(display)
     assert found_marks == marks_of(found.averaged[criterion], curve)
@@ -280,10 +283,10 @@ def test_one_data_set() -> None:
             new_axes(), dataset=name, criterion="welch-median", line_kw={"color": "red", "lw": 4}
         )
         draw(display)
-        one = found.separations[name]
+        one = found.pairwise_tests[name]
         assert np.array_equal(display.line_.get_ydata(), one.criteria["welch-median"])
         assert np.array_equal(reference(display)[0].get_ydata(), one.critical_values["welch"])
-        chosen = found.chosen[name]["welch-median"]
+        chosen = found.selected[name]["welch-median"]
         assert marks(display) == marks_of(chosen, one.criteria["welch-median"])
         assert not [line for line in display.ax_.lines if line.get_color() == "0.8"]
         assert display.line_.get_color() == "red"
@@ -323,7 +326,7 @@ def test_two_data_sets_on_the_same_axes_have_their_critical_values() -> None:
     for name in ("0", "1"):
         display = DiscriminabilityDisplay(found).plot(axes, dataset=name)
     heights = {float(line.get_ydata()[0]) for line in reference(display)}
-    assert heights == {float(found.separations[n].critical_values["tukey"][0]) for n in "01"}
+    assert heights == {float(found.pairwise_tests[n].critical_values["tukey"][0]) for n in "01"}
 
 
 def test_a_rate_that_is_chosen_twice_has_both_marks() -> None:

@@ -129,7 +129,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
         for name, rank in zip(found.detectors, found.mean_ranks, strict=True)
         if not low < rank < high
     }
-    apart = {name for pair in found.separated for name in pair} - {"detector-d"}
+    apart = {name for pair in found.significant_pairs for name in pair} - {"detector-d"}
     assert outside == apart
     (plain,) = {colour for name, colour in colours.items() if name not in apart | {"detector-d"}}
     assert all(colours[name] != plain for name in apart)

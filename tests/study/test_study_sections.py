@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
-from fastad.benchmarking.pairwise_tests.statistics import CRITERIA
+from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.resampling import check_resampling
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.report.parts import Picture, Section

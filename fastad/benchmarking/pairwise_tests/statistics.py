@@ -1,145 +1,217 @@
-"""All levels of a measure: how far apart its models are, and how many pairs can be told apart."""
+"""Tukey's and Welch's statistics of all pairs of the models of one level.
 
-from collections.abc import Mapping
+Tukey's q is a difference of means in units that all pairs share: all that is computed of it comes
+from sorted means, without looking at each pair.
+"""
+
+import math
+import threading
 from dataclasses import dataclass
-from threading import Event
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from fastad._core.arrays import set_readonly
 from fastad._core.threads import thread_map
-from fastad._core.types import FloatVector, IntVector
-from fastad.benchmarking.pairwise_tests.critical import tukey_critical
-from fastad.benchmarking.pairwise_tests.models import Models, Overall, welch_test
-from fastad.benchmarking.pairwise_tests.welch import (
-    LARGEST_CORRECTED,
-    PairCorrection,
-    Tukey,
-    Welch,
-    tukey,
-    welch,
+from fastad._core.types import Correction, FloatVector, IntVector
+from fastad._kernels.rank_tests.pairs import (
+    collect_pass,
+    count_differences,
+    refine_pass,
+    select_difference,
+    step_down,
+    step_up,
+    welch_pass,
 )
-
-CRITERIA = ("tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median")
-WELCH_CORRECTIONS: tuple[PairCorrection, ...] = (
-    "none",
-    "bonferroni",
-    "holm",
-    "shaffer",
-    "benjamini-hochberg",
-)
+from fastad.benchmarking.pairwise_tests.models import Models, terms, welch_coefficients
+from fastad.uncertainty.corrections import possible
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Separation:
-    """Criteria, critical values and counts of pairs, each by level.
+@dataclass(frozen=True, slots=True)
+class Tukey:
+    """Tukey's criteria of one level."""
 
-    Attributes
-    ----------
-    n_models, n_folds, n_pairs : int
-        Sizes; n_pairs = n_models (n_models - 1) / 2.
-    alpha : float
-        Level of the tests.
-    criteria : mapping of str to numpy.ndarray of shape (n_levels,)
-        By name, see `CRITERIA`: from 0 on; NaN where no statistic is finite.
-    critical_values : mapping of str to numpy.ndarray of shape (n_levels,)
-        "tukey" and "welch": what the criteria of each must exceed. For Welch the mean over pairs
-        of which at least one varies, NaN if there is none.
-    n_separable : mapping of str to numpy.ndarray of shape (n_levels,), or None
-        Pairs told apart: "tukey", whose q exceeds the critical value, and for each of
-        `WELCH_CORRECTIONS` those whose corrected p-value is at most alpha. None where it was not
-        counted: the last three for more than `LARGEST_CORRECTED` models.
-    n_infinite : mapping of str to numpy.ndarray of shape (n_levels,)
-        "tukey" and "welch": pairs left out of means and medians, which have different means and no
-        variance.
-    f, df_between, df_within, p_value : numpy.ndarray of shape (n_levels,)
-        Welch's test of all models at once; NaN where it is undefined.
-    """
-
-    n_models: int
-    n_folds: int
-    n_pairs: int
-    alpha: float
-    criteria: Mapping[str, FloatVector]
-    critical_values: Mapping[str, FloatVector]
-    n_separable: Mapping[str, IntVector | None]
-    n_infinite: Mapping[str, IntVector]
-    f: FloatVector
-    df_between: FloatVector
-    df_within: FloatVector
-    p_value: FloatVector
+    q: float
+    mean: float
+    median: float
+    n_infinite: int
+    n_significant: int
 
 
-def separate(values: npt.NDArray[np.float64], *, alpha: float) -> Separation:
-    """Compare all pairs of models at each level.
+def tukey(models: Models, critical: float) -> Tukey:
+    """Compute the criteria, and count pairs whose q exceeds the critical value."""
+    means, n_pairs = models.means, models.n_pairs
+    unit = standard_error(models)
+    q = _extremes(models)
+    if unit == 0.0:
+        n_infinite = n_pairs - count_differences(means, 1.0, 0.0)
+        finite = 0.0 if n_infinite < n_pairs else math.nan
+        return Tukey(q, finite, finite, n_infinite, n_infinite)
+    below = np.arange(1, models.n_models)
+    # Each gap between neighbours lies in the differences of those below and those above.
+    total = math.fsum(np.diff(means) * (below * below[::-1]))
+    middle = {(n_pairs - 1) // 2, n_pairs // 2}
+    median = math.fsum(select_difference(means, rank) / unit for rank in middle) / len(middle)
+    n_significant = n_pairs - count_differences(means, unit, critical)
+    return Tukey(q, total / n_pairs / unit, median, 0, n_significant)
 
-    With n models, O(n**2) time a level; a level at a time on each thread, with 8 bytes a pair up to
-    `LARGEST_CORRECTED` models and 16 MB beyond.
 
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n_models, n_folds, n_levels)
-        Finite; at least two models and two folds.
-    alpha : float
-        Level of the tests, in (0, 1).
+def standard_error(models: Models) -> float:
+    """Return the root of the mean variance over the number of folds."""
+    largest = float(models.deviations.max())
+    if largest == 0.0:
+        return 0.0
+    squares = math.fsum((models.deviations / largest) ** 2)
+    return largest * math.sqrt(squares / models.n_models) / models.root
 
-    Returns
-    -------
-    Separation
-        The same bits for any order of models and folds, and any number of threads.
-    """
-    n_models, n_folds, n_levels = values.shape
-    critical = tukey_critical(n_models, n_folds, alpha)
-    stop = Event()
 
-    def level(i: int) -> tuple[Tukey, Welch, Overall]:
-        models = Models.of(values[:, :, i])
-        return tukey(models, critical), welch(models, alpha, stop), welch_test(models)
+def _extremes(models: Models) -> float:
+    """Return q of the best and the worst model with the variance of these two; NaN if infinite."""
+    means = models.means
+    spread = float(means[-1] - means[0])
+    if spread == 0.0:
+        return 0.0
+    # Where several are worst, the last of them varies most, and so does the last of the best.
+    worst = int(np.searchsorted(means, means[0], side="right")) - 1
+    pooled = math.hypot(models.deviations[worst], models.deviations[-1]) / math.sqrt(2.0)
+    return spread / (pooled / models.root) if pooled > 0.0 else math.nan
 
-    try:
-        rows = thread_map(level, range(n_levels))
-    except BaseException:
-        # A helper leaves its level after the step that it is in.
-        stop.set()
-        raise
-    of_tukey = [row[0] for row in rows]
-    of_welch = [row[1] for row in rows]
-    overall = [row[2] for row in rows]
-    criteria = {
-        "tukey-q": _floats(row.q for row in of_tukey),
-        "tukey-mean": _floats(row.mean for row in of_tukey),
-        "tukey-median": _floats(row.median for row in of_tukey),
-        "welch-mean": _floats(row.mean for row in of_welch),
-        "welch-median": _floats(row.median for row in of_welch),
+
+PairCorrection: TypeAlias = Correction | Literal["shaffer"]
+
+# The corrections that depend on the order of p-values count them in two tables of this many pairs.
+LARGEST_CORRECTED = 1500
+
+_FIRST_SHIFT = 46
+_INFINITE_BIN = 0x7FF << (52 - _FIRST_SHIFT)
+_STEP = 16
+# Up to this number statistics are collected to find the middle ones.
+_MAX_COLLECTED = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Welch:
+    """Welch's criteria of one level; counts that were left out are -1."""
+
+    mean: float
+    median: float
+    critical: float
+    n_infinite: int
+    n_significant: dict[PairCorrection, int]
+
+
+class StoppedError(Exception):
+    """Another thread has stopped the work."""
+
+
+def welch(models: Models, alpha: float, stop: threading.Event) -> Welch:
+    """Compare all pairs of the models of a level."""
+    n_pairs = models.n_pairs
+    sums = terms(models.n_folds)
+    coefficients = welch_coefficients(models.n_folds, alpha)
+    numbers = (models.root, sums.half, sums.scale, alpha)
+    corrected = models.n_models <= LARGEST_CORRECTED
+    buckets = np.zeros((2, n_pairs + 1 if corrected else 0), np.int32)
+
+    def compare(rows: tuple[int, int]) -> tuple[float, float, int, int, IntVector]:
+        _check(stop)
+        histogram = np.zeros(2**17, np.int64)
+        sums_of_step = welch_pass(
+            models.means, models.deviations, rows, numbers, sums.weights, coefficients, histogram,
+            buckets,
+        )  # fmt: skip
+        return *sums_of_step, histogram
+
+    # Where there are tables there is one step: no two threads count in one.
+    steps = thread_map(compare, models.steps())
+    histogram = np.sum([step[4] for step in steps], axis=0)
+    n_infinite = int(histogram[_INFINITE_BIN])
+    n_finite = n_pairs - n_infinite
+    n_undefined = math.comb(models.n_constant, 2)
+    n_bonferroni = sum(step[3] for step in steps)
+    n_significant: dict[PairCorrection, int] = {
+        "none": sum(step[2] for step in steps),
+        "bonferroni": n_bonferroni,
     }
-    critical_values = {
-        "tukey": _floats(critical for _ in of_tukey),
-        "welch": _floats(row.critical for row in of_welch),
-    }
-    n_separable: dict[str, IntVector | None] = {
-        "tukey": _counts(row.n_separable for row in of_tukey)
-    }
-    for name in WELCH_CORRECTIONS:
-        counted = n_models <= LARGEST_CORRECTED or name in ("none", "bonferroni")
-        n_separable[name] = _counts(row.n_separable[name] for row in of_welch) if counted else None
-    n_infinite = {
-        "tukey": _counts(row.n_infinite for row in of_tukey),
-        "welch": _counts(row.n_infinite for row in of_welch),
-    }
-    return Separation(
-        n_models, n_folds, n_models * (n_models - 1) // 2, alpha,
-        criteria, critical_values,
-        n_separable, n_infinite,
-        _floats(row.f for row in overall), _floats(row.df_between for row in overall),
-        _floats(row.df_within for row in overall), _floats(row.p_value for row in overall),
-    )  # fmt: skip
+    if corrected:
+        buckets[0, n_pairs] += n_bonferroni
+        buckets[1, 1] += n_bonferroni
+        n_significant["holm"] = step_down(buckets[0], np.arange(n_pairs + 1, dtype=np.int32))
+        n_significant["shaffer"] = step_down(buckets[0], possible(models.n_models))
+        n_significant["benjamini-hochberg"] = step_up(buckets[1])
+    mean = median = critical = math.nan
+    if n_finite > 0:
+        mean = math.fsum(step[0] for step in steps) / n_finite
+        ranks = {(n_finite - 1) // 2, n_finite // 2}
+        middle = _select(models, histogram, sorted(ranks), stop)
+        median = middle[0] / 2 + middle[-1] / 2
+    if n_undefined < n_pairs:
+        critical = math.fsum(step[1] for step in steps) / (n_pairs - n_undefined)
+    return Welch(mean, median, critical, n_infinite, n_significant)
 
 
-def _floats(numbers: Any) -> FloatVector:
-    return set_readonly(np.fromiter(numbers, np.float64))
+def _check(stop: threading.Event) -> None:
+    if stop.is_set():
+        raise StoppedError
 
 
-def _counts(numbers: Any) -> IntVector:
-    return set_readonly(np.fromiter(numbers, np.int64))
+def _select(
+    models: Models, histogram: IntVector, ranks: list[int], stop: threading.Event
+) -> list[float]:
+    """Return the finite |t| of some ranks, from 0, which the histogram of upper bits locates."""
+    ends = np.cumsum(histogram)
+    bins = np.searchsorted(ends, ranks, side="right")
+    statistics: dict[int, float] = {}
+    for index in sorted(set(bins.tolist())):
+        size = int(histogram[index])
+        ranks_in_bin = [rank for rank, bin_ in zip(ranks, bins, strict=True) if bin_ == index]
+        inside = [rank - int(ends[index]) + size for rank in ranks_in_bin]
+        values = _within(models, index, _FIRST_SHIFT, size, inside, stop)
+        statistics.update(zip(ranks_in_bin, values, strict=True))
+    return [statistics[rank] for rank in ranks]
+
+
+def _within(
+    models: Models, prefix: int, shift: int, size: int, ranks: list[int], stop: threading.Event
+) -> list[float]:
+    """Return the |t| of some ranks among the ``size`` of them whose bits begin with a prefix."""
+    if shift == 0:
+        return [float(np.int64(prefix).view(np.float64))] * len(ranks)
+    if size <= _MAX_COLLECTED:
+        parts = thread_map(
+            lambda rows: _collect(models, rows, prefix, shift, size, stop), models.steps()
+        )
+        values = np.partition(np.concatenate(parts), ranks)
+        return [float(values[rank]) for rank in ranks]
+    step = min(_STEP, shift)
+
+    def refine(rows: tuple[int, int]) -> IntVector:
+        _check(stop)
+        counts = np.zeros(2**step, np.int64)
+        refine_pass(models.means, models.deviations, rows, models.root, prefix, shift, step, counts)
+        return counts
+
+    counts = np.sum(thread_map(refine, models.steps()), axis=0)
+    ends = np.cumsum(counts)
+    statistics: list[float] = []
+    for rank in ranks:
+        index = int(np.searchsorted(ends, rank, side="right"))
+        inside = int(counts[index])
+        rest = rank - int(ends[index]) + inside
+        longer = (prefix << step) | index
+        statistics += _within(models, longer, shift - step, inside, [rest], stop)
+    return statistics
+
+
+def _collect(
+    models: Models,
+    rows: tuple[int, int],
+    prefix: int,
+    shift: int,
+    size: int,
+    stop: threading.Event,
+) -> FloatVector:
+    _check(stop)
+    values = np.empty(size)
+    n = collect_pass(models.means, models.deviations, rows, models.root, prefix, shift, values)
+    collected: FloatVector = values[:n].copy()
+    return collected

@@ -29,7 +29,7 @@ def advice_section(results: StudyResults) -> Section:
             make = partial(
                 recommend,
                 cell.table,
-                application=application,
+                target_measure=application,
                 measures=present,
                 **results.options,
             )

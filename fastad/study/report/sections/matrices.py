@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from fastad._core.text_tables import interval_text, number_text
-from fastad.benchmarking.correlation import kendall_matrix
-from fastad.benchmarking.matrix import MeasureMatrix
+from fastad.benchmarking.matrix import MeasureMatrix, kendall_matrix
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft

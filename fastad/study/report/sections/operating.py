@@ -10,7 +10,7 @@ from fastad.benchmarking.operating_points import (
     discriminability,
 )
 from fastad.benchmarking.resampling import check_resampling
-from fastad.benchmarking.selected_fpr import loss_with_chosen
+from fastad.benchmarking.selected_fpr import loss_at_rates
 from fastad.benchmarking.selection import LossMatrix
 from fastad.study.report.parts import Section
 from fastad.study.report.sections.draft import Draft
@@ -77,4 +77,4 @@ def _loss_at(
     """Return what `loss_at_selected_fpr` does."""
     known = [cell.table.measure(label) for label in labels]
     resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
-    return loss_with_chosen(cell.table, known, found, criterion, "optimal", resampling)
+    return loss_at_rates(cell.table, known, found, criterion, "optimal", resampling)

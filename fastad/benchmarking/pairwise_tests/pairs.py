@@ -1,0 +1,264 @@
+"""Pairwise tests of models at all levels of a measure, and their p-values at one level."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import set_readonly
+from fastad._core.threads import in_steps, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.rank_tests.pairs import matrix_pass
+from fastad._kernels.rank_tests.student import two_sided
+from fastad.benchmarking.pairwise_tests.models import (
+    Models,
+    Overall,
+    terms,
+    tukey_critical,
+    welch_test,
+)
+from fastad.benchmarking.pairwise_tests.statistics import (
+    LARGEST_CORRECTED,
+    PairCorrection,
+    Tukey,
+    Welch,
+    standard_error,
+    tukey,
+    welch,
+)
+from fastad.errors import InvalidInputError
+from fastad.uncertainty.corrections import CORRECTIONS, shaffer
+
+PairTest: TypeAlias = Literal["welch", "tukey"]
+
+CRITERIA = ("tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median")
+WELCH_CORRECTIONS: tuple[PairCorrection, ...] = (
+    "none",
+    "bonferroni",
+    "holm",
+    "shaffer",
+    "benjamini-hochberg",
+)
+# Integrals of one step, after which an interrupt is noticed: some tenths of a second.
+_INTEGRALS_A_STEP = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairwiseTests:
+    """Criteria, critical values and counts of pairs, each by level.
+
+    Attributes
+    ----------
+    n_models, n_folds, n_pairs : int
+        Sizes; n_pairs = n_models (n_models - 1) / 2.
+    alpha : float
+        Level of the tests.
+    criteria : mapping of str to numpy.ndarray of shape (n_levels,)
+        By name, see `CRITERIA`: from 0 on; NaN where no statistic is finite.
+    critical_values : mapping of str to numpy.ndarray of shape (n_levels,)
+        "tukey" and "welch": what the criteria of each must exceed. For Welch the mean over pairs
+        of which at least one varies, NaN if there is none.
+    n_significant : mapping of str to numpy.ndarray of shape (n_levels,), or None
+        Significant pairs: "tukey", whose q exceeds the critical value, and for each of
+        `WELCH_CORRECTIONS` those whose corrected p-value is at most alpha. None where it was not
+        counted: the last three for more than `LARGEST_CORRECTED` models.
+    n_infinite : mapping of str to numpy.ndarray of shape (n_levels,)
+        "tukey" and "welch": pairs left out of means and medians, which have different means and no
+        variance.
+    f, df_between, df_within, p_value : numpy.ndarray of shape (n_levels,)
+        Welch's test of all models at once; NaN where it is undefined.
+    """
+
+    n_models: int
+    n_folds: int
+    n_pairs: int
+    alpha: float
+    criteria: Mapping[str, FloatVector]
+    critical_values: Mapping[str, FloatVector]
+    n_significant: Mapping[str, IntVector | None]
+    n_infinite: Mapping[str, IntVector]
+    f: FloatVector
+    df_between: FloatVector
+    df_within: FloatVector
+    p_value: FloatVector
+
+
+def compare_pairs(values: npt.NDArray[np.float64], *, alpha: float) -> PairwiseTests:
+    """Compare all pairs of models at each level.
+
+    With n models, O(n**2) time a level; a level at a time on each thread, with 8 bytes a pair up to
+    `LARGEST_CORRECTED` models and 16 MB beyond.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n_models, n_folds, n_levels)
+        Finite; at least two models and two folds.
+    alpha : float
+        Level of the tests, in (0, 1).
+
+    Returns
+    -------
+    PairwiseTests
+        The same bits for any order of models and folds, and any number of threads.
+    """
+    n_models, n_folds, n_levels = values.shape
+    critical = tukey_critical(n_models, n_folds, alpha)
+    stop = Event()
+
+    def level(i: int) -> tuple[Tukey, Welch, Overall]:
+        models = Models.of(values[:, :, i])
+        return tukey(models, critical), welch(models, alpha, stop), welch_test(models)
+
+    try:
+        rows = thread_map(level, range(n_levels))
+    except BaseException:
+        # A thread leaves its level after the step that it is in.
+        stop.set()
+        raise
+    of_tukey = [row[0] for row in rows]
+    of_welch = [row[1] for row in rows]
+    overall = [row[2] for row in rows]
+    criteria = {
+        "tukey-q": _floats(row.q for row in of_tukey),
+        "tukey-mean": _floats(row.mean for row in of_tukey),
+        "tukey-median": _floats(row.median for row in of_tukey),
+        "welch-mean": _floats(row.mean for row in of_welch),
+        "welch-median": _floats(row.median for row in of_welch),
+    }
+    critical_values = {
+        "tukey": _floats(critical for _ in of_tukey),
+        "welch": _floats(row.critical for row in of_welch),
+    }
+    n_significant: dict[str, IntVector | None] = {
+        "tukey": _counts(row.n_significant for row in of_tukey)
+    }
+    for name in WELCH_CORRECTIONS:
+        counted = n_models <= LARGEST_CORRECTED or name in ("none", "bonferroni")
+        n_significant[name] = (
+            _counts(row.n_significant[name] for row in of_welch) if counted else None
+        )
+    n_infinite = {
+        "tukey": _counts(row.n_infinite for row in of_tukey),
+        "welch": _counts(row.n_infinite for row in of_welch),
+    }
+    return PairwiseTests(
+        n_models, n_folds, n_models * (n_models - 1) // 2, alpha,
+        criteria, critical_values,
+        n_significant, n_infinite,
+        _floats(row.f for row in overall), _floats(row.df_between for row in overall),
+        _floats(row.df_within for row in overall), _floats(row.p_value for row in overall),
+    )  # fmt: skip
+
+
+def _floats(numbers: Any) -> FloatVector:
+    return set_readonly(np.fromiter(numbers, np.float64))
+
+
+def _counts(numbers: Any) -> IntVector:
+    return set_readonly(np.fromiter(numbers, np.int64))
+
+
+def pair_p_values(
+    values: FloatMatrix, *, test: PairTest = "welch", correction: PairCorrection = "none"
+) -> FloatMatrix:
+    """Compute the two-sided p-values of all pairs of models.
+
+    Welch's take some ten nanoseconds a pair, and 1e-13 of them is rounding. Tukey's are integrals
+    that SciPy computes: a millisecond for each distinct difference of means, and exact to about
+    1e-13, whatever their size.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n_models, n_folds)
+        Finite; at least two models and two folds.
+    test : {"welch", "tukey"}, default "welch"
+        Tukey's p-values are corrected for all pairs as they are.
+    correction : str, default "none"
+        For Welch's test, also "bonferroni", "holm", "shaffer" (up to `LARGEST_CORRECTED` models)
+        and "benjamini-hochberg".
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_models, n_models)
+        Symmetric, in [0, 1]; 1 on the diagonal and for equal means, 0 for different means without
+        variance.
+
+    Raises
+    ------
+    InvalidInputError
+        If the correction does not suit the test or the number of models.
+    """
+    n_models = values.shape[0]
+    if test == "tukey" and correction != "none":
+        raise InvalidInputError(
+            "correction must be 'none' for Tukey's test, which corrects itself; "
+            f"found {correction!r}",
+            argument="correction",
+        )
+    if correction == "shaffer" and n_models > LARGEST_CORRECTED:
+        raise InvalidInputError(
+            f"correction 'shaffer' takes at most {LARGEST_CORRECTED} models; found {n_models}",
+            argument="correction",
+        )
+    models = Models.of(values)
+    if test == "tukey":
+        return _tukey(models)
+    matrix = _welch(models)
+    if correction == "none":
+        return matrix
+    upper = np.triu_indices(n_models, 1)
+    correct = shaffer if correction == "shaffer" else CORRECTIONS[correction]
+    return _symmetric(correct(matrix[upper]), n_models)
+
+
+def _welch(models: Models) -> FloatMatrix:
+    sums = terms(models.n_folds)
+    matrix = np.ones((models.n_models, models.n_models))
+
+    def write(rows: tuple[int, int]) -> None:
+        numbers = (models.root, sums.half, sums.scale)
+        matrix_pass(
+            models.means, models.deviations, rows, numbers, sums.weights, models.order, matrix
+        )
+
+    thread_map(write, models.steps())
+    return matrix
+
+
+def _tukey(models: Models) -> FloatMatrix:
+    """Integrate once for each distinct difference of means."""
+    n, unit = models.n_models, standard_error(models)
+    upper = np.triu_indices(n, 1)
+    means = np.empty(n)
+    means[models.order] = models.means
+    differences, indices = np.unique(np.abs(means[upper[0]] - means[upper[1]]), return_inverse=True)
+    p_values = np.where(differences > 0.0, 0.0, 1.0)
+    inside = np.flatnonzero(differences > 0.0) if unit > 0.0 else np.empty(0, np.int64)
+    steps = in_steps(0, inside.shape[0], _INTEGRALS_A_STEP)
+    q = differences[inside] / (unit if unit > 0.0 else 1.0)
+    parts = thread_map(lambda step: _range_p_values(q[step.start : step.stop], models), steps)
+    p_values[inside] = np.concatenate([np.empty(0), *parts])
+    return _symmetric(p_values[indices], n)
+
+
+def _range_p_values(q: FloatVector, models: Models) -> FloatVector:
+    """Return the probabilities that the studentized range is at least q."""
+    nu = models.n_models * (models.n_folds - 1)
+    if models.n_models == 2:
+        # The range of two means is a difference, and that of Student's is exact far out.
+        return np.array([two_sided(x / np.sqrt(2.0), float(nu)) for x in q.tolist()])
+    # Here, because SciPy's statistics take half a second to import.
+    from scipy.stats import studentized_range
+
+    return np.clip(studentized_range.sf(q, models.n_models, nu), 0.0, 1.0)
+
+
+def _symmetric(upper: FloatVector, n_models: int) -> FloatMatrix:
+    """Return the matrix of pairs (i, j), i < j, in rows; 1 on its diagonal."""
+    matrix = np.ones((n_models, n_models))
+    rows, columns = np.triu_indices(n_models, 1)
+    matrix[rows, columns] = matrix[columns, rows] = upper
+    return matrix
