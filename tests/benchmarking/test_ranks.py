@@ -233,9 +233,7 @@ def test_errors_of_ranks() -> None:
         fastad.benchmarking.friedman(results, correct_ties=1)  # type: ignore[arg-type]
     alone = results_of([[0.1, 0.2]], detectors=["a", "a"], params=["k=1", "k=2"])
     for function in (fastad.benchmarking.average_ranks, fastad.benchmarking.friedman):
-        with pytest.raises(
-            InvalidInputError, match="at least two detectors to rank; found a,"
-        ):
+        with pytest.raises(InvalidInputError, match="at least two detectors to rank; found a,"):
             function(alone)
 
 
