@@ -41,7 +41,7 @@ def test_texts_and_numbers_of_a_csv_file_are_those_of_parquet(tmp_path: Path) ->
     table = table.drop(index=[0, 4])
     one, other = (run(save(tmp_path / f"r{ending}", table)) for ending in (".csv", ".parquet"))
     assert (one.stdout, one.stderr) == (other.stdout, other.stderr)
-    assert "found svm alone, with 4 models" in one.stderr
+    assert "found svm, with 4 models" in one.stderr
     assert "missing: 2 of 24 rows (007, svm, fold 9; 007, svm, fold 10)" in one.stderr
 
 
