@@ -353,7 +353,9 @@ def test_bad_arguments(options: Any, words: str) -> None:
 
 
 def test_what_is_no_result_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"found must be a fastad\.benchmarking\.Discriminability; found dict"):
+    with pytest.raises(
+        TypeError, match=r"found must be a fastad\.benchmarking\.Discriminability; found dict"
+    ):
         DiscriminabilityDisplay({})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="ax must be matplotlib axes; found int"):
         DiscriminabilityDisplay(separated()).plot(3)  # type: ignore[arg-type]
