@@ -1,6 +1,6 @@
 """Accuracy of volumes of tiny regions whose share is known, as a table.
 
-    python -m bench.accuracy > bench/accuracy.md
+    python -m bench.accuracy > docs/evidence/accuracy.md
 
 The shapes are those of the tests. Importance sampling is told where the region is by 1000 points of
 it; "auto" as well. Errors are in the logarithm of the share: about relative ones where they are

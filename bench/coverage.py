@@ -46,7 +46,7 @@ DEPENDENT = {
     "histogram_weighted_auc",
 }
 TABLE = Path(__file__).parent.parent / "fastad" / "certainty" / "coverage.csv"
-COMPARISONS = Path(__file__).parent.parent / "docs" / "comparisons.csv"
+COMPARISONS = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"
 COMPARED = ("auc", "auc@0.05", "ap", "tpr@0.05")
 # One point of a sample stands for so many of the population.
 SCALE = 1000

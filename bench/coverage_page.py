@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.coverage import AREAS, COMPARISONS, SIZES
 from fastad.uncertainty.methods import Coverage, best_of, coverage_table
 
-PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 MARKS = {
     "coverage": ("<!-- coverage -->", "<!-- /coverage -->"),
     "verdicts": ("<!-- verdicts -->", "<!-- /verdicts -->"),

@@ -23,7 +23,7 @@ from fastad.study.papers.goix_data import FILES, SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import CRITERIA
 
-TABLE = Path(__file__).parent.parent / "docs" / "goix.csv"
+TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "goix.csv"
 SEED = 0
 # The fast ones first.
 NAMES = (

@@ -43,7 +43,7 @@ BUDGETS: Mapping[VolumeMethod, int | None] = {
 METHODS = tuple(BUDGETS)
 FPR = 0.05
 MOST_NORMALS = 2500
-TABLE = Path(__file__).parent.parent / "docs" / "rare.csv"
+TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "rare.csv"
 PAGE = TABLE.with_suffix(".md")
 BEGIN, END = "<!-- rare -->", "<!-- /rare -->"
 

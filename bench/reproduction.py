@@ -1,9 +1,9 @@
-"""The papers' tables beside those of the study ``medium``: the numbers of docs/reproduction.
+"""The papers' tables beside those of the study ``medium``: docs/evidence/reproduction.
 
     python -m bench.reproduction FOLDER    keeps the results of a finished study beside the page
     python -m bench.reproduction           writes what they say into the page
 
-The study itself: ``fastad study run docs/reproduction/medium.toml --data FOLDER_OF_DATA``.
+The study itself: ``fastad study run docs/evidence/reproduction/medium.toml --data FOLDER_OF_DATA``.
 """
 
 import json
@@ -31,7 +31,7 @@ from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.report.sections.agreement_counts import count_pairs
 from fastad.study.tables import KEYS, ONE_CLASS, StudyTables
 
-HERE = Path(__file__).parent.parent / "docs" / "reproduction"
+HERE = Path(__file__).parent.parent / "docs" / "evidence" / "reproduction"
 PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
 # The splits of the multi-class data sets without contamination, at all rates.
 SPLITS = HERE / "splits.parquet"

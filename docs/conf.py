@@ -4,20 +4,23 @@ import re
 import sys
 from pathlib import Path
 
-import pages
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 import fastad
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import pages
 
 project = "fastad"
 author = "the fastad authors"
 release = version = fastad.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "prose"]
+exclude_patterns = ["_build"]
 # Docstrings write `fastad.roc_auc`; what is no object of the package stays plain.
 default_role = "py:obj"
 
@@ -37,6 +40,11 @@ html_title = f"fastad {release}"
 html_show_sourcelink = False
 
 
+def add_generated_text(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Add to a page what follows from the declarations of the measures and of public names."""
+    source[0] = pages.complete(docname, source[0])
+
+
 def list_references(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
@@ -44,12 +52,30 @@ def list_references(
     lines[:] = [re.sub(r"^\.\. \[\d+\] ", "#. ", line) for line in lines]
 
 
-def write_pages(app: Sphinx) -> None:
-    """Write the pages of the measures before Sphinx looks for sources."""
-    pages.write_pages()
+def hide_constructor(
+    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Leave out the parameters of classes that only functions of fastad construct."""
+    constructed = "Parameters\n" in (obj.__doc__ or "")
+    return ("", "") if what == "class" and not constructed else None
+
+
+def resolve_short_name(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
+) -> nodes.Element | None:
+    """Resolve ``fastad.evaluate`` to where it is described, ``fastad.evaluation.evaluate``."""
+    name, *attributes = node.get("reftarget", "").removeprefix("fastad.").split(".")
+    if node.get("refdomain") != "py" or name not in pages.HOMES:
+        return None
+    target = ".".join([pages.HOMES[name], name, *attributes])
+    domain = env.get_domain("py")
+    kind = node["reftype"]
+    return domain.resolve_xref(env, node["refdoc"], app.builder, kind, target, node, content)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what runs before the sources are read, and what mends docstrings."""
-    app.connect("builder-inited", write_pages)
+    """Connect what completes pages, docstrings and references."""
+    app.connect("source-read", add_generated_text)
     app.connect("autodoc-process-docstring", list_references, priority=600)
+    app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("missing-reference", resolve_short_name)

@@ -1,11 +1,11 @@
-"""The pages of the measures: what the registry says of each row, and the prose written for it.
+"""What the pages say that follows from declarations: facts about measures, lists of public names.
 
-`write_pages` makes ``measures/<name>.md`` for every row of the registry, and ``measures/index.md``.
-Sphinx is not needed here; ``conf.py`` calls this before it reads the sources.
+A page is the text in its file; `complete` adds the rest when Sphinx reads it.
 """
 
+import importlib
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import fastad
@@ -14,8 +14,16 @@ from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 
 HERE = Path(__file__).parent
-PROSE = HERE / "prose"
-PAGES = HERE / "measures"
+# Where generated text goes.
+MARK = "<!-- generated -->"
+# The public packages, and the package of each name of `fastad` itself.
+PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
+HOMES = {
+    name: f"fastad.{package}"
+    for package in PACKAGES
+    for name in importlib.import_module(f"fastad.{package}").__all__
+    if name in fastad.__all__
+}
 
 _KINDS = {
     "value": "a value",
@@ -24,12 +32,12 @@ _KINDS = {
     "counts": "counts and rates",
 }
 _CLASSES = {
-    "both": "anomalies, normal points",
+    "both": "anomalies, normal samples",
     "anomalies": "anomalies",
-    "normals": "normal points",
+    "normals": "normal samples",
     "any": "none",
 }
-_WEIGHTS = {"real": "any that are not negative", "whole": "whole numbers only"}
+_WEIGHTS = {"real": "any that are not negative", "whole": "integers only"}
 _READS = {
     "all": "the whole order of the scores",
     "prefix": "the part of the order above the operating point",
@@ -38,27 +46,48 @@ _READS = {
 _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 
-def check_prose(names: Iterable[str] = MEASURES, prose: Path = PROSE) -> None:
-    """Raise unless each row of the registry has its prose, and each prose its row.
+def check_pages(names: Iterable[str] = MEASURES, folder: Path = HERE / "measures") -> None:
+    """Raise unless each measure has its page, and each page its measure.
 
     Raises
     ------
     ValueError
-        Names every row without prose, and every prose without a row.
+        Names every measure without a page, and every page without a measure.
     """
-    wanted = set(names)
-    written = {path.stem for path in prose.glob("*.md") if path.read_text("utf-8").strip()}
-    complaints = [f"{name} has no prose in {prose.name}/{name}.md" for name in wanted - written]
-    complaints += [f"{prose.name}/{name}.md has no row" for name in written - wanted]
-    if complaints:
-        raise ValueError("the registry and the prose differ: " + "; ".join(sorted(complaints)))
+    expected = {*names, "index"}
+    written = {path.stem for path in folder.glob("*.md") if path.read_text("utf-8").strip()}
+    problems = [f"{name} has no page" for name in expected - written]
+    problems += [f"{name}.md has no measure" for name in written - expected]
+    if problems:
+        raise ValueError("measures and their pages differ: " + "; ".join(sorted(problems)))
+
+
+def complete(docname: str, text: str) -> str:
+    """Return the text of a page with what is generated for it."""
+    folder, _, name = docname.rpartition("/")
+    if folder == "measures" and name in MEASURES:
+        return complete_measure(MEASURES[name], text)
+    if docname in GENERATED:
+        return text.replace(MARK, GENERATED[docname]())
+    return text
+
+
+def complete_measure(row: Measure, text: str) -> str:
+    """Return the page of a measure: facts below its title, its docstring at the end."""
+    title, rest = text.split("\n", 1)
+    head, *lines = [[f"**{key}**", value] for key, value in facts(row).items()]
+    reference = f"```{{eval-rst}}\n.. autofunction:: fastad.measures.{row.name}\n```\n"
+    summary = f"{row.title[:1].upper()}{row.title[1:]}."
+    return "\n\n".join(
+        [title, summary, _table(head, lines), rest.strip(), "## Reference", reference]
+    )
 
 
 def facts(row: Measure) -> dict[str, str]:
     """Return what the registry says of a measure, in words."""
     return {
         "Function": f"{{py:func}}`fastad.measures.{row.name}`",
-        "Label": _label(row),
+        "Key": _label(row),
         "Returns": _KINDS[row.kind],
         "Operating point": _operating(row),
         "Range": row.shown_range,
@@ -71,26 +100,9 @@ def facts(row: Measure) -> dict[str, str]:
     }
 
 
-def render_page(row: Measure, prose: str) -> str:
-    """Return the page of one measure."""
-    head, *lines = [[f"**{key}**", value] for key, value in facts(row).items()]
-    table = _table(head, lines)
-    return "\n\n".join(
-        [
-            f"# `{row.name}`",
-            f"{_sentence(row.title)}.",
-            table,
-            prose.strip(),
-            "## Reference",
-            f"```{{eval-rst}}\n.. autofunction:: fastad.measures.{row.name}\n```\n",
-        ]
-    )
-
-
-def render_index(rows: Iterable[Measure]) -> str:
+def measure_table() -> str:
     """Return the table of all measures, and their order in the contents."""
-    rows = list(rows)
-    head = ["Function", "Label", "What it is", "Range", "Better is"]
+    head = ["Function", "Key", "What it is", "Range", "Better is"]
     lines = [
         [
             f"[`{row.name}`]({row.name}.md)",
@@ -99,46 +111,35 @@ def render_index(rows: Iterable[Measure]) -> str:
             row.shown_range,
             _BETTER[row.higher_is_better],
         ]
-        for row in rows
+        for row in MEASURES.values()
     ]
-    contents = "\n".join(["```{toctree}", ":hidden:", "", *(row.name for row in rows), "```"])
-    return "\n\n".join(
+    contents = "\n".join(["```{toctree}", ":hidden:", "", *MEASURES, "```"])
+    return _table(head, lines) + "\n\n" + contents
+
+
+def measure_list() -> str:
+    """Return links to the functions of the measures."""
+    return "\n".join(f"- {{py:func}}`fastad.measures.{name}`" for name in MEASURES)
+
+
+def short_names() -> str:
+    """Return the names that `fastad` itself offers, by package."""
+    lines = [
         [
-            "# Measures",
-            "Every measure is a function of labels and scores and a method of "
-            "{py:class}`fastad.evaluation.RankedScores`. Values also stand in the tables of "
-            "{py:func}`fastad.evaluate`, under their label. The symbols of the pages are "
-            "explained in [Conventions](../conventions.md).",
-            _table(head, lines),
-            contents + "\n",
+            f"[`fastad.{package}`]({package}.md)",
+            ", ".join(f"{{py:obj}}`~fastad.{name}`" for name in fastad.__all__ if name in names),
         ]
-    )
+        for package in PACKAGES
+        if (names := [name for name, home in HOMES.items() if home == f"fastad.{package}"])
+    ]
+    return _table(["package", "names"], lines)
 
 
-def write_pages(
-    target: Path = PAGES, prose: Path = PROSE, rows: Mapping[str, Measure] = MEASURES
-) -> list[Path]:
-    """Write the page of each row and the index; remove pages that have no row.
-
-    Files whose text would not change are left alone, so that Sphinx reads only what is new.
-    """
-    check_prose(rows, prose)
-    texts = {
-        name: render_page(row, (prose / f"{name}.md").read_text("utf-8"))
-        for name, row in rows.items()
-    }
-    texts["index"] = render_index(rows.values())
-    target.mkdir(parents=True, exist_ok=True)
-    for path in target.glob("*.md"):
-        if path.stem not in texts:
-            path.unlink()
-    paths = []
-    for name, text in texts.items():
-        path = target / f"{name}.md"
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
-        paths.append(path)
-    return paths
+GENERATED = {
+    "measures/index": measure_table,
+    "reference/measures": measure_list,
+    "reference/fastad": short_names,
+}
 
 
 def _label(row: Measure) -> str:
@@ -161,19 +162,15 @@ def _operating(row: Measure) -> str:
     if row.default_points is None:
         return f"`{row.operating_point}`; in tables each value of `fpr=`"
     if not row.default_points:
-        return f"`{row.operating_point}`; in tables the label must say it"
+        return f"`{row.operating_point}`; in tables the key must name it"
     shown = ", ".join("its default" if x is None else f"{float(x):g}" for x in row.default_points)
-    return f"`{row.operating_point}`; in tables {shown} unless the label says another"
+    return f"`{row.operating_point}`; in tables {shown} unless the key names another"
 
 
 def _weights(row: Measure) -> str:
     if "sample_weight" in inspect.signature(getattr(fastad.measures, row.name)).parameters:
         return _WEIGHTS[row.weights]
     return "not taken by the function; the method counts those of `rank_scores`"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -1,8 +1,10 @@
-"""The documentation builds without a warning, and every measure has its page."""
+"""Every measure has its page, every public name its description; the documentation builds."""
 
+import importlib
 import importlib.util
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from types import ModuleType
 
@@ -23,19 +25,36 @@ def pages() -> ModuleType:
     return module
 
 
-def test_every_measure_has_prose_and_every_prose_a_measure(pages: ModuleType) -> None:
-    pages.check_prose()
+def test_every_measure_has_a_page_and_every_page_a_measure(pages: ModuleType) -> None:
+    pages.check_pages()
     with pytest.raises(ValueError, match="not_written_yet"):
-        pages.check_prose([*MEASURES, "not_written_yet"])
+        pages.check_pages([*MEASURES, "not_written_yet"])
     with pytest.raises(ValueError, match="roc_auc"):
-        pages.check_prose([name for name in MEASURES if name != "roc_auc"])
+        pages.check_pages([name for name in MEASURES if name != "roc_auc"])
 
 
-def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
+def test_every_page_is_in_the_contents() -> None:
+    docs = ROOT / "docs"
+    for index in [docs / "index.md", *docs.glob("*/index.md")]:
+        if index.parent.name == "measures":
+            continue  # generated
+        contents = index.read_text(encoding="utf-8").rpartition("```{toctree}")[2].split()
+        beside = {path.stem for path in index.parent.glob("*.md")} - {"index"}
+        assert beside <= set(contents), index
+
+
+def test_the_readme_names_every_measure() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in MEASURES if f"`{name}`" not in readme] == []
+
+
+@pytest.mark.system
+def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: ModuleType) -> None:
+    html = tmp_path / "html"
     build = subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html"),
-            *("-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"),
+            *("-d", tmp_path / "trees", ROOT / "docs", html),
         ],
         capture_output=True,
         text=True,
@@ -43,10 +62,13 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
     )
     assert build.returncode == 0, build.stderr
     for name in MEASURES:
-        page = (tmp_path / "html" / "measures" / f"{name}.html").read_text(encoding="utf-8")
-        assert f"fastad.{name}" in page
-
-
-def test_the_readme_names_every_measure() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in MEASURES if f"`{name}`" not in readme] == []
+        page = (html / "measures" / f"{name}.html").read_text(encoding="utf-8")
+        assert f"fastad.measures.{name}" in page
+    # Every public name is described, on the page of its package or of its measure.
+    inventory = (html / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    entries = [line.split(" ") for line in zlib.decompress(inventory).decode().splitlines()]
+    described = {entry[0]: entry[3].replace("$", entry[0]) for entry in entries}
+    for package in pages.PACKAGES:
+        for name in importlib.import_module(f"fastad.{package}").__all__:
+            uri = described[f"fastad.{package}.{name}"]
+            assert uri.startswith((f"reference/{package}.html", f"measures/{name}.html"))

@@ -293,7 +293,7 @@ def _bounds(
 
     At all points at once, both classes must hold: they are independent, and their confidences
     multiply to the level. At one point each class has the whole doubt, because no curve lets both
-    fail on both sides; docs/bands.md has the proof.
+    fail on both sides; docs/guide/bands.md has the proof.
     """
     need_both(counts, measure)
     if counts.weighting == "real":

@@ -204,7 +204,7 @@ from fastad.cli import main; main()
 # --- docs
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "cli.md").read_text("utf-8")
 EXAMPLES = [
     line.removeprefix("$ fastad compare-runs ")
     for line in PAGE.splitlines()

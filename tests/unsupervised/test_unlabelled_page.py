@@ -7,7 +7,7 @@ import pytest
 from bench import goix
 from fastad.study.papers.goix_data import FILES, SETTINGS
 
-PAGE = Path(__file__).parents[2] / "docs" / "unlabelled.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "unsupervised.md"
 BENCHMARK = goix.read()
 
 
