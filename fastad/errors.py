@@ -10,10 +10,13 @@ class InvalidInputError(ValueError):
     ----------
     argument : str or None
         Name of the argument without an index, where it is a single one.
+    item : str or None
+        The same with its index, such as ``y_score['forest']``, as the message begins.
     """
 
     def __init__(self, message: str = "", *, argument: str | None = None) -> None:
         super().__init__(message)
+        self.item = argument
         self.argument = None if argument is None else argument.partition("[")[0]
 
 
@@ -30,11 +33,11 @@ class CompilationCacheWarning(UserWarning):
 
 
 class LowCoverageWarning(UserWarning):
-    """An interval holds the truth less often than it says, and no method is known to do better."""
+    """An interval covers the true value less often than it says; no method is known to do better."""
 
 
 class BatchScorerWarning(UserWarning):
-    """A detector has no compiled form, and is asked batch by batch."""
+    """A detector has no compiled form: its own method scores batch by batch."""
 
 
 class InsufficientMixingWarning(UserWarning):

@@ -1,16 +1,22 @@
-"""What commands print, and how they end."""
+"""What commands print, and the one handler of what goes wrong in them."""
 
+import inspect
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
+from typer.models import OptionInfo
 
-from fastad._core.text_tables import TextTable
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad._core.text_tables import grid
+from fastad._core.threads import available_threads
+from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -18,6 +24,15 @@ Result = TypeVar("Result")
 DATA_ARE_WRONG = 1
 WRONG_USAGE = 2
 
+# Parameters of commands that an argument of the library comes from, where the names differ; of
+# several the first that the command has.
+_PARAMETERS: Mapping[str, Sequence[str]] = {
+    "measure": ("by", "measure"),
+    "measures": ("measure",),
+    "n_jobs": ("jobs",),
+    "n_uniform": ("n_samples",),
+    "rng": ("seed",),
+}
 # Wide enough for any table to be measured as it would like to be.
 _ANY_WIDTH = 1_000_000
 
@@ -26,48 +41,144 @@ class DataError(Exception):
     """The data are wrong; the message names what."""
 
 
-def ends_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Turn wrong data, and files that cannot be read or written, into a message and exit code 1."""
+class _LocatedError(Exception):
+    """An error of the library, with the files and the columns that its arguments come from."""
+
+    def __init__(self, error: Exception, files: str, columns: Mapping[str, str]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.files = files
+        self.columns = columns
+
+
+@contextmanager
+def data_from(files: object, columns: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Let messages about arguments name the files, and the columns, that these come from.
+
+    Parameters
+    ----------
+    files : object
+        What messages about the data start with.
+    columns : mapping of str to str, optional
+        Column of each argument, such as ``{"y_score['a']": "a"}``.
+    """
+    try:
+        yield
+    except (InvalidInputError, UndefinedMeasureError) as error:
+        raise _LocatedError(error, str(files), columns or {}) from None
+
+
+def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Turn errors into a message and an exit code.
+
+    1 where data are wrong, or files cannot be read or written; 2 where an option or an
+    environment variable is wrong.
+    """
+    options = _options_of(command)
 
     @wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
+            # A wrong environment variable is reported as that, before any file is read.
+            available_threads()
             return command(*args, **kwargs)
         except BrokenPipeError:
             raise
         except (DataError, MissingExtraError, OSError) as error:
-            # Libraries and names of files may break lines.
-            say(f"Error: {' '.join(str(error).splitlines())}")
-            raise typer.Exit(DATA_ARE_WRONG) from None
+            raise _failure(str(error), DATA_ARE_WRONG) from None
+        except _LocatedError as located:
+            option = _option_for(located.error, options)
+            if option is not None:
+                raise _bad_option(located.error, option) from None
+            raise _failure(_message_on_data(located), DATA_ARE_WRONG) from None
         except InvalidInputError as error:
-            # Not of a file: an environment variable.
-            say(f"Error: {error}")
-            raise typer.Exit(WRONG_USAGE) from None
+            option = _option_for(error, options)
+            if option is not None:
+                raise _bad_option(error, option) from None
+            raise _failure(str(error), WRONG_USAGE) from None
 
     return run
 
 
-def say(message: str) -> None:
+def _options_of(command: Callable[..., Any]) -> dict[str, str]:
+    """Return how the options of a command are written, by their parameters."""
+    options = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        for info in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(info, OptionInfo):
+                written = info.param_decls or (f"--{name.replace('_', '-')}",)
+                options[name] = written[0]
+    return options
+
+
+def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
+    """Return the option that the argument of an error comes from."""
+    argument = getattr(error, "argument", None)
+    for parameter in _PARAMETERS.get(argument or "", (argument,)):
+        if parameter in options:
+            return options[parameter]
+    return None
+
+
+def _bad_option(error: Exception, option: str) -> typer.BadParameter:
+    argument = getattr(error, "argument", None)
+    return typer.BadParameter(str(error).removeprefix(f"{argument} "), param_hint=option)
+
+
+def _message_on_data(located: _LocatedError) -> str:
+    message, item = str(located.error), getattr(located.error, "item", None)
+    if item in located.columns:
+        rest = message.removeprefix(item).replace("pos_label=", "--pos-label")
+        message = f"column {located.columns[item]!r}{rest}"
+    return f"{located.files}: {message}" if located.files else message
+
+
+def _failure(message: str, code: int) -> typer.Exit:
+    """Print why a command ends; libraries and names of files may break lines."""
+    print_message(f"Error: {' '.join(message.splitlines())}")
+    return typer.Exit(code)
+
+
+def print_message(message: str) -> None:
     """Print a message to stderr."""
     print(message, file=sys.stderr)  # noqa: T201 - the command line prints
 
 
-def show(text: str) -> None:
+def print_result(text: str) -> None:
     """Print results to stdout."""
     print(text)  # noqa: T201 - the command line prints
 
 
-def show_table(text: TextTable, title: str = "") -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
     console = Console(emoji=False, markup=False, highlight=False)
     table = Table(title=title or None, title_justify="left")
-    for column, head in enumerate(text.header):
+    for column, head in enumerate(header):
         table.add_column(head, justify="right" if column else "left", no_wrap=True)
-    for row in text.marked_cells():
+    for row in rows:
         table.add_row(*row)
     # Rich would cut numbers off where the terminal is narrow.
     natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
     if console.is_terminal and natural <= console.width:
         console.print(table)
     else:
-        show("\n".join([*([title] if title else []), text.plain(), ""]))
+        print_result("\n".join([*([title] if title else []), grid(header, rows), ""]))
+
+
+@contextmanager
+def progress_bar(what: str = "points") -> Iterator[Callable[[int, int | None], object]]:
+    """Show on a terminal how many points, or what else, are done."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Print warnings of libraries as messages."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        print_message(f"Warning: {' '.join(message.split())}")

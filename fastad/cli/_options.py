@@ -8,13 +8,40 @@ import typer
 OneFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
 ]
+Files: TypeAlias = Annotated[
+    list[Path], typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow.")
+]
 LabelColumn: TypeAlias = Annotated[
-    str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal point.")
+    str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal sample.")
 ]
 PosLabel: TypeAlias = Annotated[
     str | None, typer.Option(help="Label of the anomalies where labels are not 0 and 1.")
 ]
-Level: TypeAlias = Annotated[float, typer.Option(help="Of the intervals, in (0, 1).")]
+ScoreColumn: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of scores, higher is more anomalous; may be repeated. "
+        "By default every other column."
+    ),
+]
+Rates: TypeAlias = Annotated[
+    list[float] | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="False positive rate of interest; may be repeated. By default 0.01 and 0.05.",
+    ),
+]
+ConfidenceLevel: TypeAlias = Annotated[
+    float, typer.Option(help="Confidence level of the intervals, in (0, 1).")
+]
+Resamples: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="Number of resamples, or of permutations.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of tables and text.")
+]
 Model: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
@@ -33,4 +60,3 @@ Feature: TypeAlias = Annotated[
         ".npz file the matrix X.",
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Of the replicates.")]

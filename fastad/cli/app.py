@@ -1,4 +1,4 @@
-"""The commands."""
+"""The commands and their options; each calls one function that does the work."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,19 +6,24 @@ from typing import Annotated
 import typer
 
 import fastad
-from fastad.cli._console import ends_cleanly, show
+from fastad.cli._console import handle_errors, print_result
 from fastad.cli._options import (
+    AsJson,
+    ConfidenceLevel,
     Feature,
+    Files,
     LabelColumn,
-    Level,
     Model,
     OneFile,
     PosLabel,
+    Rates,
+    Resamples,
+    ScoreColumn,
     Seed,
     Standardize,
     Trust,
 )
-from fastad.cli.study import app as study_app
+from fastad.cli._study import app as study_app
 
 app = typer.Typer(
     name="fastad",
@@ -28,14 +33,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
 app.add_typer(study_app)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
     if value:
-        show(fastad.__version__)
+        print_result(fastad.__version__)
         raise typer.Exit
 
 
@@ -50,21 +53,12 @@ def _common(
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def evaluate(
     *,
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow."),
-    ],
+    files: Files,
     label: LabelColumn = "y",
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of scores, higher is more anomalous; may be repeated. "
-            "By default every other column.",
-        ),
-    ] = None,
+    score: ScoreColumn = None,
     pos_label: PosLabel = None,
     group: Annotated[
         list[str] | None,
@@ -77,14 +71,7 @@ def evaluate(
         bool,
         typer.Option("--summary", help="Print mean ± std over the last --group."),
     ] = False,
-    fpr: Annotated[
-        list[float] | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="False positive rate of interest; may be repeated. By default 0.01 and 0.05.",
-        ),
-    ] = None,
+    fpr: Rates = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,31 +86,29 @@ def evaluate(
     ci: Annotated[
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
-    confidence_level: Level = 0.95,
+    confidence_level: ConfidenceLevel = 0.95,
     chance: Annotated[
-        bool, typer.Option("--chance", help="Print what every value is worth by chance.")
+        bool, typer.Option("--chance", help="Print the level of chance of every value.")
     ] = False,
-    n_resamples: Annotated[
-        int, typer.Option(min=1, help="Replicates for intervals and for chance.")
-    ] = 2000,
+    n_resamples: Resamples = 2000,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
     output: Annotated[
         Path | None, typer.Option(help="Save to a .csv, .json, .parquet or .arrow file too.")
     ] = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
-    from fastad.cli.evaluate import Certainty, Request, run
-    from fastad.cli.readers import Wanted
+    from fastad.cli._evaluate import Task, Uncertainty, run
+    from fastad.cli.table_files import ScoreColumns
 
     run(
         files,
-        Request(
-            columns=Wanted(label, score or None, group or [], pos_label),
+        Task(
+            columns=ScoreColumns(label, score or None, group or [], pos_label),
             fpr=fpr or [0.01, 0.05],
             measures=measure or None,
             score_range=score_range,
-            certainty=Certainty(
+            uncertainty=Uncertainty(
                 confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed
             ),
             summary=summary,
@@ -134,18 +119,12 @@ def evaluate(
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def compare(
     *,
     file: OneFile,
     label: LabelColumn = "y",
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of scores, higher is more anomalous; to be repeated. "
-            "By default every other column.",
-        ),
-    ] = None,
+    score: ScoreColumn = None,
     pos_label: PosLabel = None,
     measure: Annotated[
         str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
@@ -155,22 +134,22 @@ def compare(
         str,
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
     ] = "holm",
-    confidence_level: Level = 0.95,
+    confidence_level: ConfidenceLevel = 0.95,
     min_difference: Annotated[
         float | None,
-        typer.Option(help="Say how many anomalies it takes to see a difference of this size."),
+        typer.Option(help="Print how many anomalies it takes to detect a difference of this size."),
     ] = None,
-    n_resamples: Annotated[int, typer.Option(min=1, help="Replicates or permutations.")] = 2000,
+    n_resamples: Resamples = 2000,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say which of two or more detectors is better, and how sure that is."""
-    from fastad.cli.compare import run
-    from fastad.cli.readers import Wanted
+    """Compare two or more detectors on the same data."""
+    from fastad.cli._compare import run_compare
+    from fastad.cli.table_files import ScoreColumns
 
-    run(
+    run_compare(
         file,
-        Wanted(label, score or None, [], pos_label),
+        ScoreColumns(label, score or None, [], pos_label),
         {
             "measure": measure,
             "method": method,
@@ -185,13 +164,10 @@ def compare(
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def compare_runs(
     *,
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE…", help="Tables of runs: .csv, .npz, .parquet, .arrow."),
-    ],
+    files: Files,
     dataset: Annotated[
         list[str] | None,
         typer.Option(help="Column of the data set, by default dataset; may be repeated."),
@@ -238,37 +214,38 @@ def compare_runs(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Measure by which detectors are told apart. By default tpr@ at --operating-fpr, "
+            help="Measure by which detectors are compared. By default tpr@ at --operating-fpr, "
             "else auc.",
         ),
     ] = None,
     operating_fpr: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="False positive rate at which the detector will work."),
+        typer.Option(
+            min=0.0, max=1.0, help="False positive rate at which the detector will be used."
+        ),
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Measure from whose ranking distances are taken.")
+        str | None,
+        typer.Option(help="Measure from whose ranking the distances of the others are taken."),
     ] = None,
     control: Annotated[
         str | None, typer.Option(help="Detector to compare the others with.")
     ] = None,
-    confidence_level: Level = 0.95,
-    n_resamples: Annotated[
-        int, typer.Option(min=1, help="Number of times that data sets are drawn again.")
-    ] = 2000,
+    confidence_level: ConfidenceLevel = 0.95,
+    n_resamples: Resamples = 2000,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option(help="Folder to save tables and pictures to.")
+        Path | None, typer.Option(help="Folder to save tables and figures to.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say which detector, which measure and which operating point many runs speak for."""
-    from fastad.cli.compare_runs import run
-    from fastad.cli.readers.runs import Columns
+    """Compare detectors, measures and operating points on many data sets."""
+    from fastad.cli._compare import run_compare_runs
+    from fastad.cli.table_files.results import ResultColumns
 
-    run(
+    run_compare_runs(
         files,
-        Columns(
+        ResultColumns(
             dataset or [],
             detector,
             params or [],
@@ -293,7 +270,7 @@ def compare_runs(
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def volume(
     *,
     file: OneFile,
@@ -314,44 +291,39 @@ def volume(
     label: Annotated[
         str | None,
         typer.Option(
-            help="Column of the labels: 1 for an anomaly, 0 for a normal point. By default y; "
+            help="Column of the labels: 1 for an anomaly, 0 for a normal sample. By default y; "
             "without it all rows are normal.",
         ),
     ] = None,
     pos_label: PosLabel = None,
-    fpr: Annotated[
-        list[float] | None,
-        typer.Option(
-            min=0.0, max=1.0, help="False positive rate; may be repeated. By default 0.01 and 0.05."
-        ),
-    ] = None,
+    fpr: Rates = None,
     method: Annotated[
         str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
     ] = "auto",
-    n_draws: Annotated[
+    n_samples: Annotated[
         int | None, typer.Option(min=1, help="Points to draw; with --rtol the most.")
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
     margin: Annotated[
         float,
-        typer.Option(min=0.0, help="Widen the box on both sides by this share of its widths."),
+        typer.Option(min=0.0, help="Widen the box on both sides by this fraction of its widths."),
     ] = 0.0,
-    confidence_level: Level = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Of the points and of the detectors.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    confidence_level: ConfidenceLevel = 0.95,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Print how much of the data's box detectors take for normal."""
-    from fastad.cli.detectors import Columns, Detectors
-    from fastad.cli.volume import run
+    """Print the fraction of the data's box that detectors classify as normal."""
+    from fastad.cli._detectors import Detectors, FeatureColumns
+    from fastad.cli._volume import run
 
     run(
         file,
-        Columns(feature or None, label, pos_label),
+        FeatureColumns(feature or None, label, pos_label),
         Detectors(model or [], trust, detector or [], train, standardize),
         {
             "fpr": fpr or [0.01, 0.05],
             "method": method,
-            "n_draws": n_draws,
+            "n_samples": n_samples,
             "rtol": rtol,
             "confidence_level": confidence_level,
             "rng": seed,
@@ -362,7 +334,7 @@ def volume(
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def evaluate_unsupervised(
     *,
     file: OneFile,
@@ -371,12 +343,12 @@ def evaluate_unsupervised(
     detector: Annotated[
         list[str] | None,
         typer.Option(
-            help="Detector to train on one half of the rows and to judge on the other: iforest, "
+            help="Detector to train on one half of the rows and evaluate on the other: iforest, "
             "knn, lof, mahalanobis or ocsvm; may be repeated.",
         ),
     ] = None,
     train: Annotated[
-        Path | None, typer.Option(help="Table to train on instead; then all rows are judged.")
+        Path | None, typer.Option(help="Table to train on instead; then all rows are evaluated.")
     ] = None,
     standardize: Standardize = False,
     feature: Feature = None,
@@ -386,16 +358,18 @@ def evaluate_unsupervised(
     ] = None,
     method: Annotated[
         str,
-        typer.Option(help="How volumes are found: auto, uniform, sobol, importance or splitting."),
+        typer.Option(
+            help="How volumes are estimated: auto, uniform, sobol, importance or splitting."
+        ),
     ] = "auto",
-    n_draws: Annotated[
+    n_samples: Annotated[
         int | None, typer.Option(min=1, help="Points to draw for each detector.")
     ] = None,
     n_features: Annotated[
         int | None,
-        typer.Option(min=1, help="Judge in random subspaces of so many features, as many draws."),
+        typer.Option(min=1, help="Evaluate in random subspaces of this many features."),
     ] = None,
-    n_subspaces: Annotated[
+    n_draws: Annotated[
         int | None, typer.Option(min=1, help="Subspaces of --n-features. By default 50.")
     ] = None,
     mass: Annotated[
@@ -404,59 +378,59 @@ def evaluate_unsupervised(
     excess_mass: Annotated[
         float, typer.Option(help="Excess mass at which the area EM ends, in (0, 1).")
     ] = 0.9,
-    n_resamples: Annotated[int, typer.Option(min=1, help="Bootstrap replicates.")] = 1000,
-    confidence_level: Level = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Of halves, detectors, points.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    n_resamples: Resamples = 1000,
+    confidence_level: ConfidenceLevel = 0.95,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Rank detectors on data without labels, and say whether the evidence separates them."""
-    from fastad.cli.detectors import Columns, Detectors
-    from fastad.cli.unlabelled import Draws, run
+    """Rank detectors on data without labels, with the differences that are significant."""
+    from fastad.cli._detectors import Detectors, FeatureColumns
+    from fastad.cli._unsupervised import Subspaces, run
 
     run(
         file,
-        Columns(feature or None, label, None),
+        FeatureColumns(feature or None, label, None),
         Detectors(model or [], trust, detector or [], train, standardize),
         {
             "method": method,
-            "n_draws": n_draws,
+            "n_samples": n_samples,
             "mass": mass,
             "excess_mass": excess_mass,
             "n_resamples": n_resamples,
             "confidence_level": confidence_level,
             "rng": seed,
         },
-        Draws(n_subspaces, n_features),
+        Subspaces(n_draws, n_features),
         as_json=as_json,
     )
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the scores and the picture.")] = Path(
+    output: Annotated[Path, typer.Option(help="Folder for the scores and the figure.")] = Path(
         "fastad-demo"
     ),
 ) -> None:
     """Train four detectors on real data, and compare them."""
-    from fastad.cli.demo import run
+    from fastad.cli._demo import run
 
     run(output)
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def warmup() -> None:
     """Compile everything into the cache, so that later processes start fast."""
-    from fastad.cli.warmup import run
+    from fastad.cli._installation import warm_up
 
-    run()
+    warm_up()
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def doctor() -> None:
     """Print versions, cache folder, threads, and what the sort runs on."""
-    from fastad.cli.doctor import run
+    from fastad.cli._installation import diagnose
 
-    run()
+    diagnose()

@@ -159,7 +159,7 @@ def test_ctrl_c_ends_with_a_message(
         out, errors = process.communicate(timeout=30)
     assert process.returncode == 1
     assert errors.splitlines()[-1] == (
-        "Error: interrupted; what is done is saved, and the same command goes on with the rest"
+        "Error: interrupted; what is done is saved, and the same command continues"
     )
     assert "Traceback" not in errors
     assert not out

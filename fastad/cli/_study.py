@@ -1,4 +1,4 @@
-"""``fastad study``: run a study, see how far it is, and make its report."""
+"""``fastad study``: run a study, show its progress, and make its report."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from fastad._core.text_tables import TextTable
-from fastad.cli._console import DataError, ends_cleanly, say, show, show_table
-from fastad.errors import InvalidInputError
+from fastad.cli._console import (
+    DataError,
+    data_from,
+    handle_errors,
+    print_message,
+    print_result,
+    print_table,
+    warnings_as_messages,
+)
 
 if TYPE_CHECKING:
     from fastad.study.config import StudyConfig
@@ -19,19 +25,21 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="study",
-    help="Run the studies of the papers again: many detectors on many data sets.",
+    help="Run studies like those of the papers: many detectors on many data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-StudyFolder: TypeAlias = Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the study.")]
+StudyFolder: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Folder of the study.")
+]
 
-# Seconds between two lines about how far a study is, where there is no terminal.
-_A_WHILE = 30.0
+# Where there is no terminal.
+_SECONDS_BETWEEN_LINES = 30.0
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def run(
     *,
     config: Annotated[
@@ -55,7 +63,7 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the results, which a later run goes on with. By default named as the "
+            help="Folder of the results, which a later run continues. By default named as the "
             "configuration."
         ),
     ] = None,
@@ -64,43 +72,42 @@ def run(
         typer.Option(help="Processes; by default one for each processor, -1 too."),
     ] = None,
 ) -> None:
-    """Run a study, or go on with one that was stopped."""
+    """Run a study, or continue one that was stopped."""
     from fastad._core.cpus import available_processors
-    from fastad.cli.detectors import remarks
     from fastad.study.runner import run_study
 
     study = _config(config, profile, data or [])
     folder = output or Path(f"study-{profile}" if config is None else config.stem)
-    with _plainly(), remarks(), _shown() as progress:
-        found = run_study(
+    with _study_errors(), warnings_as_messages(), _progress() as progress:
+        tables = run_study(
             study,
             folder,
             n_jobs=available_processors() if jobs is None else jobs,
             progress=progress,
         )
-    n_failed = sum(reason != "" for reason in found.tasks["reason"].to_pylist())
-    say(f"{found.tasks.num_rows} tasks are done; {n_failed} of them failed.")
-    show(f"{folder / 'results.parquet'}")
-    say(f"Tables and figures: fastad study report {folder}")
+    n_failed = sum(reason != "" for reason in tables.tasks["reason"].to_pylist())
+    print_message(f"{tables.tasks.num_rows} tasks are done; {n_failed} of them failed.")
+    print_result(f"{folder / 'results.parquet'}")
+    print_message(f"Tables and figures: fastad study report {folder}")
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def status(*, folder: StudyFolder) -> None:
-    """Print how far a study is, and which tasks failed."""
+    """Print the progress of a study, and which tasks failed."""
     from fastad.study.saved import study_status
 
-    with _plainly():
-        found = study_status(folder)
-    at_work = f"a runner is at work ({found.runner})" if found.runner else "no runner is at work"
-    show(f"{found.n_done} of {found.n_batches} batches are done; {at_work}.")
-    if found.failures:
-        rows = [[reason, str(n)] for reason, n in found.failures.items()]
-        show_table(TextTable(["reason", "failed tasks"], rows))
+    with _study_errors():
+        state = study_status(folder)
+    runner = f"a runner is at work ({state.runner})" if state.runner else "no runner is at work"
+    print_result(f"{state.n_done} of {state.n_batches} batches are done; {runner}.")
+    if state.failures:
+        rows = [[reason, str(n)] for reason, n in state.failures.items()]
+        print_table(["reason", "failed tasks"], rows)
 
 
 @app.command()
-@ends_cleanly
+@handle_errors
 def report(
     *,
     folder: StudyFolder,
@@ -108,55 +115,58 @@ def report(
         Path | None, typer.Option(help="Folder of the report; by default in that of the study.")
     ] = None,
     n_resamples: Annotated[
-        int, typer.Option(min=1, help="Number of times that data sets are drawn again.")
+        int, typer.Option(min=1, help="Bootstrap resamples of the data sets.")
     ] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
 ) -> None:
     """Make tables and figures of what is done so far, and a page of all."""
     from fastad.study.report.make import make_report
 
-    with _plainly():
-        page = make_report(folder, output, n_resamples=n_resamples, rng=seed, progress=say)
-    show(str(page))
+    with _study_errors():
+        page = make_report(
+            folder, output, n_resamples=n_resamples, rng=seed, progress=print_message
+        )
+    print_result(str(page))
 
 
 def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConfig":
     from fastad.study.config import make_config, read_config
 
-    with _plainly():
+    with _study_errors():
         if path is None:
-            bundled = {"paths": [str(one) for one in data], "bundled": not data}
+            bundled = {"paths": [str(place) for place in data], "bundled": not data}
             return make_config({"profile": profile, "data": bundled})
-        found = read_config(path)
+        config = read_config(path)
         if not data:
-            return found
-        paths = tuple(str(one.resolve()) for one in data)
-        return replace(found, data=replace(found.data, paths=paths))
+            return config
+        paths = tuple(str(place.resolve()) for place in data)
+        return replace(config, data=replace(config.data, paths=paths))
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
-    """Turn what is wrong with a study into a message, without a traceback."""
+def _study_errors() -> Iterator[None]:
+    """Turn the ends of a study that are no errors of fastad into messages."""
     from concurrent.futures.process import BrokenProcessPool
 
     try:
-        yield
+        with data_from(""):
+            yield
     except BrokenProcessPool:
         raise DataError(
             "a worker process was ended from outside, for example as memory ran out; what is done "
-            "is saved, and the same command goes on with the rest, or with fewer --jobs"
+            "is saved, and the same command continues, if need be with fewer --jobs"
         ) from None
-    except (InvalidInputError, TypeError) as error:
+    except TypeError as error:
         raise DataError(str(error)) from None
     except KeyboardInterrupt:
         raise DataError(
-            "interrupted; what is done is saved, and the same command goes on with the rest"
+            "interrupted; what is done is saved, and the same command continues"
         ) from None
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[["Progress"], object]]:
-    """Show how far a study is: a bar on a terminal, else a line now and then."""
+def _progress() -> Iterator[Callable[["Progress"], object]]:
+    """Show the progress of a study: a bar on a terminal, else a line every half minute."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -166,31 +176,31 @@ def _shown() -> Iterator[Callable[["Progress"], object]]:
         yield _Lines()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    with Bar(*columns, TextColumn("{task.fields[words]}"), console=console) as bar:
-        task = bar.add_task("batches", total=None, words="")
+    with Bar(*columns, TextColumn("{task.fields[text]}"), console=console) as bar:
+        task = bar.add_task("batches", total=None, text="")
 
-        def update(found: "Progress") -> None:
-            bar.update(task, completed=found.done, total=found.total, words=_words(found))
+        def update(state: "Progress") -> None:
+            bar.update(task, completed=state.done, total=state.total, text=_text_of(state))
 
         yield update
 
 
 class _Lines:
-    """Says how far a study is, first at once and then every now and then."""
+    """Prints the progress of a study, first at once and then every half minute."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
-    def __call__(self, found: "Progress") -> None:
+    def __call__(self, state: "Progress") -> None:
         now = time.monotonic()
-        if now >= self._next or found.done == found.total:
-            self._next = now + _A_WHILE
-            say(f"{found.done}/{found.total} batches, {_words(found)}")
+        if now >= self._next or state.done == state.total:
+            self._next = now + _SECONDS_BETWEEN_LINES
+            print_message(f"{state.done}/{state.total} batches, {_text_of(state)}")
 
 
-def _words(found: "Progress") -> str:
-    failed = f"{found.n_failed} tasks failed, " if found.n_failed else ""
-    return f"{failed}about {_duration(found.seconds_left)} left"
+def _text_of(state: "Progress") -> str:
+    failed = f"{state.n_failed} tasks failed, " if state.n_failed else ""
+    return f"{failed}about {_duration(state.seconds_left)} left"
 
 
 def _duration(seconds: float) -> str:

@@ -4,18 +4,30 @@ import csv
 import re
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.types import AnyVector
 from fastad.cli._console import DataError
-from fastad.cli.readers.source import Column, is_number
 
 _DELIMITERS = ",;\t"
 # From here on, neighbouring integers share a float64.
 _FLOATS_MERGE = 2.0**53
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    # Python reads "1_000" as a number, tables do not.
+    return "_" not in text
 
 
 class DelimitedFile:
@@ -26,30 +38,29 @@ class DelimitedFile:
         self.names, self.delimiter = _header(path)
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
-        """Return the columns that may hold scores: all others."""
+        """Return the columns that may be scores: all others."""
         return [name for name in self.names if name not in excluded]
 
-    def numbers(self, chosen: Sequence[str]) -> dict[str, Column]:
+    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
         """Read columns of numbers; integers that a float64 would merge stay integers."""
         # All columns are read, so that each row must have as many as the first line.
-        wanted = set(chosen)
-        types = [np.float64 if name in wanted else "U1" for name in self.names]
+        types = [np.float64 if name in names else "U1" for name in self.names]
         dtype = np.dtype([(f"column {i}", kind) for i, kind in enumerate(types)])
         try:
             values = self._load(dtype)
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.path}: the text is not UTF-8: {error}") from None
+            raise self._not_utf8(error) from None
         except (ValueError, OverflowError) as error:
-            raise DataError(f"{self.path}: {self._bad_cell(chosen) or error}") from None
+            raise DataError(f"{self.path}: {self._bad_cell(names) or error}") from None
         if values.shape[0] == 0:
             raise DataError(f"{self.path}: there are no rows below the header")
         return {
             name: self._as_written(name, values[f"column {self.names.index(name)}"])
-            for name in chosen
+            for name in names
         }
 
-    def values(self, name: str) -> Column:
-        """Read one column of text."""
+    def values(self, name: str) -> AnyVector:
+        """Read one column of strings, none of them empty."""
         values = self._load(np.dtype(np.str_), self.names.index(name))
         missing = values == ""
         if np.any(missing):
@@ -58,6 +69,37 @@ class DelimitedFile:
                 f"first in row {int(np.argmax(missing))}"
             )
         return values
+
+    def cells(self, names: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:
+        """Read columns as they are written, and the line that each row ends in."""
+        pick = itemgetter(*(self.names.index(name) for name in names))
+        rows, lines = [], []
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, delimiter=self.delimiter)
+                next(reader)
+                for row in reader:
+                    if not row:
+                        continue
+                    if len(row) != len(self.names):
+                        raise DataError(
+                            f"{self.path}: line {reader.line_num}: there are {len(row)} cells, "
+                            f"and {len(self.names)} columns"
+                        )
+                    rows.append(pick(row))
+                    lines.append(reader.line_num)
+        except UnicodeDecodeError as error:
+            raise self._not_utf8(error) from None
+        except csv.Error as error:
+            raise DataError(
+                f"{self.path}: line {reader.line_num} cannot be read: {error}"
+            ) from None
+        if not rows:
+            raise DataError(f"{self.path}: there are no rows below the header")
+        return list(zip(*rows, strict=True)), lines
+
+    def _not_utf8(self, error: UnicodeDecodeError) -> DataError:
+        return DataError(f"{self.path}: the text is not UTF-8: {error}")
 
     def _load(self, dtype: np.dtype[Any], column: int | None = None) -> npt.NDArray[Any]:
         with self.path.open(encoding="utf-8-sig", newline="") as lines:
@@ -79,24 +121,18 @@ class DelimitedFile:
                     ndmin=1,
                 )
 
-    def _as_written(self, name: str, values: Column) -> Column:
+    def _as_written(self, name: str, values: AnyVector) -> AnyVector:
         if np.max(np.abs(values)) < _FLOATS_MERGE or not np.all(values == np.floor(values)):
             return values
         cells = self._load(np.dtype(np.str_), self.names.index(name))
         if not np.all(np.strings.isdecimal(np.strings.lstrip(cells, "+- "))):
             return values
-        whole = np.array([int(cell) for cell in cells])
-        return values if whole.dtype == object else whole
+        integers = np.array([int(cell) for cell in cells])
+        return values if integers.dtype == object else integers
 
-    def _bad_cell(self, chosen: Sequence[str]) -> str | None:
-        """Say where the first cell is that is not a number; None where even that fails."""
-        try:
-            return self._first_bad_cell(chosen)
-        except csv.Error:
-            return None
-
-    def _first_bad_cell(self, chosen: Sequence[str]) -> str | None:
-        with self.path.open(encoding="utf-8-sig", newline="") as lines:
+    def _bad_cell(self, names: Sequence[str]) -> str | None:
+        """Return where the first cell is that is not a number; None where even that fails."""
+        with suppress(csv.Error), self.path.open(encoding="utf-8-sig", newline="") as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.
             readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
             rows = csv.reader(readable, delimiter=self.delimiter)
@@ -107,11 +143,10 @@ class DelimitedFile:
                     return f"column {name!r}, line {rows.line_num}: the cell is missing"
                 if len(row) > len(self.names):
                     return f"line {rows.line_num}: there are more cells than columns"
-                for name in chosen:
-                    where = f"column {name!r}, line {rows.line_num}"
-                    if row and not is_number(row[self.names.index(name)]):
-                        cell = row[self.names.index(name)]
-                        return f"{where}: {cell!r} is not a number"
+                for name in names if row else ():
+                    cell = row[self.names.index(name)]
+                    if not is_number(cell):
+                        return f"column {name!r}, line {rows.line_num}: {cell!r} is not a number"
         return None
 
 

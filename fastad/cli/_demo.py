@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from fastad._core.files import written_aside
 from fastad._core.types import FloatVector, LabelVector
-from fastad.cli._console import say, show, show_table
+from fastad.cli._console import print_message, print_result, print_table
 from fastad.errors import MissingExtraError
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocDisplay
 
-# The share of the normal points that detectors are trained on, without labels.
+# The fraction of the normal samples that detectors are trained on, without labels.
 _TRAINED = 0.6
 _N_NEIGHBORS = 10
 
@@ -30,26 +30,32 @@ def run(folder: Path) -> None:
             f"the demo needs {' and '.join(missing)}: pip install 'fastad[demo]'"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    say("Breast cancer (Wisconsin): benign tumours are normal, malignant ones are anomalies.")
+    print_message(
+        "Breast cancer (Wisconsin): benign tumours are normal, malignant ones are anomalies."
+    )
     train, test, y_true = _split()
-    say(f"Training four detectors on {len(train)} normal points, {train.shape[1]} features each.")
+    print_message(
+        f"Training four detectors on {len(train)} normal samples, {train.shape[1]} features each."
+    )
     scores = _score(train, test)
-    say(f"Scoring {np.sum(y_true == 0)} other normal points and {np.sum(y_true)} anomalies.\n")
+    print_message(
+        f"Scoring {np.sum(y_true == 0)} other normal samples and {np.sum(y_true)} anomalies.\n"
+    )
     result = evaluate(y_true, scores)
-    show_table(result.text_table())
-    show_table(result.operating_table())
-    for note in result.notes:
-        say(note)
+    print_table(*result.measure_table())
+    print_table(*result.operating_table())
+    for note in result.remarks():
+        print_message(note)
     table, picture = folder / "scores.csv", folder / "roc.png"
     _save_scores(table, y_true, scores)
     _draw(picture, y_true, scores)
-    say(f"\nROC curves: {picture}\nScores: {table}. The same table from this file:")
+    print_message(f"\nROC curves: {picture}\nScores: {table}. The same table from this file:")
     names = " ".join(f"--score {name}" for name in scores)
-    show(f"fastad evaluate {shlex.quote(str(table))} --label y {names}")
+    print_result(f"fastad evaluate {shlex.quote(str(table))} --label y {names}")
 
 
 def _split() -> tuple[npt.NDArray[Any], npt.NDArray[Any], LabelVector]:
-    """Return training points (normal), test points and their labels, standardised."""
+    """Return training samples (normal), test samples and their labels, standardised."""
     from sklearn.datasets import load_breast_cancer
 
     features, benign = load_breast_cancer(return_X_y=True)
@@ -64,7 +70,7 @@ def _split() -> tuple[npt.NDArray[Any], npt.NDArray[Any], LabelVector]:
 
 
 def _score(train: npt.NDArray[Any], test: npt.NDArray[Any]) -> dict[str, FloatVector]:
-    """Return anomaly scores: scikit-learn's ``score_samples`` are higher for normal points."""
+    """Return anomaly scores: scikit-learn's ``score_samples`` are higher for normal samples."""
     from sklearn.ensemble import IsolationForest
     from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
     from sklearn.svm import OneClassSVM

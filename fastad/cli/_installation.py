@@ -1,17 +1,23 @@
-"""``fastad warmup``: compile every kernel for every type of labels and scores."""
+"""``fastad warmup`` and ``fastad doctor``: the compilation cache, and what fastad runs on."""
 
 import importlib.util
 import itertools
+import os
+import platform
 import time
 import warnings
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 import fastad
+from fastad._core.threads import available_threads
 from fastad._kernels.ordering import keys
-from fastad.cli._console import say
+from fastad.cli._console import print_message, print_result
 from fastad.errors import CompilationCacheWarning
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import example_key
@@ -36,13 +42,27 @@ _SCORES: dict[npt.DTypeLike, tuple[float, float, float]] = {
     np.int32: (-(2**31), 0, 2**31 - 1),
     np.int64: (-(2**63), 0, 2**63 - 1),
 }
+_LIBRARIES = (
+    "numpy",
+    "numba",
+    "scipy",
+    "scikit-learn",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+)
+# A million scores, as in the benchmarks.
+_SORTED = 1_000_000
+# Without SIMD a sort takes about 60 ns a score, with it 3 to 10.
+_SLOW_NS = 20.0
 
 
-def run() -> None:
-    """Fill the cache. What cannot be kept is an error: an image must not be built without it."""
+def warm_up() -> None:
+    """Fill the cache. Where it cannot be kept is an error: no image must be built without it."""
     start = time.perf_counter()
     with warnings.catch_warnings():
-        # Data so small that libraries have doubts of their own.
+        # Libraries warn of such small data.
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", CompilationCacheWarning)
         try:
@@ -52,9 +72,9 @@ def run() -> None:
     seconds = time.perf_counter() - start
     stats: Any = getattr(keys.label_counts, "stats", None)
     if stats is None:
-        say("Nothing to compile: compilation is switched off.")
+        print_message("Nothing to compile: compilation is switched off.")
     else:
-        say(f"Ready in {seconds:.1f} s; later processes load from {stats.cache_path}")
+        print_message(f"Ready in {seconds:.1f} s; later processes load from {stats.cache_path}")
 
 
 def _call_everything() -> None:
@@ -69,12 +89,12 @@ def _call_everything() -> None:
             scores[:3] = extremes
         fastad.roc_auc(y_true, scores)
         _resample_all(y_true, scores)
-        _judge_all(scores)
+        _rank_all_unsupervised(scores)
         for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
             _measure_all(y_true, scores, weights)
     _compare_all()
     _estimate_all()
-    _follow_all_rules()
+    _score_all_neighbours()
 
 
 def _compare_all() -> None:
@@ -82,13 +102,13 @@ def _compare_all() -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 3))
     results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
     fastad.benchmarking.kendall_matrix(results, n_resamples=2, rng=0)
-    found = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)
+    result = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)
     for test in ("welch", "tukey"):
-        found.p_values("0", fpr=0.1, test=test)
+        result.p_values("0", fpr=0.1, test=test)
 
 
-def _judge_all(scores: npt.NDArray[Any]) -> None:
-    """Judge scores of one type without labels."""
+def _rank_all_unsupervised(scores: npt.NDArray[Any]) -> None:
+    """Evaluate scores of one type without labels."""
     curve = fastad.mass_volume_curve(scores, scores[1:], 1.0)
     curve.area()
     fastad.unsupervised.emmv({"it": scores}, {"it": scores[1:]}, 1.0, n_resamples=2, rng=0)
@@ -105,7 +125,7 @@ def _estimate_all() -> None:
             fastad.volume(score, threshold, box, **how)
 
     estimate(lambda rows: np.hypot(*rows.T), 1.0, "uniform", "sobol", "importance", "splitting")
-    # Level sets of counted volumes, most of which no set holds, and of estimated ones.
+    # Level sets of counted volumes, most of them of no draw, and of estimated ones.
     wide = fastad.Box([-9.0, -9.0], [9.0, 9.0])
     how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_draws": 20_000}
     for by in ("uniform", "splitting"):
@@ -117,8 +137,8 @@ def _estimate_all() -> None:
         estimate(scorer, threshold, "auto", "uniform", "splitting")
 
 
-def _follow_all_rules() -> None:
-    """Score by the rules of neighbours that a study compares, in a tree and without one."""
+def _score_all_neighbours() -> None:
+    """Score by the neighbours' rules that a study compares, in a tree and without one."""
     from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
 
     rules = [Rule(kind, 2) for kind in get_args(RuleKind)]
@@ -165,7 +185,7 @@ def _measure_all(
     y_true: npt.NDArray[Any], scores: npt.NDArray[Any], weights: npt.NDArray[Any] | None
 ) -> None:
     values = [example_key(row) for row in MEASURES.values() if row.kind == "value"]
-    values.append("precision@p0.4")  # on so few points, a smaller share draws no anomaly
+    values.append("precision@p0.4")  # of so few samples, a smaller fraction draws no anomaly
     for groups in (None, np.array([1, 0, 0, 1, 0])):
         fastad.evaluate(
             y_true,
@@ -183,3 +203,55 @@ def _measure_all(
     if weights is None:
         ranked.weighted_auc(quadrature="exact")
         fastad.evaluate(y_true, scores, groups=y_true * 0, measures=["auc"])
+
+
+def diagnose() -> None:
+    """Print versions, cache folder, threads, and what the sort runs on."""
+    facts = {
+        "fastad": fastad.__version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        **{name: _version(name) for name in _LIBRARIES},
+        "system": f"{platform.system()} {platform.machine()}",
+        "threads": f"{available_threads()} of {os.cpu_count()} processors",
+        "cache folder": _cache_folder(),
+        "SIMD": _simd(),
+        "sort": _sort_speed(),
+    }
+    width = max(map(len, facts))
+    print_result("\n".join(f"{name.ljust(width)}  {value}" for name, value in facts.items()))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _cache_folder() -> str:
+    stats: Any = getattr(keys.label_counts, "stats", None)
+    folder = getattr(stats, "cache_path", None)
+    if folder is None:
+        return "none: kernels are compiled in every process"
+    parent = next(place for place in (Path(folder), *Path(folder).parents) if place.exists())
+    return f"{folder} ({'writable' if os.access(parent, os.W_OK) else 'read-only'})"
+
+
+def _simd() -> str:
+    """Return the instruction sets beyond NumPy's baseline that this processor has."""
+    config: Any = np.show_config(mode="dicts")
+    extensions: Mapping[str, list[str]] = config.get("SIMD Extensions", {})
+    return ", ".join([*extensions.get("baseline", []), *extensions.get("found", [])]) or "unknown"
+
+
+def _sort_speed() -> str:
+    """Measure NumPy's sort of 64-bit integers, which orders all scores."""
+    values = np.random.default_rng(0).integers(0, 2**62, _SORTED)
+    times = []
+    for _ in range(3):
+        copy = values.copy()
+        start = time.perf_counter()
+        copy.sort()
+        times.append(time.perf_counter() - start)
+    speed = 1e9 * min(times) / _SORTED
+    return f"{speed:.1f} ns a score ({'SIMD' if speed < _SLOW_NS else 'no SIMD: slow'})"

@@ -1,0 +1,176 @@
+"""``fastad compare`` and ``fastad compare-runs``: detectors on one data set, and on many."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+import fastad
+from fastad._core.files import written_aside
+from fastad._core.version import SCHEMA_VERSION
+from fastad.benchmarking.overview import compare_runs
+from fastad.benchmarking.runs_overview import RunsOverview
+from fastad.benchmarking.tabular import Tabular
+from fastad.cli._console import (
+    DataError,
+    data_from,
+    print_message,
+    print_result,
+    print_table,
+    progress_bar,
+    warnings_as_messages,
+)
+from fastad.cli.table_files import ScoreColumns, read_scored_table, save_columns, save_text
+from fastad.cli.table_files.results import ResultColumns, file_names, read_results
+from fastad.errors import MissingExtraError
+from fastad.regions.results import plain_value
+from fastad.uncertainty.all_pairs import compare_all
+
+_DPI = 150
+
+
+def run_compare(
+    path: Path, columns: ScoreColumns, options: Mapping[str, Any], *, as_json: bool
+) -> None:
+    """Compare the detectors of a file, and print which are better."""
+    table = read_scored_table(path, columns)
+    if len(table.scores) < 2:
+        raise typer.BadParameter("two columns of scores are needed", param_hint="--score")
+    try:
+        with data_from(path, table.columns):
+            result = compare_all(table.labels, table.scores, pos_label=table.pos_label, **options)
+    except TypeError as error:
+        # A function in place of the label of a measure.
+        raise typer.BadParameter(str(error), param_hint="--measure") from None
+    if as_json:
+        print_result(result.to_json(indent=2))
+        return
+    if len(result) > 1:
+        print_table(*result.table())
+    for comparison in result.values():
+        print_result(comparison.verdict)
+
+
+def run_compare_runs(
+    files: Sequence[Path],
+    columns: ResultColumns,
+    options: Mapping[str, Any],
+    *,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare the results of all files, print what they show, and save it."""
+    for name in columns.higher:
+        if name in columns.lower:
+            raise typer.BadParameter(
+                f"{name!r} is also --higher-is-better", param_hint="--lower-is-better"
+            )
+    table = read_results(files, columns, options["measures"])
+    if output is not None:
+        _check_folder(output)
+    with (
+        data_from(file_names(files)),
+        warnings_as_messages(),
+        progress_bar("comparisons") as progress,
+    ):
+        overview = compare_runs(table, **options, progress=progress)
+    if not overview:
+        raise DataError(
+            f"{file_names(files)}: nothing can be compared: {'; '.join(overview.reasons())}"
+        )
+    if output is not None:
+        _save(overview, output)
+    if as_json:
+        print_result(_as_json(overview, files))
+        return
+    for note in overview.remarks():
+        print_message(note)
+    for name, words in overview.new_words().items():
+        text = overview[name].text_table()
+        # Not as the title of the table, which breaks it where the table is narrow.
+        print_result(overview.title(name))
+        print_table(text.header, text.marked())
+        if words:
+            print_result("\n".join([*words, ""]))
+    for reason in overview.reasons():
+        print_message(reason)
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder, and check that a file can be made in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise DataError(f"{folder}: the folder cannot be written to: {error.strerror}") from None
+
+
+def _save(overview: RunsOverview, folder: Path) -> None:
+    """Save each comparison as a table and as a picture, and a page of all."""
+    try:
+        for name, section in overview.items():
+            save_columns(section.to_columns(), folder / f"{name}.csv")
+            text = "\n".join(
+                [section.text_table().markdown(), *(f"- {line}" for line in overview.words(name))]
+            )
+            save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
+            save_text(section.to_latex(), folder / f"{name}.tex")
+        pictures = _save_pictures(overview, folder)
+        save_text(overview.to_markdown(pictures), folder / "index.md")
+    except OSError as error:
+        raise DataError(f"{folder}: files cannot be written: {error.strerror}") from None
+
+
+def _save_pictures(overview: RunsOverview, folder: Path) -> dict[str, str]:
+    """Save pictures where matplotlib is installed; return their names."""
+    from fastad.plot._overview import draw_overview
+
+    pictures: dict[str, str] = {}
+    try:
+        with progress_bar("pictures") as progress:
+            for name, figure in draw_overview(overview):
+                import matplotlib as mpl
+
+                progress(len(pictures), None)
+                # The same bits whenever they are drawn.
+                with mpl.rc_context({"svg.hashsalt": "fastad"}):
+                    for extension, metadata in ((".png", {}), (".svg", {"Date": None})):
+                        with written_aside(folder / f"{name}{extension}") as aside:
+                            figure.savefig(aside, dpi=_DPI, metadata=metadata)
+                pictures[name] = f"{name}.png"
+    except MissingExtraError as error:
+        print_message(f"There are no pictures: {error}")
+    return pictures
+
+
+def _as_json(overview: RunsOverview, files: Sequence[Path]) -> str:
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "fastad_version": fastad.__version__,
+        "files": [str(path) for path in files],
+        "measure": overview.measure,
+        "measures": list(overview.measures),
+        "remarks": overview.remarks(),
+        "sections": {name: _records(section) for name, section in overview.items()},
+        "words": {name: overview.words(name) for name in overview},
+        "skipped": dict(overview.skipped),
+    }
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+
+
+def _records(section: Tabular) -> list[dict[str, Any]]:
+    columns = section.to_columns()
+    return [
+        {name: _plain(cell) for name, cell in zip(columns, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def _plain(cell: Any) -> Any:
+    """Return what JSON can hold."""
+    return plain_value(cell.item() if isinstance(cell, np.generic) else cell)

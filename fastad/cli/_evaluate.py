@@ -1,0 +1,199 @@
+"""``fastad evaluate``: the measures of detectors whose scores are in files."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import typer
+
+from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
+from fastad.cli.table_files import (
+    SAVED_FORMATS,
+    ScoreColumns,
+    read_scored_table,
+    save_columns,
+    save_text,
+)
+from fastad.errors import InvalidInputError
+from fastad.evaluation.entry import evaluate
+from fastad.evaluation.groups import GroupedEvaluation
+from fastad.evaluation.results import Evaluation, envelope
+from fastad.measures.requests import parse_questions, standard_questions
+
+Result: TypeAlias = Evaluation | GroupedEvaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """What is printed beside the values.
+
+    Attributes
+    ----------
+    confidence_level : float or None
+        Of intervals; None for none.
+    chance : bool
+        Whether to print the level of chance of every value.
+    n_resamples, seed : int
+        Replicates for both.
+    """
+
+    confidence_level: float | None = None
+    chance: bool = False
+    n_resamples: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to measure, and what to do with it.
+
+    Attributes
+    ----------
+    columns : ScoreColumns
+        Columns of the files.
+    fpr : sequence of float
+        Operating points.
+    measures : sequence of str or None
+        Labels and names of measures; None for the default set.
+    score_range : (float, float) or None
+        Lowest and highest possible score.
+    uncertainty : Uncertainty
+        Intervals and levels of chance.
+    summary : bool
+        Whether to average over the last column of groups.
+    as_json : bool
+        Whether to print JSON.
+    output : Path or None
+        File to save to.
+    """
+
+    columns: ScoreColumns
+    fpr: Sequence[float]
+    measures: Sequence[str] | None
+    score_range: tuple[float, float] | None
+    uncertainty: Uncertainty
+    summary: bool
+    as_json: bool
+    output: Path | None
+
+
+def run(files: Sequence[Path], task: Task) -> None:
+    """Evaluate each file, print the results and save them."""
+    _check_usage(task)
+    results = {str(path): _evaluate_file(path, task) for path in files}
+    if task.output is not None:
+        _save(results, task, task.output)
+    if task.as_json:
+        print_result(_as_json(results, task))
+        return
+    for name, result in results.items():
+        _print_tables(result, task, title=name if len(results) > 1 else "")
+
+
+def _check_usage(task: Task) -> None:
+    if task.output is not None and task.output.suffix.lower() not in SAVED_FORMATS:
+        raise typer.BadParameter(
+            f"unsupported file extension; it must be one of {', '.join(SAVED_FORMATS)}; found "
+            f"{task.output.name!r}",
+            param_hint="--output",
+        )
+    if task.summary and not task.columns.groups:
+        raise typer.BadParameter("there is no --group to average over", param_hint="--summary")
+    try:
+        rates = [Fraction(repr(rate)) for rate in task.fpr]
+        if task.measures is None:
+            standard_questions(rates)
+        else:
+            parse_questions(task.measures, rates)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error), param_hint="--measure") from None
+
+
+def _evaluate_file(path: Path, task: Task) -> Result:
+    table = read_scored_table(path, task.columns)
+    options: dict[str, Any] = {
+        "measures": task.measures,
+        "fpr": task.fpr,
+        "score_range": task.score_range,
+        "pos_label": table.pos_label,
+        "confidence_level": task.uncertainty.confidence_level,
+        "chance": task.uncertainty.chance,
+        "n_resamples": task.uncertainty.n_resamples,
+        "rng": task.uncertainty.seed,
+    }
+    if table.groups:
+        options["groups"] = table.groups
+    with data_from(path, table.columns):
+        result: Result = evaluate(table.labels, table.scores, **options)
+    return result
+
+
+def _print_tables(result: Result, task: Task, title: str) -> None:
+    if isinstance(result, GroupedEvaluation):
+        if task.summary:
+            print_table(*result.summary(task.columns.groups[-1]).table(), title=title)
+        else:
+            print_table(*result.run_table(), title=title)
+    else:
+        print_table(*result.measure_table(), title=title)
+        points = result.operating_table()
+        if points[1]:
+            print_table(*points)
+        chance = result.chance_table()
+        if chance[1]:
+            print_table(*chance)
+    for note in result.remarks():
+        print_message(note)
+
+
+def _columns(result: Result, task: Task) -> dict[str, list[Any]]:
+    if task.summary and isinstance(result, GroupedEvaluation):
+        return result.summary(task.columns.groups[-1]).to_columns()
+    return result.to_columns()
+
+
+def _as_json(results: Mapping[str, Result], task: Task) -> str:
+    """Return one list, of detectors or of rows of the summary, each with its file."""
+    if task.summary:
+        rows = [
+            {"file": name, **{key: _null(cell) for key, cell in zip(columns, row, strict=True)}}
+            for name, result in results.items()
+            for columns in [_columns(result, task)]
+            for row in zip(*columns.values(), strict=True)
+        ]
+        content = envelope([])
+        del content["detectors"]
+        content["summary"] = rows
+    else:
+        content = envelope(
+            [
+                {"file": name, **detector}
+                for name, result in results.items()
+                for detector in result.to_dict()["detectors"]
+            ]
+        )
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+
+
+def _null(cell: Any) -> Any:
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _save(results: Mapping[str, Result], task: Task, output: Path) -> None:
+    try:
+        if output.suffix.lower() == ".json":
+            save_text(_as_json(results, task) + "\n", output)
+            return
+        joined: dict[str, list[Any]] = {}
+        for name, result in results.items():
+            columns = _columns(result, task)
+            n_rows = len(next(iter(columns.values())))
+            for key, cells in {"file": [name] * n_rows, **columns}.items():
+                joined.setdefault(key, []).extend(cells)
+        save_columns(joined, output)
+    except OSError as error:
+        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None

@@ -1,0 +1,135 @@
+"""Columns of NumPy archives, Parquet and Arrow files."""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastad._core.frames import as_array
+from fastad._core.types import AnyVector
+from fastad.cli._console import DataError, data_from
+from fastad.errors import MissingExtraError
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn any error of a library on a damaged file into a message that names the file.
+
+    They may be of any type: of zip, of zlib, of Python's parser, of memory.
+    """
+    try:
+        yield
+    except (DataError, MissingExtraError):
+        raise
+    except Exception as error:
+        raise DataError(f"{path}: {what} cannot be read: {error}") from None
+
+
+class ArrayArchive:
+    """The arrays of an .npz file."""
+
+    def __init__(self, path: Path) -> None:
+        if not zipfile.is_zipfile(path):
+            raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
+        self.path = path
+        # Of an open file: NumPy leaves its own open where an archive is damaged.
+        with reading(path, "the archive"), path.open("rb") as file:
+            self.names = list(np.load(file, allow_pickle=False))
+
+    def candidates(self, excluded: Sequence[str]) -> list[str]:
+        """Return the vectors of numbers as long as the first excluded array.
+
+        Data sets travel with other arrays, such as names, and the matrix of features.
+        """
+        shape = self.values(excluded[0]).shape
+        candidates = []
+        for name in self.names:
+            try:
+                array = self.values(name)
+            except DataError:
+                continue
+            if name not in excluded and array.shape == shape and array.dtype.kind in "biuf":
+                candidates.append(name)
+        return candidates
+
+    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
+        """Read arrays."""
+        return {name: self.values(name) for name in names}
+
+    def values(self, name: str) -> AnyVector:
+        """Read one array."""
+        with reading(self.path, f"the array {name!r}"), self.path.open("rb") as file:
+            array = np.load(file, allow_pickle=False)[name]
+            if isinstance(array, np.ndarray) and array.dtype.kind == "U":
+                # Numbers beyond all characters, from a damaged file, fail here.
+                array.tolist()
+        if not isinstance(array, np.ndarray):
+            raise DataError(f"{self.path}: {name!r} is not an array")
+        return array
+
+
+class ArrowFile:
+    """The columns of a .parquet, .arrow or .feather file; only those in use are read."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            # Inside, as other files need no pyarrow.
+            import pyarrow as pa
+            from pyarrow import feather, parquet
+        except ModuleNotFoundError:
+            raise MissingExtraError(
+                f"{path.suffix} files need pyarrow: pip install 'fastad[df]'"
+            ) from None
+        self.path = path
+        is_parquet = path.suffix.lower() == ".parquet"
+        self._read: Any = parquet.read_table if is_parquet else feather.read_table
+        with reading(path, "the file"):
+            if is_parquet:
+                schema = parquet.read_schema(path)
+            else:
+                with pa.memory_map(str(path)) as file:
+                    schema = pa.ipc.open_file(file).schema
+            self.names = list(schema.names)
+            self._numeric = [
+                field.name
+                for field in schema
+                if pa.types.is_integer(field.type)
+                or pa.types.is_floating(field.type)
+                or pa.types.is_boolean(field.type)
+            ]
+
+    def candidates(self, excluded: Sequence[str]) -> list[str]:
+        """Return the columns of numbers."""
+        return [name for name in self._numeric if name not in excluded]
+
+    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
+        """Read columns."""
+        return {name: self.values(name) for name in names}
+
+    def values(self, name: str) -> AnyVector:
+        """Read one column, which must not have missing values."""
+        column = self.table([name])[name]
+        self.refuse_missing(name, column)
+        with data_from(self.path):
+            return as_array(column, name)
+
+    def table(self, names: Sequence[str]) -> Any:
+        """Read columns as an Arrow table."""
+        what = f"column {names[0]!r}" if len(names) == 1 else "the file"
+        with reading(self.path, what):
+            table = self._read(self.path, columns=list(names))
+            # Strings and categories of a damaged file may lie outside of it.
+            table.validate(full=True)
+        return table
+
+    def refuse_missing(self, name: str, column: Any) -> None:
+        """Check that a column has no missing values."""
+        if column.null_count:
+            first = column.is_null().index(True).as_py()
+            raise DataError(
+                f"{self.path}: column {name!r} must not have missing values; "
+                f"found {column.null_count}, the first at row {first}"
+            )

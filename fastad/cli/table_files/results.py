@@ -1,0 +1,287 @@
+"""Results of detectors on data sets, read from files: names as they are, measures with gaps."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from fastad._core.text_tables import some_of
+from fastad._core.types import AnyVector
+from fastad.benchmarking.columns import find_measures
+from fastad.benchmarking.result_table import ResultTable
+from fastad.cli._console import DataError, print_message
+from fastad.cli.table_files import Source, check_columns, open_source
+from fastad.cli.table_files.columnar import ArrowFile
+from fastad.cli.table_files.delimited import DelimitedFile, is_number
+from fastad.errors import InvalidInputError
+
+# Columns of a file that a message names; of more it says how many.
+_N_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumns:
+    """Columns of the files; those that are not named have their default names, where present.
+
+    Attributes
+    ----------
+    dataset, params, fold : sequence of str
+        Columns that together name a data set, the parameters of a detector, and a fold.
+    detector, anomaly_class : str or None
+        Columns of the detector, and of the class of the anomalies.
+    higher, lower : sequence of str
+        Columns of measures that fastad does not know, by which direction is better.
+    """
+
+    dataset: Sequence[str]
+    detector: str | None
+    params: Sequence[str]
+    fold: Sequence[str]
+    anomaly_class: str | None
+    higher: Sequence[str]
+    lower: Sequence[str]
+
+    def keys(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Return the columns that identify a row, by option."""
+
+        def default(name: str) -> list[str]:
+            return [name] if name in names else []
+
+        return {
+            "dataset": list(self.dataset) or ["dataset"],
+            "anomaly-class": (
+                [self.anomaly_class] if self.anomaly_class else default("anomaly_class")
+            ),
+            "detector": [self.detector or "detector"],
+            "params": list(self.params) or default("params"),
+            "fold": list(self.fold) or default("fold"),
+        }
+
+    @property
+    def directions(self) -> dict[str, bool]:
+        """Whether higher is better, of measures that fastad does not know."""
+        return {**dict.fromkeys(self.higher, True), **dict.fromkeys(self.lower, False)}
+
+
+def read_results(
+    files: Sequence[Path], columns: ResultColumns, measures: Sequence[str] | None
+) -> ResultTable:
+    """Read the rows of all files into one table."""
+    sources = {path: open_source(path) for path in files}
+    if len(sources) < len(files):
+        repeated = next(path for path in files if files.count(path) > 1)
+        raise typer.BadParameter(f"{repeated} is named twice", param_hint="FILE")
+    names = list(dict.fromkeys(name for source in sources.values() for name in source.names))
+    keys = columns.keys(names)
+    key_columns = [name for columns_of_key in keys.values() for name in columns_of_key]
+    for path, source in sources.items():
+        for option, columns_of_key in keys.items():
+            for name in columns_of_key:
+                if name not in source.names:
+                    raise DataError(
+                        f"{path}: there is no column {name!r} for --{option}; found "
+                        f"{some_of(source.names, _N_NAMED)}"
+                    )
+        check_columns(path, source, key_columns)
+    measured = _measure_columns(files, names, key_columns, columns, measures)
+    parts = {}
+    for path, source in sources.items():
+        present = [name for name in measured if name in source.names]
+        check_columns(path, source, present)
+        parts[path] = _read_part(path, source, key_columns, keys["params"], present)
+        absent = [name for name in measured if name not in present]
+        if absent:
+            print_message(
+                f"{path}: there is no column {some_of(absent, _N_NAMED)}; "
+                "its rows have no such value"
+            )
+    joined = {name: _join([part[name] for part in parts.values()]) for name in key_columns}
+    for name in measured:
+        joined[name] = np.concatenate(
+            [part.get(name, np.full(len(part[key_columns[0]]), np.nan)) for part in parts.values()]
+        )
+    try:
+        return ResultTable.from_table(
+            joined,
+            measures=measured,
+            dataset=keys["dataset"],
+            detector=keys["detector"][0],
+            params=keys["params"] or None,
+            fold=keys["fold"] or None,
+            anomaly_class=next(iter(keys["anomaly-class"]), None),
+            higher_is_better=columns.directions,
+        )
+    except InvalidInputError as error:
+        raise DataError(
+            f"{file_names(files)}: {error}; columns that distinguish rows are named by --params, "
+            "--fold and --anomaly-class"
+        ) from None
+
+
+def file_names(files: Sequence[Path]) -> str:
+    """Return the names of files as a message has them."""
+    return ", ".join(map(str, files))
+
+
+def _measure_columns(
+    files: Sequence[Path],
+    names: Sequence[str],
+    key_columns: Sequence[str],
+    columns: ResultColumns,
+    measures: Sequence[str] | None,
+) -> list[str]:
+    """Return the columns of measures."""
+    for option, stated in (("higher", columns.higher), ("lower", columns.lower)):
+        for name in stated:
+            if name not in names or name in key_columns:
+                raise typer.BadParameter(
+                    f"{name!r} is no column of a measure; found {some_of(names, _N_NAMED)}",
+                    param_hint=f"--{option}-is-better",
+                )
+    try:
+        known = [
+            measure.name for measure in find_measures(names, key_columns, None, columns.directions)
+        ]
+    except InvalidInputError:
+        raise DataError(
+            f"{file_names(files)}: there is no column of a measure that fastad knows, such as "
+            f"auc or tpr@0.05; found {some_of(names, _N_NAMED)}; others are named by "
+            "--higher-is-better and --lower-is-better"
+        ) from None
+    for name in measures or ():
+        if name in names and name not in key_columns and name not in known:
+            raise typer.BadParameter(
+                f"{name!r} is no measure that fastad knows; say which direction is better with "
+                f"--higher-is-better {name} or --lower-is-better {name}",
+                param_hint="--measure",
+            )
+    return known
+
+
+def _read_part(
+    path: Path,
+    source: Source,
+    keys: Sequence[str],
+    optional: Sequence[str],
+    measures: Sequence[str],
+) -> Mapping[str, AnyVector]:
+    """Read columns of a file: strings or numbers, and measures with NaN where there is no value.
+
+    ``optional`` are the keys that may be missing in a row.
+    """
+    if isinstance(source, DelimitedFile):
+        return _delimited_part(path, source, keys, optional, measures)
+    if isinstance(source, ArrowFile):
+        return _arrow_part(path, source, keys, optional, measures)
+    part = {name: source.values(name) for name in (*keys, *measures)}
+    shape = part[keys[0]].shape[:1]
+    for name, column in part.items():
+        kinds = "biuf" if name in measures else "biufU"
+        if column.dtype.kind not in kinds or column.ndim != 1 or column.shape != shape:
+            what = "numbers" if name in measures else "names"
+            raise DataError(
+                f"{path}: column {name!r} must be a vector of {what}, as long as {keys[0]!r}; "
+                f"found {column.dtype} of shape {column.shape}"
+            )
+    return part
+
+
+def _delimited_part(
+    path: Path,
+    source: DelimitedFile,
+    keys: Sequence[str],
+    optional: Sequence[str],
+    measures: Sequence[str],
+) -> Mapping[str, AnyVector]:
+    names = [*keys, *measures]
+    columns, lines = source.cells(names)
+    part: dict[str, AnyVector] = {}
+    for name, column in zip(names, columns, strict=True):
+        where = f"{path}: column {name!r}"
+        if name in measures:
+            part[name] = _numbers(column, where, lines)
+        elif name in optional:
+            part[name] = np.array([_parameter(cell) for cell in column], object)
+        elif "" in column:
+            raise DataError(f"{where}, line {lines[column.index('')]}: the cell is empty")
+        else:
+            part[name] = np.array(column)
+    return part
+
+
+def _numbers(cells: Sequence[str], where: str, lines: Sequence[int]) -> AnyVector:
+    """Return cells as numbers, an empty one as NaN."""
+    try:
+        if not any("_" in cell for cell in cells):
+            return np.array([float(cell) if cell.strip() else math.nan for cell in cells])
+    except ValueError:
+        pass
+    row = next(i for i, cell in enumerate(cells) if cell.strip() and not is_number(cell))
+    raise DataError(f"{where}, line {lines[row]}: {cells[row]!r} is not a number")
+
+
+def _parameter(cell: str) -> str | float | None:
+    """Return a cell as other formats have it: a float where it reads the same, or a string."""
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell or None
+    return number if math.isfinite(number) and str(number) == cell else cell
+
+
+def _arrow_part(
+    path: Path,
+    source: ArrowFile,
+    keys: Sequence[str],
+    optional: Sequence[str],
+    measures: Sequence[str],
+) -> Mapping[str, AnyVector]:
+    # Inside, as other files need no pyarrow.
+    import pyarrow as pa
+
+    table = source.table([*keys, *measures])
+    if table.num_rows == 0:
+        raise DataError(f"{path}: there are no rows")
+    part: dict[str, AnyVector] = {}
+    for name in (*keys, *measures):
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if name in measures:
+            kind = column.type
+            tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+            if not pa.types.is_null(kind) and not any(test(kind) for test in tests):
+                raise DataError(f"{path}: column {name!r} must contain numbers; found {kind}")
+            if pa.types.is_boolean(kind):
+                column = column.cast(pa.int8())
+            part[name] = column.cast(pa.float64(), safe=False).to_numpy()
+        elif name in optional:
+            part[name] = np.array(column.to_pylist(), object)
+        else:
+            source.refuse_missing(name, column)
+            if pa.types.is_integer(column.type):
+                part[name] = column.to_numpy()
+            else:
+                part[name] = np.array([str(cell) for cell in column.to_pylist()])
+    return part
+
+
+def _join(parts: Sequence[AnyVector]) -> AnyVector:
+    """Put the names of several files below each other, as integers if all are such."""
+    if any(part.dtype == object for part in parts):
+        return np.concatenate([part.astype(object) for part in parts])
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(np.str_) for part in parts]
+    joined = np.concatenate(parts)
+    if joined.dtype.kind == "U":
+        try:
+            integers = joined.astype(np.int64)
+        except (ValueError, OverflowError):
+            return joined
+        # "007" is not 7.
+        if np.array_equal(integers.astype(np.str_), joined):
+            return integers
+    return joined
