@@ -1,20 +1,16 @@
 """``fastad compare`` and ``fastad compare-runs``: detectors on one data set, and on many."""
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 
-import fastad
 from fastad._core.files import written_aside
-from fastad._core.version import SCHEMA_VERSION
+from fastad._core.results import json_text, plain_rows, with_versions
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.runs_overview import RunsOverview
-from fastad.benchmarking.tabular import Tabular
 from fastad.cli._console import (
     DataError,
     data_from,
@@ -27,7 +23,6 @@ from fastad.cli._console import (
 from fastad.cli.table_files import ScoreColumns, read_scored_table, save_columns, save_text
 from fastad.cli.table_files.results import ResultColumns, file_names, read_results
 from fastad.errors import MissingExtraError
-from fastad.regions.results import plain_value
 from fastad.uncertainty.all_pairs import compare_all
 
 _DPI = 150
@@ -50,7 +45,7 @@ def run_compare(
         print_result(result.to_json(indent=2))
         return
     if len(result) > 1:
-        print_table(*result.table())
+        print_table(result.text_table())
     for comparison in result.values():
         print_result(comparison.verdict)
 
@@ -87,15 +82,14 @@ def run_compare_runs(
     if as_json:
         print_result(_as_json(overview, files))
         return
-    for note in overview.remarks():
+    for note in overview.notes:
         print_message(note)
-    for name, words in overview.new_words().items():
-        text = overview[name].text_table()
+    for name, notes in overview.new_notes().items():
         # Not as the title of the table, which breaks it where the table is narrow.
         print_result(overview.title(name))
-        print_table(text.header, text.marked())
-        if words:
-            print_result("\n".join([*words, ""]))
+        print_table(overview[name].text_table())
+        if notes:
+            print_result("\n".join([*notes, ""]))
     for reason in overview.reasons():
         print_message(reason)
 
@@ -115,9 +109,8 @@ def _save(overview: RunsOverview, folder: Path) -> None:
     try:
         for name, section in overview.items():
             save_columns(section.to_columns(), folder / f"{name}.csv")
-            text = "\n".join(
-                [section.text_table().markdown(), *(f"- {line}" for line in overview.words(name))]
-            )
+            notes = [f"- {note}" for note in overview.notes_of(name)]
+            text = "\n".join([section.text_table().markdown(), *notes])
             save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
             save_text(section.to_latex(), folder / f"{name}.tex")
         pictures = _save_pictures(overview, folder)
@@ -150,27 +143,12 @@ def _save_pictures(overview: RunsOverview, folder: Path) -> dict[str, str]:
 
 def _as_json(overview: RunsOverview, files: Sequence[Path]) -> str:
     content = {
-        "schema_version": SCHEMA_VERSION,
-        "fastad_version": fastad.__version__,
         "files": [str(path) for path in files],
         "measure": overview.measure,
         "measures": list(overview.measures),
-        "remarks": overview.remarks(),
-        "sections": {name: _records(section) for name, section in overview.items()},
-        "words": {name: overview.words(name) for name in overview},
+        "notes": overview.notes,
+        "sections": {name: plain_rows(section.to_columns()) for name, section in overview.items()},
+        "notes_of_sections": {name: overview.notes_of(name) for name in overview},
         "skipped": dict(overview.skipped),
     }
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
-
-
-def _records(section: Tabular) -> list[dict[str, Any]]:
-    columns = section.to_columns()
-    return [
-        {name: _plain(cell) for name, cell in zip(columns, row, strict=True)}
-        for row in zip(*columns.values(), strict=True)
-    ]
-
-
-def _plain(cell: Any) -> Any:
-    """Return what JSON can hold."""
-    return plain_value(cell.item() if isinstance(cell, np.generic) else cell)
+    return json_text(with_versions(content), indent=2)

@@ -14,7 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 from typer.models import OptionInfo
 
-from fastad._core.text_tables import grid
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 
@@ -30,7 +30,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "measure": ("by", "measure"),
     "measures": ("measure",),
     "n_jobs": ("jobs",),
-    "n_uniform": ("n_samples",),
+    "n_uniform": ("n_draws",),
     "rng": ("seed",),
 }
 # Wide enough for any table to be measured as it would like to be.
@@ -113,21 +113,24 @@ def _options_of(command: Callable[..., Any]) -> dict[str, str]:
 
 def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
     """Return the option that the argument of an error comes from."""
-    argument = getattr(error, "argument", None)
-    for parameter in _PARAMETERS.get(argument or "", (argument,)):
-        if parameter in options:
-            return options[parameter]
+    if isinstance(error, InvalidInputError) and error.argument is not None:
+        for parameter in _PARAMETERS.get(error.argument, (error.argument,)):
+            if parameter in options:
+                return options[parameter]
     return None
 
 
 def _bad_option(error: Exception, option: str) -> typer.BadParameter:
-    argument = getattr(error, "argument", None)
-    return typer.BadParameter(str(error).removeprefix(f"{argument} "), param_hint=option)
+    message = str(error)
+    if isinstance(error, InvalidInputError):
+        message = message.removeprefix(f"{error.argument} ")
+    return typer.BadParameter(message, param_hint=option)
 
 
 def _message_on_data(located: _LocatedError) -> str:
-    message, item = str(located.error), getattr(located.error, "item", None)
-    if item in located.columns:
+    message, error = str(located.error), located.error
+    item = error.item if isinstance(error, InvalidInputError) else None
+    if item is not None and item in located.columns:
         rest = message.removeprefix(item).replace("pos_label=", "--pos-label")
         message = f"column {located.columns[item]!r}{rest}"
     return f"{located.files}: {message}" if located.files else message
@@ -149,20 +152,20 @@ def print_result(text: str) -> None:
     print(text)  # noqa: T201 - the command line prints
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+def print_table(text: TextTable, title: str = "") -> None:
     """Print a table to stdout: drawn on a terminal, plain columns in a pipe."""
     console = Console(emoji=False, markup=False, highlight=False)
     table = Table(title=title or None, title_justify="left")
-    for column, head in enumerate(header):
+    for column, head in enumerate(text.header):
         table.add_column(head, justify="right" if column else "left", no_wrap=True)
-    for row in rows:
+    for row in text.marked_cells():
         table.add_row(*row)
     # Rich would cut numbers off where the terminal is narrow.
     natural = console.measure(table, options=console.options.update(width=_ANY_WIDTH)).maximum
     if console.is_terminal and natural <= console.width:
         console.print(table)
     else:
-        print_result("\n".join([*([title] if title else []), grid(header, rows), ""]))
+        print_result("\n".join([*([title] if title else []), text.plain(), ""]))
 
 
 @contextmanager

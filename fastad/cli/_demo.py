@@ -42,9 +42,9 @@ def run(folder: Path) -> None:
         f"Scoring {np.sum(y_true == 0)} other normal samples and {np.sum(y_true)} anomalies.\n"
     )
     result = evaluate(y_true, scores)
-    print_table(*result.measure_table())
-    print_table(*result.operating_table())
-    for note in result.remarks():
+    print_table(result.text_table())
+    print_table(result.operating_table())
+    for note in result.notes:
         print_message(note)
     table, picture = folder / "scores.csv", folder / "roc.png"
     _save_scores(table, y_true, scores)

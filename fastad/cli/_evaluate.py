@@ -1,7 +1,5 @@
 """``fastad evaluate``: the measures of detectors whose scores are in files."""
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +8,7 @@ from typing import Any, TypeAlias
 
 import typer
 
+from fastad._core.results import json_text, plain_rows, with_versions
 from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
 from fastad.cli.table_files import (
     SAVED_FORMATS,
@@ -21,7 +20,7 @@ from fastad.cli.table_files import (
 from fastad.errors import InvalidInputError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
-from fastad.evaluation.results import Evaluation, envelope
+from fastad.evaluation.results import Evaluation
 from fastad.measures.requests import parse_questions, standard_questions
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
@@ -135,18 +134,15 @@ def _evaluate_file(path: Path, task: Task) -> Result:
 def _print_tables(result: Result, task: Task, title: str) -> None:
     if isinstance(result, GroupedEvaluation):
         if task.summary:
-            print_table(*result.summary(task.columns.groups[-1]).table(), title=title)
+            print_table(result.summary(task.columns.groups[-1]).text_table(), title)
         else:
-            print_table(*result.run_table(), title=title)
+            print_table(result.text_table(), title)
     else:
-        print_table(*result.measure_table(), title=title)
-        points = result.operating_table()
-        if points[1]:
-            print_table(*points)
-        chance = result.chance_table()
-        if chance[1]:
-            print_table(*chance)
-    for note in result.remarks():
+        print_table(result.text_table(), title)
+        for table in (result.operating_table(), result.chance_table()):
+            if table.rows:
+                print_table(table)
+    for note in result.notes:
         print_message(note)
 
 
@@ -160,27 +156,17 @@ def _as_json(results: Mapping[str, Result], task: Task) -> str:
     """Return one list, of detectors or of rows of the summary, each with its file."""
     if task.summary:
         rows = [
-            {"file": name, **{key: _null(cell) for key, cell in zip(columns, row, strict=True)}}
+            {"file": name, **row}
             for name, result in results.items()
-            for columns in [_columns(result, task)]
-            for row in zip(*columns.values(), strict=True)
+            for row in plain_rows(_columns(result, task))
         ]
-        content = envelope([])
-        del content["detectors"]
-        content["summary"] = rows
-    else:
-        content = envelope(
-            [
-                {"file": name, **detector}
-                for name, result in results.items()
-                for detector in result.to_dict()["detectors"]
-            ]
-        )
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=str)
-
-
-def _null(cell: Any) -> Any:
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
+        return json_text(with_versions({"summary": rows}), indent=2)
+    detectors = [
+        {"file": name, **detector}
+        for name, result in results.items()
+        for detector in result.to_dict()["detectors"]
+    ]
+    return json_text(with_versions({"detectors": detectors}), indent=2)
 
 
 def _save(results: Mapping[str, Result], task: Task, output: Path) -> None:

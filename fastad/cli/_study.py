@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from fastad._core.text_tables import TextTable
 from fastad.cli._console import (
     DataError,
     data_from,
@@ -103,7 +104,7 @@ def status(*, folder: StudyFolder) -> None:
     print_result(f"{state.n_done} of {state.n_batches} batches are done; {runner}.")
     if state.failures:
         rows = [[reason, str(n)] for reason, n in state.failures.items()]
-        print_table(["reason", "failed tasks"], rows)
+        print_table(TextTable(["reason", "failed tasks"], rows))
 
 
 @app.command()

@@ -1,6 +1,5 @@
 """``fastad evaluate-unsupervised``: which detectors are better, without labels."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fastad._core.results import json_text
 from fastad._core.types import FloatMatrix
 from fastad.cli._console import (
     DataError,
@@ -35,8 +35,8 @@ from fastad.cli._detectors import (
     read_features,
     unfitted,
 )
+from fastad.unsupervised.criteria import CRITERIA
 from fastad.unsupervised.evaluation import evaluate_unsupervised
-from fastad.unsupervised.ranking import CRITERIA
 from fastad.unsupervised.subsampled import emmv_subsampled
 from fastad.unsupervised.table import UnsupervisedEvaluation
 
@@ -51,13 +51,13 @@ class Subspaces:
 
     Attributes
     ----------
-    n_draws : int or None
+    n_subspaces : int or None
         How many; None for as many as the function takes.
     n_features : int or None
         Features of each; None for no subspaces.
     """
 
-    n_draws: int | None
+    n_subspaces: int | None
     n_features: int | None
 
 
@@ -92,7 +92,7 @@ def run(
     if as_json:
         counts = {"n_train": len(train), "n_test": len(test)}
         content = {**evaluation.to_dict(), "file": str(path), **counts}
-        print_result(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))
+        print_result(json_text(content, indent=2))
         return
     _print(evaluation)
     # Constant features are in no subspace, and make no volume hard to estimate.
@@ -113,8 +113,8 @@ def _check_subspaces(
             "detectors are trained anew in each subspace, which a saved one cannot be",
             param_hint="--n-features",
         )
-    if subspaces.n_features is None and subspaces.n_draws is not None:
-        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-draws")
+    if subspaces.n_features is None and subspaces.n_subspaces is not None:
+        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-subspaces")
     if subspaces.n_features is not None and options["method"] not in _SUBSPACE_METHODS:
         raise typer.BadParameter(
             f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
@@ -157,10 +157,10 @@ def _subsampled(
     options: Mapping[str, Any],
 ) -> UnsupervisedEvaluation:
     """Evaluate detectors in random subspaces."""
-    chosen = {name: value for name, value in options.items() if name not in ("method", "n_samples")}
+    chosen = {name: value for name, value in options.items() if name not in ("method", "n_draws")}
     given = {
-        "n_uniform": options["n_samples"],
-        "n_draws": subspaces.n_draws,
+        "n_uniform": options["n_draws"],
+        "n_subspaces": subspaces.n_subspaces,
         "n_features": subspaces.n_features,
     }
     chosen |= {name: value for name, value in given.items() if value is not None}
@@ -172,7 +172,7 @@ def _subsampled(
 
 
 def _print(evaluation: UnsupervisedEvaluation) -> None:
-    print_table(*evaluation.table())
+    print_table(evaluation.text_table())
     for criterion in CRITERIA:
         print_result(evaluation.verdict(criterion))
     for name, criteria in evaluation.items():

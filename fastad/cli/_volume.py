@@ -1,12 +1,13 @@
 """``fastad volume``: the fraction of the data's box that detectors classify as normal."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fastad._core.results import json_text
+from fastad._core.text_tables import TextTable
 from fastad._core.types import FloatMatrix
 from fastad.cli._console import (
     data_from,
@@ -97,7 +98,7 @@ def _print(table: Volumes) -> None:
         for name, key, volume in estimates
     ]
     header = ["detector", "fpr", "threshold", "vol@fpr", f"{level:g}% interval", "cvol@fpr"]
-    print_table(header, body)
+    print_table(TextTable(header, body))
     print_result(
         f"log10 volume of the box: {table.box.log_volume / np.log(10):.4g} "
         f"({table.box.n_features} features)"
@@ -117,4 +118,4 @@ def _as_json(table: Volumes, path: Path, data: Samples) -> str:
         "n_normals": data.X.shape[0] - n_anomalies,
         "box": {"low": table.box.low.tolist(), "high": table.box.high.tolist()},
     }
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    return json_text(content, indent=2)

@@ -300,8 +300,8 @@ def volume(
     method: Annotated[
         str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
     ] = "auto",
-    n_samples: Annotated[
-        int | None, typer.Option(min=1, help="Points to draw; with --rtol the most.")
+    n_draws: Annotated[
+        int | None, typer.Option(min=1, help="Monte Carlo points; with --rtol at most.")
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
     margin: Annotated[
@@ -323,7 +323,7 @@ def volume(
         {
             "fpr": fpr or [0.01, 0.05],
             "method": method,
-            "n_samples": n_samples,
+            "n_draws": n_draws,
             "rtol": rtol,
             "confidence_level": confidence_level,
             "rng": seed,
@@ -362,15 +362,15 @@ def evaluate_unsupervised(
             help="How volumes are estimated: auto, uniform, sobol, importance or splitting."
         ),
     ] = "auto",
-    n_samples: Annotated[
-        int | None, typer.Option(min=1, help="Points to draw for each detector.")
+    n_draws: Annotated[
+        int | None, typer.Option(min=1, help="Monte Carlo points for each detector.")
     ] = None,
     n_features: Annotated[
         int | None,
         typer.Option(min=1, help="Evaluate in random subspaces of this many features."),
     ] = None,
-    n_draws: Annotated[
-        int | None, typer.Option(min=1, help="Subspaces of --n-features. By default 50.")
+    n_subspaces: Annotated[
+        int | None, typer.Option(min=1, help="Number of subspaces. By default 50.")
     ] = None,
     mass: Annotated[
         tuple[float, float], typer.Option(help="Masses between which MV is the area.")
@@ -393,14 +393,14 @@ def evaluate_unsupervised(
         Detectors(model or [], trust, detector or [], train, standardize),
         {
             "method": method,
-            "n_samples": n_samples,
+            "n_draws": n_draws,
             "mass": mass,
             "excess_mass": excess_mass,
             "n_resamples": n_resamples,
             "confidence_level": confidence_level,
             "rng": seed,
         },
-        Subspaces(n_draws, n_features),
+        Subspaces(n_subspaces, n_features),
         as_json=as_json,
     )
 

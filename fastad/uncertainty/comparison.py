@@ -206,7 +206,8 @@ def check_comparison(
     if method == "delong" and not smooth:
         raise InvalidInputError(
             f"method='delong' needs a smooth measure, which {asked.measure.name} is not; "
-            "give 'bootstrap' or 'permutation'"
+            "give 'bootstrap' or 'permutation'",
+            argument="method",
         )
     smallest = None
     if min_difference is not None:

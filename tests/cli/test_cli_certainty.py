@@ -93,7 +93,7 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
 
 
 def test_compare_says_the_verdict_of_python(file: Path) -> None:
-    options = ("--score", "a", "--score", "b", "--smallest-difference", 0.02)
+    options = ("--score", "a", "--score", "b", "--min-difference", 0.02)
     shown = show("compare", file, *options)
     expected = fastad.compare_all(
         Y, {name: SCORES[name] for name in "ab"}, measure="auc", min_difference=0.02
@@ -124,8 +124,8 @@ def test_compare_prints_json(file: Path) -> None:
         (("--method", "guess"), "'guess'"),
         (("--method", "delong", "--measure", "eer"), "smooth"),
         (("--correction", "guess"), "'guess'"),
-        (("--confidence-level", 1.5), "confidence_level"),
-        (("--smallest-difference", 0), "min_difference"),
+        (("--confidence-level", 1.5), "--confidence-level: must lie"),
+        (("--min-difference", 0), "--min-difference: must"),
         (("--n-resamples", 0), "--n-resamples"),
         (("--seed", -1), "--seed"),
     ],

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import fastad
 from fastad.benchmarking.overview import compare_runs
-from fastad.cli import compare_runs as command
+from fastad.cli import _compare as command
 from fastad.cli.app import app
 from tests.support.runs import FEW, PLAIN, RUNS, call, read, run, save
 

@@ -129,7 +129,7 @@ def test_a_wrong_option_is_named(runs: Path, options: str, code: int, message: s
         (lambda t: t.assign(auc=["1_0", *t.auc[1:]]), "column 'auc', line 2: '1_0' is not a num"),
         (lambda t: t.assign(dataset=[*t.dataset[:-1], None]), f"'dataset', line {N + 1}: the cell"),
         (lambda t: pd.concat([t, t[3:4]]), "found 1 repeated rows, the first at row 24: cardio, "),
-        (lambda t: t.drop(columns="fold"), "what tells rows apart is named by --params, --fold"),
+        (lambda t: t.drop(columns="fold"), "columns that distinguish rows are named by --params"),
         (lambda t: t[["dataset", "detector", "fold"]], "there is no column of a measure"),
         (lambda t: t[t.detector == "knn"], "at least two models"),
         (lambda t: t[:0], "there are no rows"),
@@ -145,7 +145,7 @@ def test_wrong_data_are_an_error_that_says_where(tmp_path: Path, change: Any, me
 
 def test_wrong_columns_of_parquet_are_named(tmp_path: Path) -> None:
     path = save(tmp_path / "r.parquet", RUNS.assign(auc=RUNS.auc.astype(str)))
-    assert "column 'auc' must hold numbers; found " in call(path).stderr
+    assert "column 'auc' must contain numbers; found " in call(path).stderr
     save(path, RUNS.assign(dataset=RUNS.dataset.where(RUNS.index > 0)))
     assert (
         "'dataset' must not have missing values; found 1, the first at row 0" in call(path).stderr

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from fastad.cli import study as command
+from fastad.cli import _study as command
 from fastad.cli.app import app
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
@@ -185,7 +185,7 @@ def test_errors_of_the_output(file: Path, whole: Path, tmp_path: Path) -> None:
     other = write_config(tmp_path, TOML.replace("seed = 7", "seed = 8"))
     found = error_of(call("run", other, "--output", whole))
     assert found.endswith("holds another: seed is 8 here and 7 in the folder")
-    assert "n_jobs must not be 0" in error_of(call("run", file, "--jobs", 0))
+    assert "--jobs: must not be 0" in error_of(call("run", file, "--jobs", 0))
     new = tmp_path / "new"
     found = error_of(call("run", file, "--output", new, "--jobs", 1, FASTAD_NUM_THREADS="many"))
     assert found == "Error: FASTAD_NUM_THREADS must be a whole number from 1; found 'many'"
@@ -194,7 +194,7 @@ def test_errors_of_the_output(file: Path, whole: Path, tmp_path: Path) -> None:
 
 def test_errors_of_the_command_line(tmp_path: Path, file: Path) -> None:
     assert "none.toml: the file cannot be read" in error_of(call("run", tmp_path / "none.toml"))
-    assert "profile must be one of" in error_of(call("run", "--profile", "fast"))
+    assert "--profile: must be one of" in error_of(call("run", "--profile", "fast"))
     for name in ("status", "report"):
         assert "has no study.json" in error_of(call(name, tmp_path))
         assert "has no study.json" in error_of(call(name, tmp_path / "nowhere"))
@@ -228,7 +228,7 @@ def test_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [1e6]
-    monkeypatch.setattr("fastad.cli.study.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("fastad.cli._study.time.monotonic", lambda: now[0])
     lines = command._Lines()
     for done in range(101):
         lines(Progress(done, 100, done // 50, 200.0 - done))

@@ -430,7 +430,7 @@ def test_few_rows_give_a_result_or_a_message(
     if n_rows == 1:
         assert result.exit_code == 1
         assert result.stderr == (
-            f"Error: {path}: a half to train on and one to judge on need two rows; found 1\n"
+            f"Error: {path}: a half to train on and one to evaluate on need two rows; found 1\n"
         )
 
 
@@ -499,7 +499,7 @@ def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
     ("text", "arguments", "message"),
     [
         ("a,b\n1,0\nx,0\n", [], "column 'a', line 3: 'x' is not a number"),
-        ("a,b\n1,0\ninf,0\n", [], "column 'a' must hold finite numbers; found 1 others"),
+        ("a,b\n1,0\ninf,0\n", [], "column 'a' must contain finite numbers; found 1 others"),
         ("a,b\n1,0\n2,0\n", ["--feature", "c"], "there is no column 'c'"),
         ("a,b\n1,0\n2,0\n", ["--label", "z"], "there is no column 'z'"),
         ("y\n1\n0\n", [], "there is no column of features"),
