@@ -33,7 +33,7 @@ class CompilationCacheWarning(UserWarning):
 
 
 class LowCoverageWarning(UserWarning):
-    """An interval covers the true value less often than it says; no method is known to do better."""
+    """An interval covers the true value less often than its level, and no better method is known."""
 
 
 class BatchScorerWarning(UserWarning):

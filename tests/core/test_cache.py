@@ -147,7 +147,9 @@ def copy_package(folder: Path) -> Path:
 def after_warmup(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder that ``fastad warmup`` has made and filled, and what that said."""
     folder = tmp_path_factory.mktemp("cache") / "made" / "here"
-    said = run("from fastad.cli._installation import warm_up; warm_up()", FASTAD_CACHE_DIR=str(folder))
+    said = run(
+        "from fastad.cli._installation import warm_up; warm_up()", FASTAD_CACHE_DIR=str(folder)
+    )
     return folder, said
 
 
