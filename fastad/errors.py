@@ -33,7 +33,7 @@ class CompilationCacheWarning(UserWarning):
 
 
 class LowCoverageWarning(UserWarning):
-    """An interval covers the true value less often than its level, and no better method is known."""
+    """An interval covers the true value less often than its level; no better method is known."""
 
 
 class BatchScorerWarning(UserWarning):
