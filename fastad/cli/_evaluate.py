@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,11 +16,9 @@ from fastad.cli.table_files import (
     save_columns,
     save_text,
 )
-from fastad.errors import InvalidInputError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
-from fastad.measures.requests import parse_questions, standard_questions
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
 
@@ -102,14 +99,6 @@ def _check_usage(task: Task) -> None:
         )
     if task.summary and not task.columns.groups:
         raise typer.BadParameter("there is no --group to average over", param_hint="--summary")
-    try:
-        rates = [Fraction(repr(rate)) for rate in task.fpr]
-        if task.measures is None:
-            standard_questions(rates)
-        else:
-            parse_questions(task.measures, rates)
-    except InvalidInputError as error:
-        raise typer.BadParameter(str(error), param_hint="--measure") from None
 
 
 def _evaluate_file(path: Path, task: Task) -> Result:

@@ -136,7 +136,10 @@ def _read_point(measure: Measure, number: str, text: str) -> Any:
         raise InvalidInputError(
             f"measures: {text!r} does not end in a finite number", argument="measures"
         ) from None
-    return measure.point_parameter.check_exact(point, f"the operating point of {text!r}")
+    try:
+        return measure.point_parameter.check_exact(point, f"the operating point of {text!r}")
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error), argument="measures") from None
 
 
 def _at(measure: Measure, point: Any) -> _Named:
@@ -172,5 +175,6 @@ def _bind_all(
 
 def _refuse_alike(key: str) -> NoReturn:
     raise InvalidInputError(
-        f"operating points of fpr and measures must differ in six digits; found two for {key}"
+        f"operating points of fpr and measures must differ in six digits; found two for {key}",
+        argument="measures",
     )
