@@ -25,7 +25,7 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
         )
     if isinstance(values, list | tuple) and kind == "f" and np.max(np.abs(vector)) >= 2.0**53:
         _refuse_merged(values, name)
-    return vector.astype(vector.dtype.newbyteorder("="), copy=False)
+    return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 
 
 def _refuse_merged(values: Sequence[Any], name: str) -> None:
@@ -56,16 +56,20 @@ def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | Non
     )
 
 
-def as_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a contiguous read-only view (a copy if strided): one compiled signature a type."""
-    view: npt.NDArray[Any] = np.ascontiguousarray(vector).view()
-    view.flags.writeable = False
+def as_readonly(vector: npt.NDArray[Any], bits: type | None = None) -> npt.NDArray[Any]:
+    """Return a contiguous read-only view (a copy if strided): one compiled signature a type.
+
+    ``bits`` is the type as which the view reads the memory, by default that of the vector.
+    """
+    contiguous = np.ascontiguousarray(vector)
+    view: npt.NDArray[Any] = contiguous.view() if bits is None else contiguous.view(bits)
+    view.setflags(write=False)
     return view
 
 
 def set_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Make an array read-only that is contiguous and that nobody else writes to."""
-    vector.flags.writeable = False
+    vector.setflags(write=False)
     return vector
 
 

@@ -35,7 +35,7 @@ class _Buffers:
         if (
             buffer is None
             or buffer.shape[0] < size
-            or buffer.dtype != dtype
+            or (buffer.dtype is not dtype and buffer.dtype != dtype)
             or self.references(name) > _ALONE
         ):
             buffer = self.by_name[name] = np.empty(size, dtype)
@@ -83,7 +83,8 @@ class ReusedBuffers:
         traceback: TracebackType | None,
     ) -> None:
         own, _state.buffers = _state.buffers, self._outer
-        if own.nbytes + sum(other.nbytes for other in tuple(_idle)) <= _KEPT:
+        idle = sum([other.nbytes for other in tuple(_idle)]) if _idle else 0
+        if own.nbytes + idle <= _KEPT:
             _idle.append(own)
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
 
@@ -56,7 +57,9 @@ def exact_rate(value: Any, name: str) -> Fraction:
 def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     """Return the decimal that was written for a number in [0, highest]."""
     exact = exact_number(value, name)
-    if highest is not None and not 0 <= exact <= highest:
+    # Without comparisons of fractions, which are slow.
+    numerator, denominator = exact.as_integer_ratio()
+    if highest is not None and not 0 <= numerator <= highest * denominator:
         raise InvalidInputError(
             f"{name} must lie in [0, {highest}]; found {value!r}", argument=name
         )
@@ -112,6 +115,8 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
 
 def exact_number(value: Any, name: str) -> Fraction:
     """Return the decimal that was written for a finite number as an exact fraction."""
+    if type(value) is float and math.isfinite(value):
+        return _decimal_of(value)
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; found {type(value).__name__}")
     if isinstance(value, Rational):
@@ -121,6 +126,12 @@ def exact_number(value: Any, name: str) -> Fraction:
         raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
     # str of a NumPy float is its shortest decimal at its own precision.
     return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+@lru_cache(maxsize=4096)
+def _decimal_of(value: float) -> Fraction:
+    """Return the shortest decimal of a float; reading it takes as long as sorting 500 scores."""
+    return Fraction(repr(value))
 
 
 def check_count(value: Any, name: str) -> int:
@@ -218,7 +229,7 @@ def _entries(value: Any, name: str, expected: str) -> Any:
 
     Entries stay as they came: an array would turn a fraction or a float32 into another type.
     """
-    if value is None or isinstance(value, Real | str | bytes):
+    if value is None or type(value) is float or isinstance(value, Real | str | bytes):
         return value
     array = value if isinstance(value, np.ndarray) else as_array(value, name)
     if array.ndim == 0:

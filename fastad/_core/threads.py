@@ -70,8 +70,9 @@ def thread_limit(n_threads: int | None) -> Iterator[None]:
 
 def slices(n_points: int) -> list[slice]:
     """Return a slice of so many points for each thread that is worth its while."""
-    n_slices = 1 if n_points < 2 * _POINTS_A_THREAD else current_threads()
-    n_slices = min(n_slices, n_points // _POINTS_A_THREAD)
+    if n_points < 2 * _POINTS_A_THREAD:
+        return [slice(0, n_points)]
+    n_slices = min(current_threads(), n_points // _POINTS_A_THREAD)
     if n_slices < 2:
         return [slice(0, n_points)]
     bounds = [n_points * i // n_slices for i in range(n_slices + 1)]

@@ -115,7 +115,7 @@ class Measure:
         **parameters: Any,
     ) -> Any:
         """Check all arguments of the public function, order the scores, and compute."""
-        checked = self.check(parameters)
+        checked = self.check(parameters) if self.parameters or parameters else {}
         with ReusedBuffers():
             labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
             scores = check_scores(y_score, labels)

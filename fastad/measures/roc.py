@@ -134,6 +134,9 @@ def _roc_auc_of_order(order: PackedOrder) -> float | None:
     if not 0 < pairs < LARGEST_AREA:
         return None
 
+    if len(order.ranges) == 1:
+        return int(kernels.twice_area_packed(order.packed, order.ranges[0].tp)) / pairs
+
     def twice_area_in(where: Range) -> int:
         return int(kernels.twice_area_packed(order.packed[where.start : where.stop], where.tp))
 

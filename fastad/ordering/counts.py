@@ -21,6 +21,8 @@ from fastad.ordering.raw import KeyCodec
 
 Weighting = Literal["none", "whole", "real"]
 
+_INT64 = np.dtype(np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedCounts:
@@ -95,8 +97,33 @@ class OrderedCounts:
 
 def count_values(order: PackedOrder) -> OrderedCounts:
     """Count at each distinct score of an order without rows; one pass."""
-    keys, fps, tps = _buffers(order.packed.shape[0], np.dtype(np.int64))
+    keys, fps, tps = _buffers(order.packed.shape[0], _INT64)
     fps[0], tps[0] = order.ranges[0].fp, order.ranges[0].tp
+
+    if len(order.ranges) == 1:
+        centre, fp, tp = order.ranges[0][2:]
+        n_distinct, n_tied = sweep.count_packed(
+            order.packed, centre, fp, tp, keys, fps[1:], tps[1:]
+        )
+    else:
+        n_distinct, n_tied = _count_ranges(order, keys, fps, tps)
+    return OrderedCounts(
+        fps=as_readonly(fps[: n_distinct + 1]),
+        tps=as_readonly(tps[: n_distinct + 1]),
+        keys=as_readonly(keys[:n_distinct]),
+        codec=order.codec,
+        n_anomalies=order.n_anomalies,
+        n_normals=order.n_points - order.n_anomalies,
+        n_points=order.n_points,
+        n_tied=n_tied,
+        weighting="none",
+    )
+
+
+def _count_ranges(
+    order: PackedOrder, keys: IntVector, fps: CountVector, tps: CountVector
+) -> tuple[int, int]:
+    """Count in threads; return the numbers of distinct scores and of tied rows."""
 
     def sweep_range(where: Range) -> tuple[int, int]:
         own, behind = slice(where.start, where.stop), slice(where.start + 1, where.stop + 1)
@@ -114,18 +141,7 @@ def count_values(order: PackedOrder) -> OrderedCounts:
                 moved = counts[where.start + first : where.start + first + points]
                 counts[n_distinct + first : n_distinct + first + points] = moved
         n_distinct += points
-    n_tied = sum(tied for _, tied in swept)
-    return OrderedCounts(
-        fps=as_readonly(fps[: n_distinct + 1]),
-        tps=as_readonly(tps[: n_distinct + 1]),
-        keys=as_readonly(keys[:n_distinct]),
-        codec=order.codec,
-        n_anomalies=order.n_anomalies,
-        n_normals=order.n_points - order.n_anomalies,
-        n_points=order.n_points,
-        n_tied=n_tied,
-        weighting="none",
-    )
+    return n_distinct, sum(tied for _, tied in swept)
 
 
 def count_weights(
@@ -180,9 +196,9 @@ def count_scores(
 
 def _covers(counts: OrderedCounts, part: CurvePart) -> bool:
     """Tell whether counts hold the points on both sides of each end of a part of the curve."""
-    low, high = (rate * counts.n_normals for rate in (part.low, part.high))
-    begins = counts.fps[0] == counts.tps[0] == 0 or counts.fps[1] <= low
-    ends = counts.fps[-1] > high or counts.fps[-1] + counts.tps[-1] == counts.n_points
+    fps, tps = counts.fps, counts.tps
+    begins = fps[0] == tps[0] == 0 or fps[1] <= part.low * counts.n_normals
+    ends = fps[-1] + tps[-1] == counts.n_points or fps[-1] > part.high * counts.n_normals
     return bool(begins and ends)
 
 
@@ -217,7 +233,7 @@ def _buffers(
     n_points: int, dtype: np.dtype[np.generic]
 ) -> tuple[IntVector, CountVector, CountVector]:
     return (
-        borrow_buffer("keys", n_points, np.int64),
+        borrow_buffer("keys", n_points, _INT64),
         borrow_buffer("fps", n_points + 1, dtype),
         borrow_buffer("tps", n_points + 1, dtype),
     )

@@ -17,6 +17,8 @@ from fastad.errors import InvalidInputError
 _LARGEST_TOTAL = 2**62
 # Real weights: products of sums of weights neither overflow nor vanish.
 _LARGEST_WEIGHT = 1e100
+_UINT8 = np.dtype(np.uint8)
+_FEW = 2**13
 
 
 class Labels(NamedTuple):
@@ -92,24 +94,17 @@ def _binary_labels(
         )
     if pos_label is not None:
         labels = _is_positive(labels, pos_label)
-    if labels.dtype.kind not in "biuf" or labels.dtype.itemsize > 8:
+    dtype = labels.dtype
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise InvalidInputError(
             f"y_true must hold 0 and 1 or booleans; found {describe_type(labels)}. "
             "Name the anomalies' label with pos_label= if it is another",
             argument="y_true",
         )
-    if labels.dtype == np.float16 or not labels.dtype.isnative:
+    if dtype.char == "e" or not dtype.isnative:
         labels = labels.astype(np.float64)
-    labels, values = as_readonly(labels), borrow_buffer("labels", labels.shape[0], np.uint8)
-
-    def count(rows: slice) -> tuple[int, int]:
-        counted: tuple[int, int] = keys.label_counts(labels[rows], values[rows])
-        return counted
-
-    ones = others = 0
-    for found, odd in thread_map(count, slices(labels.shape[0])):
-        ones += found
-        others += odd
+    labels, values = as_readonly(labels), borrow_buffer("labels", labels.shape[0], _UINT8)
+    ones, others = _count_labels(labels, values)
     if others:
         bad = (labels != 0) & (labels != 1)
         first = int(np.argmax(bad))
@@ -120,7 +115,17 @@ def _binary_labels(
             "Name the anomalies' label with pos_label= if it is another",
             argument="y_true",
         )
-    return set_readonly(values), int(ones)
+    return set_readonly(values), ones
+
+
+def _count_labels(labels: npt.NDArray[Any], values: LabelVector) -> tuple[int, int]:
+    """Write labels as 0 and 1; return how many are 1, and how many neither."""
+    if labels.shape[0] < _FEW:  # where the overhead of threads would be seen
+        ones, others = keys.label_counts(labels, values)
+        return int(ones), int(others)
+    blocks = slices(labels.shape[0])
+    counts = thread_map(lambda rows: keys.label_counts(labels[rows], values[rows]), blocks)
+    return sum(int(ones) for ones, _ in counts), sum(int(others) for _, others in counts)
 
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:

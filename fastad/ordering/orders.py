@@ -138,9 +138,9 @@ def pack_values(
     raw: RawScores, labels: Labels, name: str
 ) -> tuple[KeyVector, int, KeyCodec] | None:
     """Return keys where their rows are, and their centre; None where they span too much."""
-    low, high, base = raw.scan(slice(None))
+    low, high, base = raw.scan()
     raw.refuse_nan(low, high, labels, name)
-    codec = KeyCodec(raw.dtype, base)
+    codec = KeyCodec(raw.scores.dtype, base)
     lowest, highest = codec.fold(low), codec.fold(high)
     if _too_wide(raw, lowest, highest):
         return None
@@ -249,7 +249,7 @@ class RowOrder:
 def order_rows(scores: ScoreVector, labels: Labels, name: str = "y_score") -> RowOrder:
     """Order scores together with their rows; about three times the cost of ``order_values``."""
     raw = view_raw(scores)
-    low, high, _ = raw.scan(slice(None))
+    low, high, _ = raw.scan()
     raw.refuse_nan(low, high, labels, name)
     falling = np.empty(scores.shape[0], np.int64)
     keys.fall(raw.values, raw.largest, raw.signed, falling)

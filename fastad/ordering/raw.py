@@ -47,9 +47,9 @@ class RawScores(NamedTuple):
         if high > self.infinity or -low > self.infinity:
             refuse_nan(self.scores, name, labels.rows)
 
-    def scan(self, rows: slice) -> tuple[int, int, int]:
-        """Return the extremes of the rank bits of some rows, and their base; see `KeyCodec`."""
-        values = self.values[rows]
+    def scan(self, rows: slice | None = None) -> tuple[int, int, int]:
+        """Return the extremes of the rank bits of all rows or some, and their base: `KeyCodec`."""
+        values = self.values if rows is None else self.values[rows]
         if not self.signed:
             return int(values.min()), int(values.max()), 0
         low, high, base = keys.scan_floats(values, self.largest)
@@ -61,11 +61,11 @@ def view_raw(scores: ScoreVector) -> RawScores:
     """View or widen scores as signed integers."""
     dtype = scores.dtype
     if dtype.kind == "f":
+        if dtype.itemsize == 8:
+            return RawScores(scores, as_readonly(scores, np.int64), 2**63 - 1, -1, 0x7FF << 52)
         # float16 has no SIMD sort of its own; as float32 it keeps its order and its ties.
-        floats = as_readonly(scores.astype(np.float32) if dtype.itemsize == 2 else scores)
-        if floats.itemsize == 8:
-            return RawScores(scores, floats.view(np.int64), 2**63 - 1, -1, 0x7FF << 52)
-        return RawScores(scores, floats.view(np.int32), 2**31 - 1, -1, 0xFF << 23)
+        floats = scores.astype(np.float32, copy=False)
+        return RawScores(scores, as_readonly(floats, np.int32), 2**31 - 1, -1, 0xFF << 23)
     if dtype == np.uint64:
         values = (scores ^ _SIGN).view(np.int64)
     else:
