@@ -36,9 +36,9 @@ from fastad.cli._detectors import (
     unfitted,
 )
 from fastad.unsupervised.criteria import CRITERIA
-from fastad.unsupervised.evaluation import evaluate_unsupervised
+from fastad.unsupervised.many_detectors import evaluate_unsupervised
 from fastad.unsupervised.subsampled import emmv_subsampled
-from fastad.unsupervised.table import UnsupervisedEvaluation
+from fastad.unsupervised.ranking import UnsupervisedEvaluation
 
 # In more features 10⁵ uniform draws miss the volumes that matter.
 _MANY_FEATURES = 8
@@ -174,7 +174,7 @@ def _subsampled(
 def _print(evaluation: UnsupervisedEvaluation) -> None:
     print_table(evaluation.text_table())
     for criterion in CRITERIA:
-        print_result(evaluation.verdict(criterion))
+        print_result(evaluation.summary(criterion))
     for name, criteria in evaluation.items():
         for criterion, estimate in zip(CRITERIA, criteria, strict=True):
             if estimate.reason:

@@ -12,8 +12,8 @@ from fastad.errors import UndefinedMeasureError
 from fastad.plot import _band, _data, _drawing, _levels
 from fastad.regions.box import Box
 from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
-from fastad.unsupervised.criteria import Criteria
-from fastad.unsupervised.excess_mass import EXCESS_MASS, ExcessMassCurve, excess_mass_of
+from fastad.unsupervised.criteria import EXCESS_MASS, Criteria
+from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
 from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
     @staticmethod
     def _curve_of(levels: LevelSets) -> ExcessMassCurve:
-        return excess_mass_of(levels)
+        return excess_mass_curve(levels)
 
     @staticmethod
     def _band_of(

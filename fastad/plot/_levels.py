@@ -18,8 +18,7 @@ from fastad.regions.box import Box
 from fastad.regions.results import share_text
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.criteria import Criteria
-from fastad.unsupervised.extent import check_extent
-from fastad.unsupervised.levels import LevelSets
+from fastad.unsupervised.levels import LevelSets, check_extent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

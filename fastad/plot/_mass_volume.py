@@ -13,7 +13,7 @@ from fastad.regions.box import Box
 from fastad.unsupervised.bands import MassVolumeBand, mass_volume_band
 from fastad.unsupervised.criteria import Criteria
 from fastad.unsupervised.levels import LevelSets
-from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_of
+from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,7 +246,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     @staticmethod
     def _curve_of(levels: LevelSets) -> MassVolumeCurve:
-        return mass_volume_of(levels)
+        return mass_volume_curve(levels)
 
     @staticmethod
     def _band_of(

@@ -18,9 +18,9 @@ from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import block_score
 from fastad.regions.splitting.repeats import (
     Run,
-    doubts_of_mixing,
     estimate,
     estimates,
+    mixing_problems,
     split,
     warn_of_mixing,
 )
@@ -185,5 +185,5 @@ def volume_curve(
     cube = Cube(box, block_score(score, box.n_features))
     with thread_limit(n_threads):
         found = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)
-    warn_of_mixing(doubts_of_mixing(found, lowest))
+    warn_of_mixing(mixing_problems(found, lowest))
     return VolumeCurve(found, lowest, box, plan.level, cube.n_scored)

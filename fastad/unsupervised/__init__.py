@@ -11,22 +11,23 @@ if TYPE_CHECKING:
     from fastad.unsupervised.bands import mass_volume_band as mass_volume_band
     from fastad.unsupervised.criteria import Criteria as Criteria
     from fastad.unsupervised.criteria import Criterion as Criterion
-    from fastad.unsupervised.evaluation import emmv as emmv
-    from fastad.unsupervised.evaluation import evaluate_unsupervised as evaluate_unsupervised
+    from fastad.unsupervised.criteria import required_uniform_draws as required_uniform_draws
+    from fastad.unsupervised.criteria_estimation import estimate_criteria as estimate_criteria
     from fastad.unsupervised.excess_mass import ExcessMassCurve as ExcessMassCurve
     from fastad.unsupervised.excess_mass import excess_mass_curve as excess_mass_curve
     from fastad.unsupervised.importance import FeatureImportance as FeatureImportance
     from fastad.unsupervised.importance import feature_importance as feature_importance
     from fastad.unsupervised.level_set_estimation import level_sets as level_sets
     from fastad.unsupervised.levels import LevelSets as LevelSets
+    from fastad.unsupervised.many_detectors import emmv as emmv
+    from fastad.unsupervised.many_detectors import evaluate_unsupervised as evaluate_unsupervised
     from fastad.unsupervised.mass_volume import MassVolumeCurve as MassVolumeCurve
     from fastad.unsupervised.mass_volume import mass_volume_curve as mass_volume_curve
-    from fastad.unsupervised.roc import mass_volume_from_roc as mass_volume_from_roc
-    from fastad.unsupervised.roc import required_uniform_draws as required_uniform_draws
+    from fastad.unsupervised.mass_volume import mass_volume_from_roc as mass_volume_from_roc
+    from fastad.unsupervised.ranking import Place as Place
+    from fastad.unsupervised.ranking import UnsupervisedEvaluation as UnsupervisedEvaluation
     from fastad.unsupervised.subsampled import SubsampledEvaluation as SubsampledEvaluation
     from fastad.unsupervised.subsampled import emmv_subsampled as emmv_subsampled
-    from fastad.unsupervised.table import Place as Place
-    from fastad.unsupervised.table import UnsupervisedEvaluation as UnsupervisedEvaluation
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -40,11 +41,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.unsupervised.criteria": (
             "Criteria",
             "Criterion",
+            "required_uniform_draws",
         ),
-        "fastad.unsupervised.evaluation": (
-            "emmv",
-            "evaluate_unsupervised",
-        ),
+        "fastad.unsupervised.criteria_estimation": ("estimate_criteria",),
         "fastad.unsupervised.excess_mass": (
             "ExcessMassCurve",
             "excess_mass_curve",
@@ -55,18 +54,22 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "fastad.unsupervised.level_set_estimation": ("level_sets",),
         "fastad.unsupervised.levels": ("LevelSets",),
+        "fastad.unsupervised.many_detectors": (
+            "emmv",
+            "evaluate_unsupervised",
+        ),
         "fastad.unsupervised.mass_volume": (
             "MassVolumeCurve",
             "mass_volume_curve",
-        ),
-        "fastad.unsupervised.roc": (
             "mass_volume_from_roc",
-            "required_uniform_draws",
+        ),
+        "fastad.unsupervised.ranking": (
+            "Place",
+            "UnsupervisedEvaluation",
         ),
         "fastad.unsupervised.subsampled": (
             "SubsampledEvaluation",
             "emmv_subsampled",
         ),
-        "fastad.unsupervised.table": ("Place", "UnsupervisedEvaluation"),
     },
 )

@@ -1,4 +1,4 @@
-"""Confidence bands of both curves, from exact laws of the points."""
+"""Confidence bands of both curves, from exact distributions of the points."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class MassVolumeBand(Curve):
     Attributes
     ----------
     mass : numpy.ndarray of shape (n_points,)
-        Shares of the data.
+        Fractions of the data.
     volume : numpy.ndarray of shape (n_points,)
         The curve at hand there, in units of the features.
     low, high : numpy.ndarray of shape (n_points,)
@@ -36,9 +36,9 @@ class MassVolumeBand(Curve):
     log_low, log_high : numpy.ndarray of shape (n_points,)
         Natural logarithms of these.
     confidence_level : float
-        How probable it is, at least, that the bounds hold.
+        Probability, at least, that the bounds cover the curve.
     simultaneous : bool
-        Whether they hold at all masses at once, or at each by itself.
+        Whether they cover it at all masses at once, or at each by itself.
     """
 
     mass: FloatVector
@@ -66,7 +66,7 @@ class ExcessMassBand(Curve):
     low, high : numpy.ndarray of shape (n_points,)
         Bounds on the curve of all data and with the true volumes.
     confidence_level : float
-        How probable it is, at least, that the bounds hold at all levels.
+        Probability, at least, that the bounds cover the curve at all levels.
     """
 
     level: FloatVector
@@ -84,10 +84,10 @@ def mass_volume_band(
     simultaneous: bool = False,
     confidence_level: Point = 0.95,
 ) -> MassVolumeBand:
-    """Confidence band of a mass-volume curve, from exact laws; nothing is assumed of the scores.
+    """Confidence band of a mass-volume curve, from exact distributions of the points.
 
-    Bounds on the curve of all data and with the true volumes of the level sets, of which test and
-    uniform points are samples.
+    Nothing is assumed of the scores. Bounds on the curve of all data and with the true volumes of
+    the level sets, of which test and uniform points are samples.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def mass_volume_band(
     simultaneous : bool, default False
         Whether the whole curve lies in the band with the confidence, or each of its points.
     confidence_level : float, default 0.95
-        How probable it must be, over the draws of both kinds of points, that the bounds hold.
+        Coverage over the draws of both kinds of points: the probability, at least, that the bounds
+        cover the curve.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def mass_volume_band(
     >>> test, uniform = abs(rng.normal(size=1000)), rng.uniform(0, 5, size=100_000)
     >>> curve = fastad.mass_volume_curve(test, uniform, 5.0)
     >>> band = fastad.unsupervised.mass_volume_band(curve, mass=0.5)
-    >>> bool(band.low[0] < 0.6745 < band.high[0])  # the median of the half-normal law
+    >>> bool(band.low[0] < 0.6745 < band.high[0])  # the median of the half-normal distribution
     True
     """
     whole = check_flag(simultaneous, "simultaneous")
@@ -138,14 +139,14 @@ def mass_volume_band(
         grid = np.union1d(np.linspace(0, 1, _EVEN + 1), towards_one)
         masses = [Fraction(x) for x in grid.tolist()]
     else:
-        found = check_rate(mass, "mass")
-        masses = found if isinstance(found, list) else [found]
+        rates = check_rate(mass, "mass")
+        masses = rates if isinstance(rates, list) else [rates]
     test, uniform = _bounds(curve.levels, level, simultaneous=whole)
-    at = np.array([float(one) for one in masses])
-    shares = _shares(curve.levels, test, uniform, at)
+    at = np.array([float(rate) for rate in masses])
+    fractions = _fractions(curve.levels, test, uniform, at)
     box = curve.levels.box
-    bounds = [box.times_each(share) for share in shares]
-    logs = [box.log_times_each(share) for share in shares]
+    bounds = [box.times_each(fraction) for fraction in fractions]
+    logs = [box.log_times_each(fraction) for fraction in fractions]
     return MassVolumeBand.of(at, curve(at), *bounds, *logs, float(level), whole)
 
 
@@ -164,7 +165,8 @@ def excess_mass_band(
     level : sequence of floats, optional
         Levels from 0 on; by default 200, up to twenty times that at which a tenth is lost.
     confidence_level : float, default 0.95
-        How probable it must be, over the draws of both kinds of points, that the bounds hold.
+        Coverage over the draws of both kinds of points: the probability, at least, that the bounds
+        cover the curve.
 
     Returns
     -------
@@ -205,9 +207,9 @@ def excess_mass_band(
     # The bounds are steps, of which the corners decide.
     ranks = np.arange(levels.n_test + 2)
     masses = np.concatenate([test.lower(ranks), test.upper(ranks), [0.0, 1.0]])
-    least, most = _shares(levels, test, uniform, masses)
+    least, most = _fractions(levels, test, uniform, masses)
     # Just below a corner the lower bound on the volume may be less.
-    least = np.minimum(least, _shares(levels, test, uniform, np.nextafter(masses, 0.0))[0])
+    least = np.minimum(least, _fractions(levels, test, uniform, np.nextafter(masses, 0.0))[0])
     low, high = (np.empty(losses.shape) for _ in range(2))
     for i, loss in enumerate(losses):
         low[i] = max((masses - loss * most).max(), 0.0)
@@ -223,24 +225,24 @@ def excess_mass_band(
 def _bounds(
     levels: LevelSets, level: Fraction, *, simultaneous: bool
 ) -> tuple[RateBounds, RateBounds]:
-    """Return bounds on the masses and on the shares of the box, as `roc_band` does."""
+    """Return bounds on the masses and on the fractions of the box, as `roc_band` does."""
     if levels.n_uniform is None:
         raise InvalidInputError(
-            "curve must be made of counted volumes, of which the law is known; found estimates",
+            "curve must be made of counted volumes, whose distribution is known; found estimates",
             argument="curve",
         )
-    doubt = float(1 - level)
+    alpha = float(1 - level)
     if not simultaneous:
-        return EachRank(levels.n_test, doubt), EachRank(levels.n_uniform, doubt)
+        return EachRank(levels.n_test, alpha), EachRank(levels.n_uniform, alpha)
     # Both are independent, and their confidences multiply to the level.
-    doubt /= 1 + math.sqrt(level)
-    return all_ranks(levels.n_test, doubt), all_ranks(levels.n_uniform, doubt)
+    alpha /= 1 + math.sqrt(level)
+    return all_ranks(levels.n_test, alpha), all_ranks(levels.n_uniform, alpha)
 
 
-def _shares(
+def _fractions(
     levels: LevelSets, test: RateBounds, uniform: RateBounds, masses: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return bounds on the share of the box at masses.
+    """Return bounds on the fraction of the box at masses.
 
     The k-th lowest test score is surely reached where the mass below it is surely less than the
     one asked for, and surely enough where the mass up to it is surely at least that.
@@ -254,7 +256,6 @@ def _shares(
 
 def _inside(levels: LevelSets, ranks: IntVector) -> IntVector:
     """Return the uniform points at or below the test score of each rank; all beyond the last."""
-    places = np.searchsorted(levels.masses, ranks, side="left")
-    beyond = ranks > levels.n_test
-    found = np.asarray(levels.inside)[np.minimum(places, levels.masses.shape[0] - 1)]
-    return np.where(beyond, levels.n_uniform or 0, found)
+    indices = np.searchsorted(levels.masses, ranks, side="left")
+    inside = np.asarray(levels.inside)[np.minimum(indices, levels.masses.shape[0] - 1)]
+    return np.where(ranks > levels.n_test, levels.n_uniform or 0, inside)

@@ -8,13 +8,13 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly, check_no_nan, real_vector, refuse_nan, set_readonly
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import FloatVector, ScoreVector
+from fastad._core.types import FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import Range, order_values
-from fastad.unsupervised.extent import Extent
-from fastad.unsupervised.levels import LevelSets
+from fastad.regions.box import Box
+from fastad.unsupervised.levels import Extent, LevelSets, check_extent
 
 # Of fewer points two sorts and a merge are soonest done; of more the packed order, on threads.
 _FEW = 200_000
@@ -22,6 +22,26 @@ _FEW = 200_000
 _ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
 # Products of both numbers of points must fit into 64 bits.
 _LARGEST = 2**63
+
+
+def counted_level_sets(
+    y_score: npt.ArrayLike | LevelSets,
+    uniform_score: npt.ArrayLike | None,
+    volume: Point | Box | None,
+    log_volume: Point | None,
+) -> LevelSets:
+    """Return level sets as they are, or those of scores of test and of uniform points."""
+    if not isinstance(y_score, LevelSets):
+        if uniform_score is None:
+            raise InvalidInputError(
+                "uniform_score must be given beside y_score; found None", argument="uniform_score"
+            )
+        return level_sets_of_scores(y_score, uniform_score, check_extent(volume, log_volume))
+    if uniform_score is not None or volume is not None or log_volume is not None:
+        raise InvalidInputError(
+            "uniform_score, volume and log_volume must not be given beside level sets"
+        )
+    return y_score
 
 
 def level_sets_of_scores(
@@ -79,19 +99,19 @@ def _merge(test: FloatVector, uniform: FloatVector, n_uniform: int, box: Extent)
     """Sort both kinds of scores by themselves, and merge them."""
     n = test.shape[0]
     rising = np.sort(test), np.sort(uniform)
-    for scores, own, name in zip(
+    for ordered, scores, name in zip(
         rising, (test, uniform), ("y_score", "uniform_score"), strict=True
     ):
-        if scores.shape[0] and np.isnan(scores[-1]):  # which sorts behind all numbers
-            refuse_nan(own, name, None)
+        if ordered.shape[0] and np.isnan(ordered[-1]):  # which sorts behind all numbers
+            refuse_nan(scores, name, None)
     thresholds = np.empty(n + 1)
     masses, volumes = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     thresholds[0], masses[0], volumes[0] = -math.inf, 0, 0
     g = 1 + kernels.merge(
         as_readonly(rising[0]), as_readonly(rising[1]), thresholds, masses, volumes
     )
-    found = set_readonly(thresholds[:g]), set_readonly(masses[:g]), set_readonly(volumes[:g])
-    return LevelSets(*found, None, box, n_uniform)
+    columns = set_readonly(thresholds[:g]), set_readonly(masses[:g]), set_readonly(volumes[:g])
+    return LevelSets(*columns, None, box, n_uniform)
 
 
 def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
@@ -99,8 +119,8 @@ def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
     together = np.concatenate([test, uniform])
     if test.dtype != uniform.dtype:
         n = test.shape[0]
-        for scores, own in ((test, together[:n]), (uniform, together[n:])):
-            if scores.dtype.kind != "f" and not _same(own, scores):
+        for scores, widened in ((test, together[:n]), (uniform, together[n:])):
+            if scores.dtype.kind != "f" and not _same(widened, scores):
                 raise InvalidInputError(
                     "y_score and uniform_score must be of one type, or of types that one type "
                     f"holds; found {test.dtype} and {uniform.dtype}"
@@ -109,7 +129,7 @@ def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
 
 
 def _same(widened: ScoreVector, scores: ScoreVector) -> bool:
-    """Tell whether whole numbers have stayed what they were in another type."""
+    """Tell whether integers have kept their values in another type."""
     if widened.dtype.kind != "f":
         return True
     # Beyond the type nothing can be cast back.
@@ -128,11 +148,11 @@ def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSet
 
     def collect(part: tuple[Range, int]) -> int:
         where, end = part
-        own, free = slice(where.start, where.stop), slice(where.fp, end)
-        found: int = kernels.collect(
-            order.packed[own], where.centre, where.fp, where.tp, keys[free], fps[free], tps[free]
+        packed, free = order.packed[where.start : where.stop], slice(where.fp, end)
+        size: int = kernels.collect(
+            packed, where.centre, where.fp, where.tp, keys[free], fps[free], tps[free]
         )
-        return found
+        return size
 
     g = 0
     swept = thread_map(collect, list(zip(order.ranges, ends, strict=True)))
@@ -146,5 +166,5 @@ def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSet
     masses, volumes = np.zeros(g + 1, np.int64), np.zeros(g + 1, np.int64)
     np.subtract(n, fps[:g][::-1], out=masses[1:])
     np.subtract(m, tps[:g][::-1], out=volumes[1:])
-    found = set_readonly(thresholds), set_readonly(masses), set_readonly(volumes)
-    return LevelSets(*found, None, box, n_uniform)
+    columns = set_readonly(thresholds), set_readonly(masses), set_readonly(volumes)
+    return LevelSets(*columns, None, box, n_uniform)

@@ -1,4 +1,4 @@
-"""``excess_mass_curve``: how much more mass a detector's level sets hold than volume."""
+"""The excess-mass curve: how much more mass a detector's level sets hold than volume."""
 
 import math
 from dataclasses import dataclass
@@ -15,11 +15,9 @@ from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.results import Curve
 from fastad.regions.box import Box
-from fastad.unsupervised.counted import level_sets_of_scores
-from fastad.unsupervised.extent import Extent, check_extent
-from fastad.unsupervised.levels import LevelSets, Volumes
-
-EXCESS_MASS = 0.9
+from fastad.unsupervised.counted import counted_level_sets
+from fastad.unsupervised.criteria import EXCESS_MASS
+from fastad.unsupervised.levels import Extent, LevelSets, Volumes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,14 +91,14 @@ class ExcessMassCurve(Curve):
             )
         unit = self._unit()
         if level is not None:
-            wanted = check_levels(level, "level", lowest=0)
-            slopes = unit.inverse().times_each(wanted)
+            levels = check_levels(level, "level", lowest=0)
+            slopes = unit.inverse().times_each(levels)
         else:
-            wanted = check_levels(log_level, "log_level")
+            levels = check_levels(log_level, "log_level")
             with np.errstate(over="ignore", under="ignore"):
-                slopes = np.exp(wanted - unit.log)
-        found = np.interp(slopes, self._slopes(), self.excess_mass)
-        return float(found) if wanted.ndim == 0 else found
+                slopes = np.exp(levels - unit.log)
+        excess = np.interp(slopes, self._slopes(), self.excess_mass)
+        return float(excess) if levels.ndim == 0 else excess
 
     def level_at(self, excess_mass: Point = EXCESS_MASS) -> float:
         """Return the lowest level at which the excess mass is no more than some mass.
@@ -123,14 +121,14 @@ class ExcessMassCurve(Curve):
 
     def scaled_level(self, excess_mass: Point = EXCESS_MASS) -> float:
         """Return that level in test points a unit of volume."""
-        wanted = float(check_inside(excess_mass, "excess_mass"))
-        self._need(excess_mass)
+        height = float(check_inside(excess_mass, "excess_mass"))
+        self._check_reached(excess_mass)
         slopes = self._slopes()
         # Where rounding has made two heights one, the first one counts.
-        place = int(np.argmax(self.excess_mass <= wanted))
-        left, right = self.excess_mass[place - 1], self.excess_mass[place]
-        part = (left - wanted) / (left - right)
-        return float(slopes[place - 1] + part * (slopes[place] - slopes[place - 1]))
+        index = int(np.argmax(self.excess_mass <= height))
+        left, right = self.excess_mass[index - 1], self.excess_mass[index]
+        part = (left - height) / (left - right)
+        return float(slopes[index - 1] + part * (slopes[index] - slopes[index - 1]))
 
     def area(self, excess_mass: Point = EXCESS_MASS) -> float:
         """Return the area under the curve, by default the criterion EM.
@@ -176,21 +174,21 @@ class ExcessMassCurve(Curve):
 
     def scaled_area(self, excess_mass: Point) -> float:
         """Return the area in multiples of the unit of levels."""
-        wanted = self._need(excess_mass)
-        sums = kernels.excess_area(self.levels.masses, self.volumes.each, self.hull[::-1], wanted)
-        return float(sums) / self.levels.n_test
+        points = self._check_reached(excess_mass)
+        area = kernels.excess_area(self.levels.masses, self.volumes.each, self.hull[::-1], points)
+        return float(area) / self.levels.n_test
 
-    def _need(self, excess_mass: Point) -> float:
+    def _check_reached(self, excess_mass: Point) -> float:
         """Check that the curve falls to some mass, and return that in test points."""
-        wanted = check_inside(excess_mass, "excess_mass") * self.levels.n_test
-        for_nothing = int(self.levels.masses[self.hull[-1]])
-        if for_nothing > wanted:
+        points = check_inside(excess_mass, "excess_mass") * self.levels.n_test
+        n_below_all = int(self.levels.masses[self.hull[-1]])
+        if n_below_all > points:
             raise UndefinedMeasureError(
                 f"the area of excess mass down to {float(excess_mass):g} is undefined where more "
-                f"of the test points score below all uniform points; found {for_nothing} of "
+                f"of the test points score below all uniform points; found {n_below_all} of "
                 f"{self.levels.n_test}"
             )
-        return float(wanted)
+        return float(points)
 
     def _unit(self) -> Extent:
         """Return the level for which a slope of 1 stands: a test point a unit of volume."""
@@ -203,7 +201,7 @@ class ExcessMassCurve(Curve):
 def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArray[np.float64]:
     """Check a level or a sequence of them."""
     levels = as_array(level, name)
-    if levels.dtype == object and all(isinstance(one, Rational) for one in levels.flat):
+    if levels.dtype == object and all(isinstance(level, Rational) for level in levels.flat):
         levels = levels.astype(np.float64)
     if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
         raise InvalidInputError(
@@ -216,22 +214,33 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
     return levels.astype(np.float64)
 
 
+@overload
+def excess_mass_curve(y_score: LevelSets) -> ExcessMassCurve: ...
+@overload
 def excess_mass_curve(
     y_score: npt.ArrayLike,
     uniform_score: npt.ArrayLike,
+    volume: Point | Box | None = ...,
+    *,
+    log_volume: Point | None = ...,
+) -> ExcessMassCurve: ...
+def excess_mass_curve(
+    y_score: npt.ArrayLike | LevelSets,
+    uniform_score: npt.ArrayLike | None = None,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,
 ) -> ExcessMassCurve:
     """Excess-mass curve of a detector, from its scores of data and of uniform points.
 
-    EM(t) is the largest P(A) - t·volume(A) of any level set A of the score, P being the share of
+    EM(t) is the largest P(A) - t·volume(A) of any level set A of the score, P being the fraction of
     the data. No labels are needed; a detector is better where the curve is higher.
 
     Parameters
     ----------
-    y_score : array-like of shape (n_test,)
-        Anomaly scores of data that the detector was not fitted to, higher is more anomalous.
+    y_score : array-like of shape (n_test,), or LevelSets
+        Anomaly scores of data that the detector was not fitted to, higher is more anomalous; or
+        level sets, beside which nothing else is given.
     uniform_score : array-like of shape (n_uniform,)
         Anomaly scores of points drawn uniformly in a box.
     volume : float or Box, optional
@@ -252,7 +261,7 @@ def excess_mass_curve(
 
     Notes
     -----
-    O(N log N) time for N points in all. Which lines make the envelope is found with whole numbers
+    O(N log N) time for N points in all. Which lines make the envelope is found with integers
     alone: it is the hull of the ROC curve that has uniform points as anomalies.
 
     References
@@ -270,26 +279,21 @@ def excess_mass_curve(
     >>> curve(0.05)
     0.7
     """
-    box = check_extent(volume, log_volume)
-    return excess_mass_of(level_sets_of_scores(y_score, uniform_score, box))
-
-
-def excess_mass_of(levels: LevelSets) -> ExcessMassCurve:
-    """Return the excess-mass curve of level sets."""
+    levels = counted_level_sets(y_score, uniform_score, volume, log_volume)
     # Near the level where the curve has lost a tenth nothing is lost to the range of floats.
-    found = levels.volumes(EXCESS_MASS * levels.n_test)
-    rising = found.hull(levels.masses)
+    volumes = levels.volumes(EXCESS_MASS * levels.n_test)
+    rising = volumes.hull(levels.masses)
     hull = rising[::-1]
-    masses, volumes = levels.masses[rising], found.each[rising]
     heights = np.empty(rising.shape[0])
     heights[0] = levels.n_test
-    # At the corner of two lines, from whole numbers, of which only the quotient is rounded.
-    steps, widths = np.diff(masses), np.diff(volumes)
-    heights[1:] = ((masses[1:] * widths - steps * volumes[1:]) / widths)[::-1]
-    unit = found.unit.inverse().divided_by(levels.n_test)
-    level = unit.times_each(_slopes(levels.masses, found.each, hull))
+    # At the corner of two lines, from integers, of which only the quotient is rounded.
+    masses, sizes = levels.masses[rising], volumes.each[rising]
+    steps, widths = np.diff(masses), np.diff(sizes)
+    heights[1:] = ((masses[1:] * widths - steps * sizes[1:]) / widths)[::-1]
+    unit = volumes.unit.inverse().divided_by(levels.n_test)
+    level = unit.times_each(_slopes(levels.masses, volumes.each, hull))
     excess = heights / levels.n_test
-    return ExcessMassCurve.of(level, excess, levels.thresholds[hull], levels, hull, found)
+    return ExcessMassCurve.of(level, excess, levels.thresholds[hull], levels, hull, volumes)
 
 
 def _slopes(masses: IntVector, volumes: CountVector, hull: IntVector) -> FloatVector:

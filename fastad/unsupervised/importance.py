@@ -1,4 +1,4 @@
-"""``feature_importance``: whether a detector does better with a feature than without."""
+"""Feature importance: whether a detector does better with a feature than without."""
 
 import json
 import math
@@ -13,14 +13,23 @@ from scipy.special import stdtrit
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
 from fastad._core.results import Result
-from fastad._core.types import FloatVector, IntMatrix, Point
+from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
-from fastad.unsupervised.criteria import CRITERIA, SIGNS, check_criteria
-from fastad.unsupervised.excess_mass import EXCESS_MASS
-from fastad.unsupervised.extent import exp
-from fastad.unsupervised.mass_volume import MASS
-from fastad.unsupervised.subspaces import check_jobs, check_subspaces, judge_subspaces
-from fastad.unsupervised.training import Factory, check_factory
+from fastad.unsupervised.criteria import (
+    CRITERIA,
+    EXCESS_MASS,
+    MASS,
+    SIGNS,
+    check_criteria,
+)
+from fastad.unsupervised.levels import exp
+from fastad.unsupervised.subspaces import (
+    Factory,
+    check_factory,
+    check_jobs,
+    check_subspaces,
+    evaluate_subspaces,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,11 +40,11 @@ class FeatureImportance(Result):
     ----------
     em, mv : numpy.ndarray of shape (n_features,)
         Difference of the criterion with and without each feature, positive where it helps: EM
-        gets higher, MV lower. NaN for features that no draw has, or all have.
+        gets higher, MV lower. NaN for features that no subspace has, or all have.
     em_low, em_high, mv_low, mv_high : numpy.ndarray of shape (n_features,)
-        Ends of their intervals over the draws.
+        Ends of their intervals over the subspaces.
     n_drawn : numpy.ndarray of int64 of shape (n_features,)
-        Draws that have each feature.
+        Subspaces that have each feature.
     confidence_level : float
         Of each interval by itself.
     """
@@ -89,15 +98,15 @@ def feature_importance(
     detector : estimator or callable
         What makes the detector, as for `emmv_subsampled`.
     X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
-        Data to train on, and to judge on; finite numbers.
+        Data to train on, and to evaluate on; finite numbers.
     n_subspaces : int, default 200
-        Draws of features, which all features share.
+        Random subspaces, which all features share.
     n_features : int, default 5
-        Features of a draw; fewer than there are.
+        Features of a subspace; fewer than there are.
     n_uniform, mass, excess_mass
         As for `emmv_subsampled`.
     confidence_level : float, default 0.95
-        Of the intervals over draws, those of Welch's t, each by itself; in (0, 1).
+        Of the intervals over subspaces, those of Welch's t, each by itself; in (0, 1).
     rng, n_jobs, progress
         As for `emmv_subsampled`.
 
@@ -113,9 +122,9 @@ def feature_importance(
 
     Notes
     -----
-    Draws that lack a feature are draws from all others. Of d features of which k are drawn, a share
-    k/d of the draws has the feature: so the difference is k/d times that of the means with and
-    without it, and one set of draws tells it of all features.
+    Subspaces that lack a feature are draws from all others. Of d features of which k are drawn, a
+    fraction k/d of the subspaces has the feature: so the difference is k/d times that of the means
+    with and without it, and one set of subspaces estimates it for all features.
 
     The volumes of subspaces have the units of their features, and so have the differences: scale
     features first, for example to ranges of 1.
@@ -133,10 +142,10 @@ def feature_importance(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(600, 4))
     >>> X[:, 0] = 0.5 + 0.1 * rng.normal(size=600)  # the others are noise
-    >>> found = fastad.unsupervised.feature_importance(
+    >>> result = fastad.unsupervised.feature_importance(
     ...     IsolationForest(n_estimators=20), X[:300], X[300:], n_subspaces=12, n_features=2, rng=0
     ... )
-    >>> int(found.em.argmax())
+    >>> int(result.em.argmax())
     0
     """
     check_factory(detector, "detector")
@@ -153,58 +162,48 @@ def feature_importance(
             f"one can be left out; found {k}",
             argument="n_features",
         )
-    found = judge_subspaces(subspaces, plan, jobs, progress)
-    logs = np.array([(row[0].log_em, row[0].log_mv) for row in found])
-    drawn = _drawn(subspaces.features, d)
+    rows = evaluate_subspaces(subspaces, plan, jobs, progress)
+    logs = np.array([(row[0].log_em, row[0].log_mv) for row in rows])
+    # Of each subspace which features it has.
+    drawn = np.zeros((logs.shape[0], d), np.bool_)
+    drawn[np.arange(logs.shape[0])[:, None], subspaces.features] = True
     columns: dict[str, FloatVector] = {}
     for c, name in enumerate(CRITERIA):
-        compared = [
-            _difference(SIGNS[name], logs[:, c], own, k / n_varying, plan.level) for own in drawn.T
+        differences = [
+            _difference(SIGNS[name], logs[:, c], has, k / n_varying, plan.level) for has in drawn.T
         ]
-        columns[name], columns[f"{name}_low"], columns[f"{name}_high"] = np.array(compared).T
-    frozen_columns = {name: set_readonly(column) for name, column in columns.items()}
+        columns[name], columns[f"{name}_low"], columns[f"{name}_high"] = np.array(differences).T
+    columns = {name: set_readonly(column) for name, column in columns.items()}
     n_drawn = set_readonly(drawn.sum(axis=0))
-    return FeatureImportance(**frozen_columns, n_drawn=n_drawn, confidence_level=plan.level)
-
-
-def _drawn(features: IntMatrix, n_features: int) -> npt.NDArray[np.bool_]:
-    """Tell of each draw which features it has."""
-    drawn = np.zeros((features.shape[0], n_features), np.bool_)
-    drawn[np.arange(features.shape[0])[:, None], features] = True
-    return drawn
+    return FeatureImportance(**columns, n_drawn=n_drawn, confidence_level=plan.level)
 
 
 def _difference(
-    sign: float, logs: FloatVector, has: npt.NDArray[np.bool_], share: float, level: float
+    sign: float, logs: FloatVector, has: npt.NDArray[np.bool_], fraction: float, level: float
 ) -> tuple[float, float, float]:
-    """Return the difference of two means times a share, and its interval by Welch's t.
+    """Return the difference of two means times a fraction, and its interval by Welch's t.
 
-    Not a number where there are too few draws, and beyond all floats.
+    Not a number where there are too few subspaces, and beyond all floats.
     """
     defined = ~np.isnan(logs)
-    if min(np.count_nonzero(own & defined) for own in (has, ~has)) < 2:
+    if min(np.count_nonzero(has & defined), np.count_nonzero(~has & defined)) < 2:
         return math.nan, math.nan, math.nan
     # In a unit in which nothing leaves the range of floats.
     largest = float(logs[defined].max())
     values = np.exp(logs - largest)
-    means, variances, sizes = zip(
-        *((own.mean(), own.var(ddof=1) / len(own), len(own)) for own in _parts(values, has)),
-        strict=True,
-    )
-    difference, variance = sign * (means[0] - means[1]), sum(variances)
-    reach = 0.0
+    parts = values[has & defined], values[~has & defined]
+    sizes = [part.shape[0] for part in parts]
+    variances = [part.var(ddof=1) / part.shape[0] for part in parts]
+    difference, variance = sign * (parts[0].mean() - parts[1].mean()), sum(variances)
+    half_width = 0.0
     if variance > 0:
-        freedom = variance**2 / sum(
-            own**2 / (n - 1) for own, n in zip(variances, sizes, strict=True)
-        )
-        reach = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
-    unit = share * exp(largest)
+        df = variance**2 / sum(v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True))
+        half_width = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(variance)
+    unit = fraction * exp(largest)
     if not 0 < unit < math.inf:
         return math.nan, math.nan, math.nan
-    return unit * difference, unit * (difference - reach), unit * (difference + reach)
-
-
-def _parts(values: FloatVector, has: npt.NDArray[np.bool_]) -> tuple[FloatVector, FloatVector]:
-    """Return the defined values of the draws that have a feature, and of those that have not."""
-    defined = ~np.isnan(values)
-    return values[has & defined], values[~has & defined]
+    return (
+        unit * difference,
+        unit * (difference - half_width),
+        unit * (difference + half_width),
+    )

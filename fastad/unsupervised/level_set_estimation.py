@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
 from fastad._core.threads import in_steps, points_at_once, thread_limit, thread_map
@@ -17,15 +18,14 @@ from fastad.regions.estimation import Score
 from fastad.regions.importance_sampling.sampling import repeat_log_shares
 from fastad.regions.methods import check_box
 from fastad.regions.scores import BlockScore, block_score
-from fastad.regions.splitting.repeats import doubts_of_mixing, log_shares, split, warn_of_mixing
+from fastad.regions.splitting.repeats import log_shares, mixing_problems, split, warn_of_mixing
 from fastad.regions.uniform import Draws, Progress, count_draws
 from fastad.unsupervised.counted import level_sets_of_scores
-from fastad.unsupervised.extent import check_extent
-from fastad.unsupervised.levels import LevelSets, level_sets_of_repeats
+from fastad.unsupervised.levels import LevelSets, check_extent
 
 LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
 METHODS = ("auto", "uniform", "sobol", "importance", "splitting")
-# Score calls where nothing is said of them.
+# Score calls by default.
 _BUDGETS = {"uniform": 100_000, "sobol": 2**17, "importance": 3 * 10**5, "splitting": 10**6}
 # "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
 _FEWEST_REPEATS = 2
@@ -44,7 +44,7 @@ def level_sets(
     progress: Progress | None = None,
     n_threads: int | None = None,
 ) -> LevelSets:
-    """Mass and volume of a detector's level sets, from which both curves without labels are read.
+    """Mass and volume of a detector's level sets, which both curves without labels are made of.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def level_sets(
     method : {"auto", "uniform", "sobol", "importance", "splitting"}, default "auto"
         Uniform draws, whose scores are counted, or the other methods of `volume`: Sobol points,
         weighted draws where X is, and multilevel splitting, which find volumes that few uniform
-        draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that holds
-        0.9 of the data, else splitting. Weighted draws may be ten times surer, in ten times the
-        time.
+        draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that contains
+        0.9 of the data, else splitting. The error of weighted draws may be ten times smaller, in
+        ten times the time.
     n_draws : int, optional
         Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, 3·10⁵ weighted draws,
         and 10⁶ for splitting, which keeps to it nearly.
@@ -77,7 +77,7 @@ def level_sets(
     Returns
     -------
     LevelSets
-        Ask it for its ``mass_volume_curve()``, ``excess_mass_curve()`` and ``criteria()``.
+        What `mass_volume_curve`, `excess_mass_curve` and `estimate_criteria` take.
 
     Raises
     ------
@@ -105,29 +105,29 @@ def level_sets(
     >>> import fastad
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> levels = fastad.unsupervised.level_sets(lambda rows: np.hypot(*rows.T), X, rng=0)
-    >>> half = levels.mass_volume_curve()(0.5)  # of a normal law 2 pi log 2
+    >>> half = fastad.mass_volume_curve(levels)(0.5)  # of a normal distribution 2 pi log 2
     >>> bool(abs(half / (2 * np.pi * np.log(2)) - 1) < 0.1)
     True
     """
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
         raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
-    how = How.of(method, n_draws, float(lowest), progress)
+    options = LevelSetOptions.of(method, n_draws, float(lowest), progress)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
     with thread_limit(n_threads):
-        source = Source(scored, region, generator)
-        found, _ = source.level_sets(scored.of_rows(samples), samples, how)
-    warn_of_mixing(source.doubts)
-    return found
+        estimator = LevelSetEstimator(scored, region, generator)
+        levels, _ = estimator.level_sets(scored.of_rows(samples), samples, options)
+    warn_of_mixing(estimator.mixing_problems)
+    return levels
 
 
 def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
     """Check test points and the box, by default theirs."""
     samples = check_samples(X, None)
     if samples.shape[0] == 0:
-        raise InvalidInputError("X must hold at least one row; found none", argument="X")
+        raise InvalidInputError("X must contain at least one row; found none", argument="X")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(
@@ -137,8 +137,8 @@ def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box
     return samples, region
 
 
-def room_for(n_draws: int, name: str) -> FloatVector:
-    """Return room for the scores of so many points, if there is any."""
+def empty_scores(n_draws: int, name: str) -> FloatVector:
+    """Return an empty array for the scores of so many points, if it fits into memory."""
     try:
         return np.empty(n_draws)
     except (MemoryError, ValueError):
@@ -148,8 +148,8 @@ def room_for(n_draws: int, name: str) -> FloatVector:
         ) from None
 
 
-class How(NamedTuple):
-    """How volumes are found, checked.
+class LevelSetOptions(NamedTuple):
+    """How volumes are estimated, checked.
 
     Attributes
     ----------
@@ -175,8 +175,8 @@ class How(NamedTuple):
         n_draws: int | None,
         lowest_mass: float = 0.0,
         progress: Progress | None = None,
-    ) -> "How":
-        """Check how volumes are to be found."""
+    ) -> "LevelSetOptions":
+        """Check how volumes are to be estimated."""
         check_choice(method, METHODS, "method")
         n = None if n_draws is None else check_count(n_draws, "n_draws")
         return cls(method, n, lowest_mass, progress)
@@ -186,8 +186,8 @@ class How(NamedTuple):
         return self.n_draws or _BUDGETS[self.method]
 
 
-class Source:
-    """Where volumes of a detector's level sets come from.
+class LevelSetEstimator:
+    """Estimates the volumes of a detector's level sets.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Source:
         Scores of any points.
     box : Box
         Where they are drawn.
-    doubts : list of str
+    mixing_problems : list of str
         Why particles of splitting may have missed something.
     """
 
@@ -203,20 +203,20 @@ class Source:
         self, score: BlockScore, box: Box, rng: np.random.Generator | np.random.SeedSequence
     ) -> None:
         self.score, self.box = score, box
-        self.doubts: list[str] = []
+        self.mixing_problems: list[str] = []
         self._rng = np.random.default_rng(rng)
         self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
 
     def level_sets(
-        self, y_score: FloatVector, X: npt.NDArray[Any], how: How
+        self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
     ) -> tuple[LevelSets, FloatVector | None]:
         """Return the level sets, and the scores of the uniform points if they were counted."""
-        if how.method == "auto":
-            how = how._replace(method="uniform" if self._is_hit(y_score) else "splitting")
-        if how.method == "uniform":
-            drawn = self._scores(how.budget(), how.progress)
+        if options.method == "auto":
+            options = options._replace(method="uniform" if self._is_hit(y_score) else "splitting")
+        if options.method == "uniform":
+            drawn = self._scores(options.budget(), options.progress)
             return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
-        return self._repeated(y_score, X, how), None
+        return self._repeated(y_score, X, options), None
 
     def _is_hit(self, y_score: FloatVector) -> bool:
         """Tell whether uniform draws often fall into the level set of most of the data."""
@@ -226,72 +226,81 @@ class Source:
 
     def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
-        scores = room_for(n_draws, "n_draws")
+        scores = empty_scores(n_draws, "n_draws")
         size = points_at_once(self.box.n_features)
 
-        def write(own: range) -> None:
+        def write(part: range) -> None:
             with ReusedBuffers():
-                points = self._draws.points(own.start, len(own))
-                self.score.write_checked(points, scores[own.start : own.stop])
+                points = self._draws.points(part.start, len(part))
+                self.score.write_checked(points, scores[part.start : part.stop])
 
         parts = in_steps(0, n_draws, size)
         # Reported on after so many parts, which all threads share.
         for start in range(0, len(parts), 64):
-            some = parts[start : start + 64]
+            batch = parts[start : start + 64]
             if self.score.on_threads:
-                thread_map(write, some)
+                thread_map(write, batch)
             else:
-                for part in some:
+                for part in batch:
                     write(part)
             if progress is not None:
-                progress(some[-1].stop, n_draws)
+                progress(batch[-1].stop, n_draws)
         return scores
 
-    def _repeated(self, y_score: FloatVector, X: npt.NDArray[Any], how: How) -> LevelSets:
+    def _repeated(
+        self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
+    ) -> LevelSets:
         """Return level sets whose volumes independent repeats estimate."""
         distinct, counts = np.unique(y_score, return_counts=True)
         masses = np.cumsum(counts)
-        kept = masses >= how.lowest_mass * y_score.shape[0]
+        kept = masses >= options.lowest_mass * y_score.shape[0]
         # Level sets are closed, and these methods find the volumes of open ones.
         above = np.nextafter(distinct[kept], np.inf)
         # Below infinity lies the whole box, but for what scores infinity itself.
         finite = above[np.isfinite(above)]
         logs = np.zeros((_FEWEST_REPEATS, 0))
         if finite.shape[0]:
-            logs = self._log_shares(finite, X, how)
+            logs = self._log_shares(finite, X, options)
         if finite.shape[0] < above.shape[0]:
             logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
-        found = np.isfinite(logs).all(axis=0)
-        if not found.any():
+        reached = np.isfinite(logs).all(axis=0)
+        if not reached.any():
             raise InvalidInputError(
-                f"n_draws must let all repeats reach the highest test score; found {how.n_draws}",
+                "n_draws must let all repeats reach the highest test score; found "
+                f"{options.n_draws}",
                 argument="n_draws",
             )
         empty = np.full((logs.shape[0], 1), -np.inf)
-        return level_sets_of_repeats(
-            np.concatenate([[-np.inf], distinct[kept][found]]),
-            np.concatenate([[0], masses[kept][found]]),
-            np.concatenate([empty, logs[:, found]], axis=1),
+        return LevelSets(
+            as_readonly(np.concatenate([[-np.inf], distinct[kept][reached]])),
+            as_readonly(np.concatenate([[0], masses[kept][reached]])),
+            None,
+            as_readonly(np.concatenate([empty, logs[:, reached]], axis=1)),
             check_extent(self.box),
+            None,
         )
 
-    def _log_shares(self, above: FloatVector, X: npt.NDArray[Any], how: How) -> FloatMatrix:
+    def _log_shares(
+        self, above: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
+    ) -> FloatMatrix:
         """Return logarithms of the shares below rising thresholds, by repeats."""
         cube = Cube(self.box, self.score)
-        if how.method == "sobol":
+        if options.method == "sobol":
             # Here, because SciPy's sequences take a while to import.
             from fastad.regions.quasi import replicate_counts
 
             counts, size = replicate_counts(
                 *(self.box, self.score, above),
-                *(how.budget(), self._rng, how.progress),
+                *(options.budget(), self._rng, options.progress),
             )
             with np.errstate(divide="ignore"):
                 shares: FloatMatrix = np.log(counts / size)
             return shares
-        if how.method == "importance":
+        if options.method == "importance":
             points = into_cube(self.box, X.astype(np.float64), self._rng)
-            return repeat_log_shares(cube, above, points, how.budget(), self._rng, how.progress)
-        run = split(cube, float(above[0]), how.budget(), self._rng, how.progress)
-        self.doubts = doubts_of_mixing(run, float(above[0]))
+            return repeat_log_shares(
+                cube, above, points, options.budget(), self._rng, options.progress
+            )
+        run = split(cube, float(above[0]), options.budget(), self._rng, options.progress)
+        self.mixing_problems = mixing_problems(run, float(above[0]))
         return log_shares(run, above)

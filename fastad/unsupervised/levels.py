@@ -1,28 +1,131 @@
-"""``LevelSets``: mass and volume of the level sets of a score, which all without labels reads.
+"""``LevelSets``: mass and volume of the level sets of a score.
 
 Test points take the place of normal points and uniform points that of anomalies: then the order
 of both is the one that measures with labels read, and a mass-volume curve is a ROC curve.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntVector, ScoreVector
+from fastad._core.parameters import check_positive, exact_number
+from fastad._core.types import (
+    CountVector,
+    FloatMatrix,
+    FloatVector,
+    IntVector,
+    Point,
+    ScoreVector,
+)
 from fastad._kernels.curves import level_sets as kernels
-from fastad.unsupervised.extent import Extent
-
-if TYPE_CHECKING:
-    from fastad.unsupervised.criteria import Criteria
-    from fastad.unsupervised.excess_mass import ExcessMassCurve
-    from fastad.unsupervised.mass_volume import MassVolumeCurve
+from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
 
 # Products of numbers up to this with numbers of points are floats.
 LARGEST_LOG = 600.0
+
+
+class Extent(NamedTuple):
+    """A volume, also where no float is as large or as small.
+
+    Attributes
+    ----------
+    value : Fraction or None
+        The float or fraction that it was given as; None where only its logarithm is known.
+    log : float
+        Its natural logarithm.
+    """
+
+    value: Fraction | None
+    log: float
+
+    def times(self, number: Fraction | float) -> float:
+        """Return the product with a number that is not negative; 0 or inf beyond all floats."""
+        if number == 0:
+            return 0.0
+        if self.value is not None:
+            try:
+                return float(self.value * Fraction(number))
+            except OverflowError:
+                return math.inf
+        return exp(self.log_times(number))
+
+    def log_times(self, number: Fraction | float) -> float:
+        """Return the natural logarithm of the product."""
+        return self.log + log(number)
+
+    def times_each(self, numbers: FloatVector) -> FloatVector:
+        """Return the products with many floats that are not negative."""
+        factor = None if self.value is None else _in_range(self.value)
+        with np.errstate(over="ignore", under="ignore"):
+            if factor is not None:
+                return numbers * float(factor)
+            return np.exp(self.log_times_each(numbers))
+
+    def log_times_each(self, numbers: FloatVector) -> FloatVector:
+        """Return the natural logarithms of these."""
+        with np.errstate(divide="ignore"):
+            return np.log(numbers) + self.log
+
+    def divided_by(self, number: int) -> "Extent":
+        """Return a part of it."""
+        value = None if self.value is None else self.value / number
+        return Extent(value, self.log - math.log(number))
+
+    def with_log(self, more: float) -> "Extent":
+        """Return it times e to a power, of which the logarithm alone is known."""
+        return Extent(None, self.log + more)
+
+    def inverse(self) -> "Extent":
+        """Return one over it."""
+        return Extent(None if self.value is None else 1 / self.value, -self.log)
+
+
+def check_extent(
+    volume: Point | Box | None, log_volume: Point | None = None, name: str = "volume"
+) -> Extent:
+    """Check the volume of a box, or its logarithm."""
+    if (volume is None) == (log_volume is None):
+        raise InvalidInputError(
+            f"either {name} or log_{name} must be given; found "
+            f"{'neither' if volume is None else 'both'}"
+        )
+    if log_volume is not None:
+        return Extent(None, float(exact_number(log_volume, f"log_{name}")))
+    if isinstance(volume, Box):
+        product = volume.volume
+        fits = sys.float_info.min <= product <= sys.float_info.max
+        return Extent(exact_number(product, name) if fits else None, volume.log_volume)
+    exact = check_positive(volume, name)  # type: ignore[arg-type]  # not None, as seen above
+    return Extent(_in_range(exact), log(exact))
+
+
+def _in_range(value: Fraction | float) -> Fraction | None:
+    """Return a value that floats of all digits hold, else None."""
+    fits = sys.float_info.min <= value <= sys.float_info.max
+    return Fraction(value) if fits else None
+
+
+def log(number: Fraction | float) -> float:
+    """Return the natural logarithm, -inf of 0; also of fractions that are no floats."""
+    if number == 0:
+        return -math.inf
+    if isinstance(number, Fraction):
+        return math.log(number.numerator) - math.log(number.denominator)
+    return math.log(number)
+
+
+def exp(logarithm: float) -> float:
+    """Return e to a power, inf beyond all floats."""
+    try:
+        return math.exp(logarithm)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,37 +165,6 @@ class LevelSets:
         """Number of test points."""
         return int(self.masses[-1])
 
-    def mass_volume_curve(self) -> "MassVolumeCurve":
-        """Return the mass-volume curve; see `fastad.mass_volume_curve`."""
-        # Here, because curves are made of level sets.
-        from fastad.unsupervised.mass_volume import mass_volume_of
-
-        return mass_volume_of(self)
-
-    def excess_mass_curve(self) -> "ExcessMassCurve":
-        """Return the excess-mass curve; see `fastad.excess_mass_curve`."""
-        from fastad.unsupervised.excess_mass import excess_mass_of
-
-        return excess_mass_of(self)
-
-    def criteria(self, **options: Any) -> "Criteria":
-        """Return both criteria with their intervals; the options are those of `emmv`.
-
-        Parameters
-        ----------
-        **options
-            ``mass``, ``excess_mass``, ``n_resamples``, ``confidence_level``, ``rng``,
-            ``n_threads``.
-
-        Returns
-        -------
-        Criteria
-            ``em`` and ``mv``.
-        """
-        from fastad.unsupervised.criteria import criteria_of
-
-        return criteria_of(self, **options)
-
     @property
     def log_unit(self) -> float:
         """Natural logarithm of the volume that a uniform point stands for, or of the box."""
@@ -110,8 +182,8 @@ class LevelSets:
             return Volumes(self.inside, self.box.divided_by(self.n_uniform), None)
         assert self.log_shares is not None  # one of both is given
         logs = self._mean_log_shares()
-        place = int(np.searchsorted(self.masses, float(mass), side="left"))
-        middle = float(logs[max(place, 1)])
+        index = int(np.searchsorted(self.masses, float(mass), side="left"))
+        middle = float(logs[max(index, 1)])
         # What is much larger is cut off: a set that holds so much more matters only as a bound.
         each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
         repeats = np.minimum(self.log_shares - middle, LARGEST_LOG)
@@ -122,11 +194,11 @@ class LevelSets:
 
         That of Cox for repeats; counted volumes have the relative error of their count.
         """
-        place = max(int(np.searchsorted(self.masses, float(mass), side="left")), 1)
+        index = max(int(np.searchsorted(self.masses, float(mass), side="left")), 1)
         if self.log_shares is None:
-            n_inside = int(np.asarray(self.inside)[place])
+            n_inside = int(np.asarray(self.inside)[index])
             return math.sqrt(1 / n_inside - 1 / (self.n_uniform or 1)) if n_inside else math.inf
-        n, variance = len(self.log_shares), float(self.log_shares[:, place].var(ddof=1))
+        n, variance = len(self.log_shares), float(self.log_shares[:, index].var(ddof=1))
         return math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
 
     def log_volumes(self) -> FloatVector:
@@ -181,22 +253,3 @@ class Volumes(NamedTuple):
         hull = np.empty(masses.shape[0], np.int64)
         size = kernels.concave_hull(masses, self.each, hull)
         return hull[:size]
-
-
-def level_sets_of_repeats(
-    thresholds: FloatVector, masses: IntVector, log_shares: FloatMatrix, box: Extent
-) -> LevelSets:
-    """Return the level sets of volumes that independent repeats have estimated.
-
-    Parameters
-    ----------
-    thresholds, masses : numpy.ndarray of shape (n_levels + 1,)
-        As in `LevelSets`.
-    log_shares : numpy.ndarray of shape (n_repeats, n_levels + 1)
-        Natural logarithms of the shares of the box, rising.
-    box : Extent
-        Volume of the box.
-    """
-    return LevelSets(
-        as_readonly(thresholds), as_readonly(masses), None, as_readonly(log_shares), box, None
-    )

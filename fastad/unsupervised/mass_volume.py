@@ -1,4 +1,4 @@
-"""``mass_volume_curve``: the volume that a detector takes to hold a share of the data."""
+"""The mass-volume curve: the volume of the level set that contains a fraction of the data."""
 
 import math
 from bisect import bisect_left
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import overload
 
+import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import check_no_nan
 from fastad._core.parameters import check_rate, exact_rate
 from fastad._core.types import FloatVector, Point, Points, ScoreVector, Threshold
 from fastad._kernels.curves import level_sets as kernels
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.results import Curve
+from fastad.ordering.labels import check_labels, check_scores
 from fastad.regions.box import Box
-from fastad.unsupervised.counted import level_sets_of_scores
-from fastad.unsupervised.extent import Extent, check_extent
-from fastad.unsupervised.levels import LevelSets
-
-MASS = (0.9, 0.999)
+from fastad.unsupervised.counted import counted_level_sets, level_sets_of_scores
+from fastad.unsupervised.criteria import MASS
+from fastad.unsupervised.levels import Extent, LevelSets, check_extent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class MassVolumeCurve(Curve):
     Attributes
     ----------
     mass : numpy.ndarray of shape (n_points,)
-        Shares of the test points, rising from 0 to 1, where the curve steps up.
+        Fractions of the test points, rising from 0 to 1, where the curve steps up.
     volume : numpy.ndarray of shape (n_points,)
         The volume up to that mass and down to the one before, in units of the features; 0 or inf
         beyond all floats.
@@ -58,38 +59,38 @@ class MassVolumeCurve(Curve):
     @overload
     def __call__(self, mass: Points) -> FloatVector: ...
     def __call__(self, mass: Point | Points) -> float | FloatVector:
-        """Return the least volume of a level set that holds at least a mass.
+        """Return the least volume of a level set that contains at least a mass.
 
         Parameters
         ----------
         mass : float or sequence of floats
-            Shares of the data, in [0, 1].
+            Fractions of the data, in [0, 1].
 
         Returns
         -------
         float, or numpy.ndarray for a sequence
             In units of the features.
         """
-        wanted = check_rate(mass, "mass")
-        if isinstance(wanted, list):
-            return self.volume[[self._place(one) for one in wanted]]
-        return float(self.volume[self._place(wanted)])
+        masses = check_rate(mass, "mass")
+        if isinstance(masses, list):
+            return self.volume[[self._index(rate) for rate in masses]]
+        return float(self.volume[self._index(masses)])
 
     def threshold_at(self, mass: Point) -> Threshold:
-        """Return the lowest threshold whose level set holds at least a mass.
+        """Return the lowest threshold whose level set contains at least a mass.
 
         Parameters
         ----------
         mass : float
-            Share of the data, in [0, 1].
+            Fraction of the data, in [0, 1].
 
         Returns
         -------
-        float, or int for whole numbers that no float is
+        float, or int for integers that no float is
             A point lies in the set where its score is at most that.
         """
-        found = self.thresholds[self._place(exact_rate(mass, "mass"))]
-        return found if isinstance(found, int) else float(found)
+        threshold = self.thresholds[self._index(exact_rate(mass, "mass"))]
+        return threshold if isinstance(threshold, int) else float(threshold)
 
     def area(self, low: Point = MASS[0], high: Point = MASS[1]) -> float:
         """Return the area under the curve, by default the criterion MV.
@@ -133,8 +134,8 @@ class MassVolumeCurve(Curve):
         area, unit = self._area(low, high)
         return unit.log_times(area)
 
-    def _place(self, mass: Fraction) -> int:
-        """Return the first point with at least a mass."""
+    def _index(self, mass: Fraction) -> int:
+        """Return the index of the first point with at least a mass."""
         return bisect_left(self.levels.masses, math.ceil(mass * self.levels.n_test))
 
     def _area(self, low: Point, high: Point) -> tuple[Fraction | float, Extent]:
@@ -159,7 +160,7 @@ class Window:
     Attributes
     ----------
     first, last : int
-        Whole numbers of points at or below the two.
+        Numbers of points, rounded down, at or below the two.
     before, behind : Fraction
         By how much of a point these lie below the two.
     """
@@ -187,22 +188,33 @@ class Window:
         return cls(first, last, before, behind)
 
 
+@overload
+def mass_volume_curve(y_score: LevelSets) -> MassVolumeCurve: ...
+@overload
 def mass_volume_curve(
     y_score: npt.ArrayLike,
     uniform_score: npt.ArrayLike,
+    volume: Point | Box | None = ...,
+    *,
+    log_volume: Point | None = ...,
+) -> MassVolumeCurve: ...
+def mass_volume_curve(
+    y_score: npt.ArrayLike | LevelSets,
+    uniform_score: npt.ArrayLike | None = None,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,
 ) -> MassVolumeCurve:
     """Mass-volume curve of a detector, from its scores of data and of uniform points.
 
-    MV(a) is the least volume of a level set of the score that holds at least the share a of the
-    data. No labels are needed; a detector is better where the curve is lower.
+    MV(a) is the least volume of a level set of the score that contains at least the fraction a of
+    the data. No labels are needed; a detector is better where the curve is lower.
 
     Parameters
     ----------
-    y_score : array-like of shape (n_test,)
-        Anomaly scores of data that the detector was not fitted to, higher is more anomalous.
+    y_score : array-like of shape (n_test,), or LevelSets
+        Anomaly scores of data that the detector was not fitted to, higher is more anomalous; or
+        level sets, beside which nothing else is given.
     uniform_score : array-like of shape (n_uniform,)
         Anomaly scores of points drawn uniformly in a box.
     volume : float or Box, optional
@@ -242,11 +254,73 @@ def mass_volume_curve(
     >>> curve.area(0.5, 1.0)
     2.0
     """
-    box = check_extent(volume, log_volume)
-    return mass_volume_of(level_sets_of_scores(y_score, uniform_score, box))
-
-
-def mass_volume_of(levels: LevelSets) -> MassVolumeCurve:
-    """Return the mass-volume curve of level sets."""
+    levels = counted_level_sets(y_score, uniform_score, volume, log_volume)
     masses = levels.masses / levels.n_test
     return MassVolumeCurve.of(masses, levels.absolute_volumes(), levels.thresholds, levels)
+
+
+def mass_volume_from_roc(
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    volume: Point | Box | None = None,
+    *,
+    log_volume: Point | None = None,
+) -> MassVolumeCurve:
+    """Mass-volume curve of what a ROC curve is made of, where the anomalies are uniform points.
+
+    To draw anomalies uniformly and to look at the ROC curve is to look at the mass-volume curve:
+    mass = 1 - FPR, and volume = (1 - TPR) times that of the box.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for a point drawn uniformly in a box, 0 for data, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    volume : float or Box, optional
+        The box, or its volume in units of the features; 1 to read the volume as a fraction.
+    log_volume : float, optional
+        The natural logarithm of its volume, in place of ``volume``.
+
+    Returns
+    -------
+    MassVolumeCurve
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    Between two points of a ROC curve lies a line, and between those of a mass-volume curve a step,
+    so that the area under the one is that above the other but for ties and steps: without ties the
+    whole area of the mass-volume curve is ``volume * (1 - roc_auc(y_true, y_score))``.
+
+    References
+    ----------
+    .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
+       2016, section 2, remark on the link with the ROC curve.
+    .. [2] S. Clémençon and S. Robbiano, "Anomaly ranking as supervised bipartite ranking", 2014.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 1, 1], [0.1, 0.2, 0.4, 0.8, 0.3, 0.9]
+    >>> curve = fastad.unsupervised.mass_volume_from_roc(y_true, y_score, 1.0)
+    >>> curve(0.75), 1 - fastad.tpr_at_fpr(y_true, y_score, fpr=0.25)
+    (0.5, 0.5)
+    """
+    box = check_extent(volume, log_volume)
+    labels = check_labels(y_true)
+    scores = check_scores(y_score, labels)
+    uniform = labels.values == 1
+    if uniform.all() or not uniform.any():
+        raise UndefinedMeasureError(
+            f"a mass-volume curve needs data and uniform points; found {np.count_nonzero(uniform)} "
+            f"uniform points of {uniform.shape[0]}"
+        )
+    check_no_nan(scores, "y_score", labels.rows)
+    return mass_volume_curve(level_sets_of_scores(scores[~uniform], scores[uniform], box))

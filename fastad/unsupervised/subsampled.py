@@ -1,4 +1,4 @@
-"""``emmv_subsampled``: EM and MV of detectors in many features, by draws of a few."""
+"""EM and MV of detectors in many features: means over random subspaces of a few."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,58 +13,57 @@ from fastad._core.parameters import check_generator
 from fastad._core.results import plain_value
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.unsupervised.criteria import (
+    EXCESS_MASS,
+    MASS,
     N_RESAMPLES,
     Criteria,
     CriteriaPlan,
     Criterion,
-    Judged,
-    Spread,
     check_criteria,
 )
-from fastad.unsupervised.excess_mass import EXCESS_MASS
-from fastad.unsupervised.extent import exp
-from fastad.unsupervised.mass_volume import MASS
+from fastad.unsupervised.criteria_estimation import CriterionEstimates, Spread
+from fastad.unsupervised.levels import exp
+from fastad.unsupervised.ranking import UnsupervisedEvaluation
 from fastad.unsupervised.subspaces import (
-    DrawCriteria,
+    Factory,
+    SubspaceCriteria,
     Subspaces,
     check_jobs,
     check_subspaces,
-    judge_subspaces,
+    evaluate_subspaces,
 )
-from fastad.unsupervised.table import UnsupervisedEvaluation
-from fastad.unsupervised.training import Factory
 
 
 class SubsampledEvaluation(UnsupervisedEvaluation):
-    """EM and MV of several detectors, as means over draws of features.
+    """EM and MV of several detectors, as means over random subspaces.
 
-    As `UnsupervisedEvaluation`; intervals, and what is told apart, are over the draws.
+    As `UnsupervisedEvaluation`; intervals and significant pairs are over the subspaces.
 
     Attributes
     ----------
     features : numpy.ndarray of int64 of shape (n_subspaces, n_features)
-        Features of each draw.
+        Features of each subspace.
     draws : mapping of str to numpy.ndarray of shape (n_subspaces, 2)
-        For each detector the natural logarithms of EM and MV of each draw, NaN where undefined.
+        For each detector the natural logarithms of EM and MV of each subspace, NaN where undefined.
     confidence_level : float
-        Of each interval, and of all verdicts of a ranking at once.
+        Of each interval, and of all significant pairs of a ranking at once.
     """
 
     def __init__(
         self,
-        judged: Mapping[str, Judged],
+        estimates: Mapping[str, CriterionEstimates],
         confidence_level: float,
         features: IntMatrix,
         draws: Mapping[str, FloatMatrix],
     ) -> None:
-        super().__init__(judged, confidence_level)
+        super().__init__(estimates, confidence_level)
         self.features = features
         self.draws = dict(draws)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: those of `UnsupervisedEvaluation`, and the draws."""
+        """Return plain values: those of `UnsupervisedEvaluation`, and the subspaces."""
         draws = {
-            name: [[plain_value(one) for one in row] for row in logs.tolist()]
+            name: [[plain_value(log) for log in row] for row in logs.tolist()]
             for name, logs in self.draws.items()
         }
         return {
@@ -75,7 +74,7 @@ class SubsampledEvaluation(UnsupervisedEvaluation):
         }
 
     def __repr__(self) -> str:
-        return f"<SubsampledEvaluation of {len(self)} detectors, {len(self.features)} draws>"
+        return f"<SubsampledEvaluation of {len(self)} detectors, {len(self.features)} subspaces>"
 
 
 def emmv_subsampled(
@@ -96,41 +95,41 @@ def emmv_subsampled(
 ) -> SubsampledEvaluation:
     """Criteria EM and MV of detectors in many features: means over random subspaces of few.
 
-    Each draw takes some features without replacement, trains each detector on them, and judges it
-    in the box of the test rows. This judges ways to learn, not a fitted detector, and sees no
-    dependence between more features than are drawn at once.
+    Each subspace has some features, drawn without replacement; each detector is trained on them,
+    and evaluated in the box of the test rows. This evaluates ways to learn, not a fitted detector,
+    and sees no dependence between more features than are drawn at once.
 
     Parameters
     ----------
     detectors : mapping of str to estimator or callable
-        Estimators with ``fit``, which are copied, seeded and fitted for each draw; or functions
+        Estimators with ``fit``, which are copied, seeded and fitted for each subspace; or functions
         of training data that return an anomaly score as `volume` takes it.
     X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
-        Data to train on, and to judge on; finite numbers.
+        Data to train on, and to evaluate on; finite numbers.
     n_subspaces : int, default 50
-        Draws of features, the same for all detectors.
+        Random subspaces, the same for all detectors.
     n_features : int, default 5
-        Features of a draw; at most those that vary in X_test.
+        Features of a subspace; at most those that vary in X_test.
     n_uniform : int, default 100000
-        Uniform points of each draw.
+        Uniform points of each subspace.
     mass, excess_mass
         As for `emmv`.
     n_resamples : int, default 1000
-        Bootstrap replicates of the draws.
+        Bootstrap replicates of the subspaces.
     confidence_level : float, default 0.95
         As for `emmv`.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     n_jobs : int, optional
-        Processes of joblib over the draws; by default one, and threads inside. The same seed gives
-        the same result for any number.
+        Processes of joblib over the subspaces; by default one, and threads inside. The same
+        seed gives the same result for any number.
     progress : callable, optional
-        Called with the numbers of draws done and to be done.
+        Called with the numbers of subspaces done and to be done.
 
     Returns
     -------
     SubsampledEvaluation
-        Means with intervals over the draws, and what each draw gave.
+        Means with intervals over the subspaces, and the values in each of them.
 
     Raises
     ------
@@ -142,20 +141,20 @@ def emmv_subsampled(
     Warns
     -----
     InsufficientMixingWarning
-        If particles of splitting may have missed parts of a region in some draws.
+        If particles of splitting may have missed parts of a region in some subspaces.
 
     Notes
     -----
-    A draw whose box has volume 0 counts for nothing and is drawn again, so that constant features
-    are never drawn. Where fewer than 30 uniform points fall into the level sets that matter,
-    splitting finds the volumes, as in `level_sets`. A draw in which EM is undefined all the same
-    is left out of its mean and counted as ``n_undefined``; detectors are compared on the draws
-    that they have in common.
+    A subspace whose box has volume 0 counts for nothing and is drawn again, so that constant
+    features are never drawn. Where fewer than 30 uniform points fall into the level sets that
+    matter, splitting finds the volumes, as in `level_sets`. A subspace in which EM is undefined all
+    the same is left out of its mean and counted as ``n_undefined``; detectors are compared on the
+    subspaces that they have in common.
 
-    Intervals and verdicts are about other draws of features, with the same rows: of few rows others
-    could say otherwise. Fewer than 5 draws tell nothing apart. Volumes of different subspaces
-    differ by their units: scale features first, or means are those of the draws with the widest
-    features.
+    Intervals and significant pairs are about other draws of features, with the same rows: with
+    other rows, if they are few, the result could be another. With fewer than 5 subspaces nothing
+    differs significantly. Volumes of different subspaces differ by their units: scale features
+    first, or means are those of the subspaces with the widest features.
 
     References
     ----------
@@ -170,11 +169,11 @@ def emmv_subsampled(
     >>> from sklearn.neighbors import LocalOutlierFactor
     >>> rng = np.random.default_rng(0)
     >>> X_train, X_test = rng.normal(size=(2, 300, 8))
-    >>> found = fastad.unsupervised.emmv_subsampled(
+    >>> result = fastad.unsupervised.emmv_subsampled(
     ...     {"forest": IsolationForest(n_estimators=20), "lof": LocalOutlierFactor(novelty=True)},
     ...     *(X_train, X_test), n_subspaces=4, n_features=2, n_uniform=10_000, rng=0,
     ... )
-    >>> found.draws["lof"].shape
+    >>> result.draws["lof"].shape
     (4, 2)
     """
     generator, jobs = check_generator(rng), check_jobs(n_jobs)
@@ -182,50 +181,53 @@ def emmv_subsampled(
     subspaces = check_subspaces(
         detectors, X_train, X_test, n_subspaces, n_features, n_uniform, generator
     )
-    return summarise(subspaces, plan, judge_subspaces(subspaces, plan, jobs, progress))
+    rows = evaluate_subspaces(subspaces, plan, jobs, progress)
+    return _summarise(subspaces, plan, rows)
 
 
-def summarise(
-    subspaces: Subspaces, plan: CriteriaPlan, found: list[list[DrawCriteria]]
+def _summarise(
+    subspaces: Subspaces, plan: CriteriaPlan, rows: list[list[SubspaceCriteria]]
 ) -> SubsampledEvaluation:
-    """Return means over draws, with intervals from draws that are drawn again.
+    """Return means over subspaces, with intervals from subspaces that are drawn again.
 
-    Detectors are compared on the draws in which the criterion is defined for all of them, but for
-    those of which it is mostly undefined.
+    Detectors are compared on the subspaces in which the criterion is defined for all of them, but
+    for those of which it is mostly undefined.
     """
     names = list(subspaces.detectors)
-    logs = np.array([[(one.log_em, one.log_mv) for one in row] for row in found])
+    logs = np.array([[(criteria.log_em, criteria.log_mv) for criteria in row] for row in rows])
     n_subspaces = logs.shape[0]
-    chosen = np.random.default_rng(int(plan.key)).integers(
+    drawn = np.random.default_rng(int(plan.key)).integers(
         n_subspaces, size=(plan.n_resamples, n_subspaces)
     )
     mostly = 2 * np.count_nonzero(~np.isnan(logs), axis=0) > n_subspaces
     common = np.array([~np.isnan(logs[:, mostly[:, c], c]).any(axis=1) for c in (0, 1)]).T
-    judged = {}
+    estimates = {}
     for k, name in enumerate(names):
-        criteria, centres, replicates, freedoms = [], [], [], []
+        criteria, centres, replicates, degrees_of_freedom = [], [], [], []
         for c in (0, 1):
-            own = logs[:, k, c]
-            reasons = [row[k].reason for row in found if row[k].reason]
-            criteria.append(_criterion(own, chosen, plan, subspaces, reasons if c == 0 else []))
-            # Undefined for all but a few draws it is not compared.
-            shared = np.where(common[:, c] & mostly[k, c], own, np.nan)
+            reasons = [row[k].reason for row in rows if row[k].reason] if c == 0 else []
+            criteria.append(_criterion(logs[:, k, c], drawn, plan, subspaces, reasons))
+            # Undefined in all but a few subspaces it is not compared.
+            shared = np.where(common[:, c] & mostly[k, c], logs[:, k, c], np.nan)
             centre, n_shared = _log_mean(shared), int(np.count_nonzero(~np.isnan(shared)))
-            means = _log_means(shared, chosen)
+            means = _log_means(shared, drawn)
             centres.append(centre)
             with np.errstate(invalid="ignore"):  # of criteria that are 0
-                replicates.append(centre + _lack(n_shared) * (means - centre))
-            freedoms.append(max(n_shared - 1.0, 0.0))
-        judged[name] = Judged(
-            Criteria(*criteria), np.array(centres), np.column_stack(replicates), np.array(freedoms)
+                replicates.append(centre + _correction(n_shared) * (means - centre))
+            degrees_of_freedom.append(max(n_shared - 1.0, 0.0))
+        estimates[name] = CriterionEstimates(
+            Criteria(*criteria),
+            np.array(centres),
+            np.column_stack(replicates),
+            np.array(degrees_of_freedom),
         )
     draws = {name: set_readonly(np.ascontiguousarray(logs[:, k])) for k, name in enumerate(names)}
-    return SubsampledEvaluation(judged, plan.level, subspaces.features, draws)
+    return SubsampledEvaluation(estimates, plan.level, subspaces.features, draws)
 
 
 def _criterion(
     logs: FloatVector,
-    chosen: IntMatrix,
+    drawn: IntMatrix,
     plan: CriteriaPlan,
     subspaces: Subspaces,
     reasons: Sequence[str],
@@ -234,10 +236,10 @@ def _criterion(
     n_defined = logs.shape[0] - n_undefined
     low = high = math.nan
     if n_defined > max(n_undefined, 1):
-        # Student's interval, of draws whose variance is known from themselves alone.
-        error = Spread.of(_log_means(logs, chosen)).deviation * _lack(n_defined)
-        reach = float(stdtrit(n_defined - 1, (1 + plan.level) / 2)) * error
-        low, high = log_value - reach, log_value + reach
+        # Student's interval: the variance is estimated from the subspaces alone.
+        error = Spread.of(_log_means(logs, drawn)).deviation * _correction(n_defined)
+        half_width = float(stdtrit(n_defined - 1, (1 + plan.level) / 2)) * error
+        low, high = log_value - half_width, log_value + half_width
     return Criterion(
         value=exp(log_value),
         low=exp(low),
@@ -252,11 +254,13 @@ def _criterion(
         n_uniform=subspaces.n_uniform,
         n_resamples=plan.n_resamples,
         n_undefined=n_undefined,
-        reason="" if n_defined or not reasons else f"in all draws, in the first one: {reasons[0]}",
+        reason=""
+        if n_defined or not reasons
+        else f"in all subspaces, in the first one: {reasons[0]}",
     )
 
 
-def _lack(n_subspaces: int) -> float:
+def _correction(n_subspaces: int) -> float:
     """Return by which factor errors of a bootstrap are too small."""
     return math.sqrt(n_subspaces / (n_subspaces - 1)) if n_subspaces > 1 else math.nan
 
@@ -269,12 +273,12 @@ def _log_mean(logs: FloatVector) -> float:
     return float(logsumexp(defined)) - math.log(defined.shape[0])
 
 
-def _log_means(logs: FloatVector, chosen: IntMatrix) -> FloatVector:
-    """Return the logarithm of the mean of each choice of draws."""
+def _log_means(logs: FloatVector, drawn: IntMatrix) -> FloatVector:
+    """Return the logarithm of the mean of each draw of subspaces."""
     if np.isnan(logs).all() or np.nanmax(logs) == -math.inf:
-        return np.full(chosen.shape[0], math.nan)
+        return np.full(drawn.shape[0], math.nan)
     largest = np.nanmax(logs)
-    values = np.exp(logs - largest)[chosen]
+    values = np.exp(logs - largest)[drawn]
     counts = np.count_nonzero(~np.isnan(values), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         means: FloatVector = np.log(np.nansum(values, axis=1) / counts) + largest

@@ -1,46 +1,59 @@
-"""Criteria of detectors in random subspaces: draws of features, and what comes of each."""
+"""EM and MV of detectors that are trained anew in random subspaces of the features."""
 
+import copy
+import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
-from fastad._core.parameters import check_count, check_mapping
+from fastad._core.parameters import check_count, check_mapping, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.regions.box import Box
+from fastad.regions.estimation import Score
 from fastad.regions.scores import block_score
 from fastad.regions.splitting.repeats import warn_of_mixing
 from fastad.unsupervised.criteria import CriteriaPlan
-from fastad.unsupervised.level_set_estimation import How, Source, room_for
-from fastad.unsupervised.training import Factory, check_factory, named_once, train
+from fastad.unsupervised.excess_mass import excess_mass_curve
+from fastad.unsupervised.level_set_estimation import (
+    LevelSetEstimator,
+    LevelSetOptions,
+    empty_scores,
+)
+from fastad.unsupervised.mass_volume import mass_volume_curve
+from fastad.unsupervised.ranking import check_names
 
+# An estimator to fit, or a function that learns a score from data.
+Factory: TypeAlias = Any
 # With fewer uniform points in the level set of the least mass that matters splitting does better.
 _FEW, _FEWEST_CALLS, _LARGEST_ERROR = 30, 50_000, 0.7
+_LARGEST_SEED = 2**32
 
 
 class Subspaces(NamedTuple):
-    """Data and detectors, and the draws of features; checked.
+    """Data and detectors, and the features of each subspace; checked.
 
     Attributes
     ----------
     detectors : mapping of str to Factory
         What makes each detector.
     X_train, X_test : numpy.ndarray of shape (n_train, n_features), (n_test, n_features)
-        What detectors are trained on, and judged on.
+        What detectors are trained on, and evaluated on.
     features : numpy.ndarray of int64 of shape (n_subspaces, n_features_drawn)
-        Features of each draw, rising.
+        Features of each subspace, rising.
     seeds : numpy.ndarray of shape (n_subspaces,)
-        Of all random numbers of each draw.
+        Of all random numbers of each subspace.
     n_uniform : int
-        Uniform points of each draw.
+        Uniform points of each subspace.
     """
 
     detectors: Mapping[str, Factory]
@@ -62,28 +75,30 @@ def check_subspaces(
 ) -> Subspaces:
     """Check data and detectors, and draw the features."""
     check_mapping(detectors, "detectors", "detector")
-    factories = named_once(detectors, "detectors")
-    for name, own in factories.items():
-        check_factory(own, f"detectors[{name!r}]")
+    factories = check_names(detectors, "detectors")
+    for name, factory in factories.items():
+        check_factory(factory, f"detectors[{name!r}]")
     train_rows = check_samples(X_train, None, "X_train").astype(np.float64)
     test_rows = check_samples(X_test, train_rows.shape[1], "X_test").astype(np.float64)
     for rows, name in ((train_rows, "X_train"), (test_rows, "X_test")):
         if rows.shape[0] == 0:
-            raise InvalidInputError(f"{name} must hold at least one row; found none", argument=name)
-    wanted, draws = check_count(n_features, "n_features"), check_count(n_subspaces, "n_subspaces")
+            raise InvalidInputError(
+                f"{name} must contain at least one row; found none", argument=name
+            )
+    d, n = check_count(n_features, "n_features"), check_count(n_subspaces, "n_subspaces")
     # A box that has no width has no volume. To draw again until none is such a box is to draw from
     # the features that vary.
     varying = np.flatnonzero(test_rows.min(axis=0) < test_rows.max(axis=0))
-    if wanted > varying.shape[0]:
+    if d > varying.shape[0]:
         raise InvalidInputError(
             f"n_features must be at most the number of features that vary in X_test, "
-            f"{varying.shape[0]}; found {wanted}",
+            f"{varying.shape[0]}; found {d}",
             argument="n_features",
         )
-    features = np.stack([np.sort(rng.choice(varying, wanted, replace=False)) for _ in range(draws)])
-    seeds = rng.integers(2**63, size=draws)
+    features = np.stack([np.sort(rng.choice(varying, d, replace=False)) for _ in range(n)])
+    seeds = rng.integers(2**63, size=n)
     n_points = check_count(n_uniform, "n_uniform")
-    room_for(n_points, "n_uniform")
+    empty_scores(n_points, "n_uniform")
     return Subspaces(factories, train_rows, test_rows, set_readonly(features), seeds, n_points)
 
 
@@ -92,7 +107,7 @@ def check_jobs(n_jobs: int | None) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise TypeError(f"n_jobs must be a whole number or None; found {type(n_jobs).__name__}")
+        raise TypeError(f"n_jobs must be an integer or None; found {type(n_jobs).__name__}")
     if n_jobs == 0:
         raise InvalidInputError(
             "n_jobs must not be 0; give None for one process, -1 for all", argument="n_jobs"
@@ -100,7 +115,40 @@ def check_jobs(n_jobs: int | None) -> int | None:
     return int(n_jobs)
 
 
-class DrawCriteria(NamedTuple):
+def check_factory(factory: Factory, name: str) -> Factory:
+    """Check that something makes detectors."""
+    if not hasattr(factory, "fit") and not callable(factory):
+        raise TypeError(
+            f"{name} must have a method fit, or be a function of the data that returns a score; "
+            f"found {short_repr(factory)}"
+        )
+    return factory
+
+
+def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Score:
+    """Train a detector on data, and return its score.
+
+    An estimator is copied first, and each random state in it gets its own seed.
+    """
+    if not hasattr(factory, "fit"):
+        return factory(X)
+    if hasattr(factory, "get_params") and importlib.util.find_spec("sklearn") is not None:
+        from sklearn.base import clone  # here, because scikit-learn is an extra
+
+        estimator = clone(factory)
+    else:
+        estimator = copy.deepcopy(factory)
+    if hasattr(estimator, "get_params"):
+        seeds = {
+            name: int(rng.integers(_LARGEST_SEED))
+            for name in sorted(estimator.get_params())
+            if name == "random_state" or name.endswith("__random_state")
+        }
+        estimator.set_params(**seeds)
+    return compile_scorer(estimator.fit(X))
+
+
+class SubspaceCriteria(NamedTuple):
     """Logarithms of both criteria of a detector in a subspace.
 
     Attributes
@@ -109,65 +157,65 @@ class DrawCriteria(NamedTuple):
         NaN where undefined, -inf of 0.
     reason : str
         Why EM is undefined.
-    doubtful : bool
+    insufficient_mixing : bool
         Whether particles of splitting may have missed parts of a region.
     """
 
     log_em: float
     log_mv: float
     reason: str = ""
-    doubtful: bool = False
+    insufficient_mixing: bool = False
 
 
-def judge_subspaces(
+def evaluate_subspaces(
     subspaces: Subspaces,
     plan: CriteriaPlan,
     n_jobs: int | None,
     progress: Callable[[int, int | None], object] | None,
-) -> list[list[DrawCriteria]]:
-    """Return the criteria of each draw and detector."""
+) -> list[list[SubspaceCriteria]]:
+    """Return the criteria of each subspace and detector."""
     tasks = [
         (
             subspaces.detectors,
-            own,
-            subspaces.X_train[:, own],
-            subspaces.X_test[:, own],
+            features,
+            subspaces.X_train[:, features],
+            subspaces.X_test[:, features],
             int(seed),
             subspaces.n_uniform,
             plan,
         )
-        for own, seed in zip(subspaces.features, subspaces.seeds, strict=True)
+        for features, seed in zip(subspaces.features, subspaces.seeds, strict=True)
     ]
-    found = []
-    for one in _run(tasks, n_jobs):
-        found.append(one)
+    rows = []
+    for row in _run(tasks, n_jobs):
+        rows.append(row)
         if progress is not None:
-            progress(len(found), len(tasks))
-    n_doubtful = sum(any(one.doubtful for one in row) for row in found)
-    warn_of_mixing([f"in {n_doubtful} of {len(found)} draws"] if n_doubtful else [])
-    return found
+            progress(len(rows), len(tasks))
+    n_insufficient = sum(any(criteria.insufficient_mixing for criteria in row) for row in rows)
+    warn_of_mixing([f"in {n_insufficient} of {len(rows)} subspaces"] if n_insufficient else [])
+    return rows
 
 
-def _run(tasks: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[list[DrawCriteria]]:
-    """Yield what comes of each task, in their order."""
+def _run(tasks: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[list[SubspaceCriteria]]:
+    """Yield the result of each task, in their order."""
     if n_jobs is None or n_jobs == 1:
-        yield from (_judge_draw(*task) for task in tasks)
+        yield from (_evaluate_subspace(*task) for task in tasks)
         return
     try:
-        import joblib
+        import joblib  # here, because it is an extra
     except ModuleNotFoundError:
         raise MissingExtraError("n_jobs needs joblib: pip install 'fastad[sklearn]'") from None
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    yield from parallel(joblib.delayed(_judge_alone)(*task) for task in tasks)
+    yield from parallel(joblib.delayed(_evaluate_in_process)(*task) for task in tasks)
 
 
-def _judge_alone(*task: Any) -> list[DrawCriteria]:
-    """Judge a draw on one thread, in a process of its own."""
+def _evaluate_in_process(*task: Any) -> list[SubspaceCriteria]:
+    """Evaluate a subspace on one thread, in a process of its own."""
     with thread_limit(1):
-        return _judge_draw(*task)
+        return _evaluate_subspace(*task)
 
 
-def _judge_draw(
+def _evaluate_subspace(
     factories: Mapping[str, Factory],
     features: IntVector,
     X_train: FloatMatrix,
@@ -175,17 +223,17 @@ def _judge_draw(
     seed: int,
     n_uniform: int,
     plan: CriteriaPlan,
-) -> list[DrawCriteria]:
-    """Train each detector in a subspace, and judge it; all share the uniform points."""
+) -> list[SubspaceCriteria]:
+    """Train each detector in a subspace, and evaluate it; all share the uniform points."""
     box = Box.from_data(X_test, discrete_threshold=None)
     rows, contiguous = np.ascontiguousarray(X_test), np.ascontiguousarray(X_train)
     for_training, for_points = np.random.SeedSequence(seed).spawn(2)
-    found = []
+    results = []
     for name, factory in factories.items():
         try:
-            learnt = train(factory, contiguous, np.random.default_rng(for_training))
-            source = Source(block_score(learnt, box.n_features), box, for_points)
-            found.append(_judge_one(source, rows, n_uniform, plan))
+            score = train(factory, contiguous, np.random.default_rng(for_training))
+            estimator = LevelSetEstimator(block_score(score, box.n_features), box, for_points)
+            results.append(_evaluate_detector(estimator, rows, n_uniform, plan))
         except MissingExtraError:
             raise
         except Exception as error:
@@ -194,33 +242,35 @@ def _judge_draw(
                 f"detectors[{name!r}] must learn from features {features.tolist()} and score "
                 f"them; found {type(error).__name__}: {error}"
             ) from error
-    return found
+    return results
 
 
-def _judge_one(
-    source: Source, rows: FloatMatrix, n_uniform: int, plan: CriteriaPlan
-) -> DrawCriteria:
-    """Judge a detector by uniform points, and where these hit too seldom by splitting.
+def _evaluate_detector(
+    estimator: LevelSetEstimator, rows: FloatMatrix, n_uniform: int, plan: CriteriaPlan
+) -> SubspaceCriteria:
+    """Evaluate a detector by uniform points, and where these hit too seldom by splitting.
 
-    Weighted draws would be surer, but of so few features splitting takes a tenth of their time.
+    Weighted draws would be more accurate, but of so few features splitting takes a tenth of their
+    time.
     """
-    y_score = source.score.of_rows(rows)
+    y_score = estimator.score.of_rows(rows)
     lowest = float(min(plan.mass[0], plan.excess_mass))
-    levels, _ = source.level_sets(y_score, rows, How.of("uniform", n_uniform))
+    levels, _ = estimator.level_sets(y_score, rows, LevelSetOptions.of("uniform", n_uniform))
     inside = np.interp(lowest * levels.n_test, levels.masses, np.asarray(levels.inside))
     # Points that all score alike have no sets around them in which others could come down.
     if inside < _FEW and levels.masses[1] < lowest * levels.n_test:
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
         with suppress(InvalidInputError):
-            how = How("splitting", max(n_uniform, _FEWEST_CALLS), lowest, None)
-            found, _ = source.level_sets(y_score, rows, how)
+            n_draws = max(n_uniform, _FEWEST_CALLS)
+            options = LevelSetOptions("splitting", n_draws, lowest, None)
+            by_splitting, _ = estimator.level_sets(y_score, rows, options)
             # Where repeats differ by so much, they have found no volume.
-            if found.log_error(lowest * found.n_test) < _LARGEST_ERROR:
-                levels = found
-    log_mv = levels.mass_volume_curve().log_area(*plan.mass)
-    doubtful = levels.inside is None and bool(source.doubts)
+            if by_splitting.log_error(lowest * by_splitting.n_test) < _LARGEST_ERROR:
+                levels = by_splitting
+    log_mv = mass_volume_curve(levels).log_area(*plan.mass)
+    insufficient_mixing = levels.inside is None and bool(estimator.mixing_problems)
     try:
-        log_em = levels.excess_mass_curve().log_area(plan.excess_mass)
+        log_em = excess_mass_curve(levels).log_area(plan.excess_mass)
     except UndefinedMeasureError as error:
-        return DrawCriteria(math.nan, log_mv, str(error), doubtful)
-    return DrawCriteria(log_em, log_mv, "", doubtful)
+        return SubspaceCriteria(math.nan, log_mv, str(error), insufficient_mixing)
+    return SubspaceCriteria(log_em, log_mv, "", insufficient_mixing)

@@ -321,7 +321,7 @@ def test_json_has_versions_rankings_and_counts(table: Path) -> None:
     for criterion in ("em", "mv"):
         assert {one["detector"] for one in found["rankings"][criterion]} == {"knn", "lof"}
         assert [one["rank"] for one in found["rankings"][criterion]] == [1, 2]
-        assert all(len(pair) == 2 for pair in found["separated"][criterion])
+        assert all(len(pair) == 2 for pair in found["significant_pairs"][criterion])
 
 
 def test_options_are_those_of_the_function(table: Path, model: Path) -> None:

@@ -65,6 +65,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.system
 def test_the_script_measures_and_goes_on_where_it_was(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_coverage_where_the_budget_often_ends_the_draws(n: int) -> None:
     assert (bounded > 0) == (n == 400)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     ("shape", "d"), [(ellipsoid, 1), (two_balls, 2), (shell, 3), (simplex, 4), (cut_cube, 5)]
 )

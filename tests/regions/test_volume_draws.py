@@ -398,6 +398,7 @@ def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: in
         assert many < few + 2**22
 
 
+@pytest.mark.system
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_an_interrupt_ends_a_long_run_at_once_and_later_calls_work() -> None:
     program = """

@@ -58,6 +58,7 @@ def test_nan_of_a_compiled_score_is_an_error(options: dict[str, Any]) -> None:
         fastad.volume(Nowhere(), 0.5, SQUARE, rng=0, **options)
 
 
+@pytest.mark.evidence
 def test_few_hits_among_sobol_points_hold_the_truth() -> None:
     """A corner of the unit cube in four dimensions, with five hits on average."""
     share = 5 / 1024

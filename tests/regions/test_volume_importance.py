@@ -62,6 +62,7 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
     assert found.n_scored <= 20_000
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("shape", [ball, two_balls, simplex])
 def test_shares_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
     region = shape(100)
@@ -152,12 +153,14 @@ def trials() -> tuple[Rare, list[VolumeEstimate]]:
     return region, found
 
 
+@pytest.mark.evidence
 def test_intervals_hold_the_truth_as_often_as_they_say(trials: Any) -> None:
     region, found = trials
     held = sum(one.log_low <= region.log_share <= one.log_high for one in found)
     assert held >= ENOUGH / TRIALS * len(found)
 
 
+@pytest.mark.evidence
 def test_estimates_are_unbiased_and_errors_as_large_as_they_say(trials: Any) -> None:
     region, found = trials
     ratios = [math.exp(one.log_value - region.log_share) for one in found]

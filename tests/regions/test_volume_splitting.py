@@ -66,6 +66,7 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
     assert not found.is_bound
 
 
+@pytest.mark.evidence
 def test_a_million_calls_tell_tiny_balls() -> None:
     found = of(ball(20), 10**6, 0)
     assert abs(math.expm1(found.log_value - ball(20).log_share)) < 0.15
@@ -147,6 +148,7 @@ def trials(name: str, d: int, n_draws: int) -> tuple[Rare, list[VolumeEstimate]]
 CHEAP = [("ball", 5, 10_000), ("simplex", 5, 10_000)]
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_intervals_hold_the_truth_as_often_as_they_say(case: Any) -> None:
     region, found = trials(*case)
@@ -189,6 +191,7 @@ def test_two_balls_are_found_or_warned_of(d: int, n_trials: int) -> None:
     assert sum(silent) >= least
 
 
+@pytest.mark.evidence
 def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_truth() -> None:
     """Repeats that have not come down yet are not repeats that have found nothing."""
     region = ball(30)
@@ -463,6 +466,7 @@ def test_an_empty_region_gives_a_bound() -> None:
 # --- tiny shares
 
 
+@pytest.mark.evidence
 def test_shares_that_no_float_is_as_small_as() -> None:
     """Nested boxes, the logarithm of whose size is the score."""
     d = 100
@@ -619,6 +623,7 @@ def test_many_tiny_islands() -> None:
     assert held >= 3
 
 
+@pytest.mark.evidence
 def test_a_funnel_that_particles_cannot_pass_is_warned_of_or_within_the_interval() -> None:
     """The deeper, the narrower, at different rates: no one length of steps fits."""
 

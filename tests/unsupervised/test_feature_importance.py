@@ -236,7 +236,7 @@ def test_progress_counts_draws(n_jobs: int | None) -> None:
         ({"n_subspaces": 0}, "n_subspaces must be at least 1; found 0"),
         ({"n_features": 0}, "n_features must be at least 1; found 0"),
         ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
-        ({"X_train": TRAIN[:0]}, "X_train must hold at least one row"),
+        ({"X_train": TRAIN[:0]}, "X_train must contain at least one row"),
         ({"X_test": TEST[:1]}, "features that vary in X_test, 0"),
         ({"X_test": TEST[:, :3]}, r"X_test must have the shape \(n_samples, 4\)"),
         ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X_test must hold finite numbers"),

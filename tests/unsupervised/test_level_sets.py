@@ -13,9 +13,8 @@ import pytest
 import fastad
 from fastad import Box, InvalidInputError
 from fastad.errors import InsufficientMixingWarning
-from fastad.unsupervised import LevelSets
-from fastad.unsupervised.extent import Extent
-from fastad.unsupervised.levels import level_sets_of_repeats
+from fastad.unsupervised import LevelSets, estimate_criteria
+from fastad.unsupervised.levels import Extent
 from tests.support import levels as slow
 from tests.support.volumes import (
     KINDS,
@@ -80,10 +79,10 @@ def test_curves_of_level_sets_are_those_of_their_scores() -> None:
     levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=3000, rng=3)
     both = norm(X), norm(keeper.drawn(400))
     box = Box.from_data(X)
-    mass, other = levels.mass_volume_curve(), fastad.mass_volume_curve(*both, box)
+    mass, other = fastad.mass_volume_curve(levels), fastad.mass_volume_curve(*both, box)
     assert mass.volume.tobytes() == other.volume.tobytes()
     assert mass.area() == other.area()
-    assert levels.excess_mass_curve().area() == fastad.excess_mass_curve(*both, box).area()
+    assert fastad.excess_mass_curve(levels).area() == fastad.excess_mass_curve(*both, box).area()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,7 +135,7 @@ def test_a_compiled_forest_is_a_detector() -> None:
     by_splitting = fastad.unsupervised.level_sets(
         compiled, X[200:], method="splitting", n_draws=50_000, rng=0
     )
-    ratio = by_splitting.mass_volume_curve().area() / one.mass_volume_curve().area()
+    ratio = fastad.mass_volume_curve(by_splitting).area() / fastad.mass_volume_curve(one).area()
     assert 0.8 < ratio < 1.25
 
 
@@ -157,7 +156,7 @@ def test_points_outside_of_the_box_count_with_their_score() -> None:
     levels = fastad.unsupervised.level_sets(
         lambda rows: np.abs(rows[:, 0]), X, box=Box([0.0], [1.0]), method="uniform", rng=0
     )
-    curve = levels.mass_volume_curve()
+    curve = fastad.mass_volume_curve(levels)
     assert curve.mass.tolist() == [0.0, 0.5, 1.0]
     assert curve(0.5) == pytest.approx(0.5, abs=0.01)
     assert curve(1.0) == 1.0
@@ -176,7 +175,9 @@ def test_discrete_features_are_drawn_from_their_values() -> None:
     split = fastad.unsupervised.level_sets(
         keeper.batch, X, method="splitting", n_draws=50_000, rng=0
     )
-    assert split.mass_volume_curve()(0.5) == pytest.approx(levels.mass_volume_curve()(0.5), rel=0.1)
+    assert fastad.mass_volume_curve(split)(0.5) == pytest.approx(
+        fastad.mass_volume_curve(levels)(0.5), rel=0.1
+    )
 
 
 def test_all_features_discrete() -> None:
@@ -186,7 +187,7 @@ def test_all_features_discrete() -> None:
     levels = fastad.unsupervised.level_sets(
         lambda rows: rows[:, 1], X, method="uniform", n_draws=90_000, rng=1
     )
-    assert levels.mass_volume_curve().volume == pytest.approx([0, 3, 6, 9], rel=0.03)
+    assert fastad.mass_volume_curve(levels).volume == pytest.approx([0, 3, 6, 9], rel=0.03)
     assert levels.masses.tolist() == [0, 180, 270, 300]
 
 
@@ -213,7 +214,7 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
     )
     masses = [0.15, 0.3, 0.6, 0.9, 0.99]
     errors = relative_errors(split, masses)
-    one, other = counted.mass_volume_curve(), split.mass_volume_curve()
+    one, other = fastad.mass_volume_curve(counted), fastad.mass_volume_curve(split)
     for mass in masses:
         n_inside = one(mass) / (counted.box.times(1) / 200_000)
         error = math.hypot(errors[mass], 1 / math.sqrt(n_inside))
@@ -222,9 +223,9 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
     assert set(split.masses.tolist()) <= set(counted.masses.tolist())
     assert split.masses[-1] == 1000
     assert len(split.masses) > 850
-    areas = [levels.mass_volume_curve().area() for levels in (counted, split)]
+    areas = [fastad.mass_volume_curve(levels).area() for levels in (counted, split)]
     assert areas[1] == pytest.approx(areas[0], rel=0.05)
-    areas = [levels.excess_mass_curve().area() for levels in (counted, split)]
+    areas = [fastad.excess_mass_curve(levels).area() for levels in (counted, split)]
     assert areas[1] == pytest.approx(areas[0], rel=0.05)
 
 
@@ -237,7 +238,7 @@ def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) ->
     )
     assert levels.n_uniform is None
     for mass, error in relative_errors(levels, [0.5, 0.75, 0.9, 0.99]).items():
-        curve = levels.mass_volume_curve()
+        curve = fastad.mass_volume_curve(levels)
         ball = ball_volume(d) * curve.threshold_at(mass) ** d
         assert error < 0.5
         assert abs(math.log(curve(mass) / ball)) < 5 * max(error, 0.03)
@@ -258,7 +259,7 @@ def test_the_areas_of_a_normal_law_in_many_features() -> None:
         norm_of_point, X, box=box, method="splitting", n_draws=200_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
-    found = levels.criteria(rng=0, n_resamples=300)
+    found = estimate_criteria(levels, rng=0, n_resamples=300)
     # At 95 %, and one seed: both hold.
     assert found.mv.low < mv < found.mv.high
     assert found.em.low < em < found.em.high
@@ -271,15 +272,15 @@ def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> N
     options: dict[str, Any] = {"method": "splitting", "n_draws": 50_000, "rng": 0}
     levels = fastad.unsupervised.level_sets(norm, X, lowest_mass=0.9, **options)
     assert levels.masses[:3].tolist() == [0, 450, 451]
-    curve = levels.mass_volume_curve()
+    curve = fastad.mass_volume_curve(levels)
     assert curve(0.001) == curve(0.5) == curve(0.9) < curve(0.902)
     assert curve(0) == 0.0
     # Neither area asks for less.
     whole = fastad.unsupervised.level_sets(norm, X, lowest_mass=0, **options)
     assert whole.masses.shape == (501,)
     for one, other in (
-        (curve.area(), whole.mass_volume_curve().area()),
-        (levels.excess_mass_curve().area(), whole.excess_mass_curve().area()),
+        (curve.area(), fastad.mass_volume_curve(whole).area()),
+        (fastad.excess_mass_curve(levels).area(), fastad.excess_mass_curve(whole).area()),
     ):
         assert one == pytest.approx(other, rel=0.06)
 
@@ -318,8 +319,8 @@ def test_the_set_of_an_infinite_score_holds_all() -> None:
 
     counted = fastad.unsupervised.level_sets(score, X, method="uniform", rng=0)
     split = fastad.unsupervised.level_sets(score, X, method="splitting", n_draws=50_000, rng=0)
-    assert counted.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume)
-    assert split.mass_volume_curve()(1.0) == pytest.approx(Box.from_data(X).volume, rel=1e-6)
+    assert fastad.mass_volume_curve(counted)(1.0) == pytest.approx(Box.from_data(X).volume)
+    assert fastad.mass_volume_curve(split)(1.0) == pytest.approx(Box.from_data(X).volume, rel=1e-6)
     assert split.masses[-1] == 200
 
 
@@ -331,7 +332,7 @@ def test_a_detector_that_says_one_thing(constant: float) -> None:
             lambda rows: np.full(len(rows), constant), X, method=method, n_draws=20_000, rng=0
         )
         assert levels.masses.tolist() == [0, 50]
-        assert levels.mass_volume_curve().area(0, 1) == pytest.approx(Box.from_data(X).volume)
+        assert fastad.mass_volume_curve(levels).area(0, 1) == pytest.approx(Box.from_data(X).volume)
 
 
 @pytest.mark.parametrize("d", [2, 5, 12])
@@ -375,21 +376,25 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         rng=0,
     )
     assert split.n_uniform is None
-    curve = split.mass_volume_curve()
+    curve = fastad.mass_volume_curve(split)
     cube = d * math.log(2 * curve.threshold_at(0.95))
     assert curve.log_volume[curve.mass >= 0.95][0] == pytest.approx(cube, abs=1)
     assert curve.log_area() == pytest.approx(cube + math.log(0.099), abs=1)
     assert curve.area() == math.inf
-    assert split.excess_mass_curve().log_area() == pytest.approx(math.log(0.095) - cube, abs=2)
-    assert split.excess_mass_curve().area() < 1e-300
-    found = split.criteria(rng=0, n_resamples=100)
+    assert fastad.excess_mass_curve(split).log_area() == pytest.approx(
+        math.log(0.095) - cube, abs=2
+    )
+    assert fastad.excess_mass_curve(split).area() < 1e-300
+    found = estimate_criteria(split, rng=0, n_resamples=100)
     assert found.mv.log_low < found.mv.log_value < found.mv.log_high
     assert found.mv.value == found.mv.low == math.inf
     counted = fastad.unsupervised.level_sets(
         first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000
     )
-    share = math.log((counted.mass_volume_curve().threshold_at(0.5) - 0.25 + half) / (2 * half))
-    mass = counted.mass_volume_curve()
+    share = math.log(
+        (fastad.mass_volume_curve(counted).threshold_at(0.5) - 0.25 + half) / (2 * half)
+    )
+    mass = fastad.mass_volume_curve(counted)
     found_share = mass.log_volume[mass.mass >= 0.5][0] - box.log_volume
     assert found_share == pytest.approx(share, abs=0.05)
 
@@ -412,7 +417,7 @@ def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
         fastad.unsupervised.level_sets(norm_of_point, X, method="splitting", **options)
     )
     same = fastad.unsupervised.level_sets(norm_of_point, X, method="importance", **options)
-    assert 0.7 < hard.mass_volume_curve().area() / same.mass_volume_curve().area() < 1.4
+    assert 0.7 < fastad.mass_volume_curve(hard).area() / fastad.mass_volume_curve(same).area() < 1.4
 
 
 def test_by_default_so_many_points_are_scored() -> None:
@@ -457,23 +462,20 @@ def wide(span: float) -> LevelSets:
     """One far point takes e^span times the volume of all others."""
     small = np.linspace(-3.0, 0.0, 99)
     logs = np.concatenate([[-math.inf], small, [span]]) - span
-    return level_sets_of_repeats(
-        np.concatenate([[-math.inf], np.arange(1.0, 101.0)]),
-        np.arange(101),
-        np.array([logs - 0.01, logs + 0.01]),
-        Extent(None, span),
-    )
+    thresholds = np.concatenate([[-math.inf], np.arange(1.0, 101.0)])
+    repeats = np.array([logs - 0.01, logs + 0.01])
+    return LevelSets(thresholds, np.arange(101), None, repeats, Extent(None, span), None)
 
 
 @pytest.mark.parametrize("span", [10.0, 300.0, 600.0, 705.0, 740.0, 2000.0])
 def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float) -> None:
     expected = wide(10.0)
     levels = wide(span)
-    one, other = levels.mass_volume_curve(), expected.mass_volume_curve()
+    one, other = fastad.mass_volume_curve(levels), fastad.mass_volume_curve(expected)
     assert one.log_area(0.5, 0.9) == pytest.approx(other.log_area(0.5, 0.9), rel=1e-9)
-    found = levels.excess_mass_curve().log_area(0.9)
-    assert found == pytest.approx(expected.excess_mass_curve().log_area(0.9), rel=0.01)
-    assert all(not one.reason for one in levels.criteria(rng=0, n_resamples=50))
+    found = fastad.excess_mass_curve(levels).log_area(0.9)
+    assert found == pytest.approx(fastad.excess_mass_curve(expected).log_area(0.9), rel=0.01)
+    assert all(not one.reason for one in estimate_criteria(levels, rng=0, n_resamples=50))
 
 
 # --- the door

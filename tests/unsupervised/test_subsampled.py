@@ -57,7 +57,7 @@ def by_heart(X: Matrix) -> Score:
     return lambda rows: np.where(np.isin(rows[:, 0], TEST), 0.0, 1.0)
 
 
-def judge(detectors: Any, X_train: Any = TRAIN, X_test: Any = TEST, **options: Any) -> Any:
+def evaluate(detectors: Any, X_train: Any = TRAIN, X_test: Any = TEST, **options: Any) -> Any:
     return fastad.unsupervised.emmv_subsampled(detectors, X_train, X_test, **{**FEW, **options})
 
 
@@ -106,7 +106,7 @@ def literal(found: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_uniform
 def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
     scales = np.arange(1, 7)
     train, test = TRAIN * scales, TEST * scales
-    found = judge({"it": squared}, train, test, n_features=n_features, n_uniform=200_000)
+    found = evaluate({"it": squared}, train, test, n_features=n_features, n_uniform=200_000)
     em, mv = literal(found, train, test, squared, 200_000)
     # Of 2e5 uniform points some thousands fall inside: an error of 2 % in each of both.
     assert np.exp(found.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
@@ -115,7 +115,7 @@ def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
 
 
 def test_a_detector_of_scikit_learn_is_trained_in_each_subspace() -> None:
-    found = judge({"it": NearestNeighbors()}, n_uniform=100_000)
+    found = evaluate({"it": NearestNeighbors()}, n_uniform=100_000)
 
     def nearest(X: Matrix) -> Score:
         fitted = NearestNeighbors().fit(X)
@@ -134,7 +134,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
         own = rows.std(axis=0)
         return lambda points: ((points / own) ** 2).sum(axis=1)
 
-    found = judge({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
+    found = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
 
     def antiderivative(a: float) -> float:  # of -log(1 - a)
         return (1 - a) * math.log(1 - a) + a
@@ -153,7 +153,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
 
 
 def test_values_are_means_of_the_draws() -> None:
-    found = judge({"a": squared, "b": oblong}, n_subspaces=9)
+    found = evaluate({"a": squared, "b": oblong}, n_subspaces=9)
     for name, criteria in found.items():
         assert found.draws[name].shape == (9, 2)
         for c, one in enumerate(criteria):
@@ -165,9 +165,9 @@ def test_values_are_means_of_the_draws() -> None:
 
 
 def test_masses_are_passed_on() -> None:
-    found = judge({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_uniform=50_000)
-    wide = judge({"it": squared}, mass=(0.2, 0.6), excess_mass=0.4, n_uniform=50_000)
-    usual = judge({"it": squared}, n_uniform=50_000)
+    found = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_uniform=50_000)
+    wide = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.4, n_uniform=50_000)
+    usual = evaluate({"it": squared}, n_uniform=50_000)
     assert (wide.draws["it"][:, 0] > found.draws["it"][:, 0]).all()
     assert (wide.draws["it"][:, 1] == found.draws["it"][:, 1]).all()
     assert (found.draws["it"] != usual.draws["it"]).all()
@@ -177,7 +177,7 @@ def test_the_box_is_that_of_the_test_rows_and_whole_numbers_have_a_width() -> No
     """Two values only: the box reaches from one to the other, and no value is a unit."""
     X = np.repeat([[0.0, 0.0], [0.0, 4.0], [3.0, 0.0], [3.0, 4.0]], 25, axis=0)
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = judge(flat, X * 100, X, n_features=2)
+    found = evaluate(flat, X * 100, X, n_features=2)
     assert found["flat"].mv.value == pytest.approx(0.099 * 12)
     assert found["flat"].em.value == pytest.approx(0.095 / 12)
 
@@ -186,7 +186,7 @@ def test_the_box_is_that_of_the_test_rows_and_whole_numbers_have_a_width() -> No
 
 
 def test_features_are_drawn_without_replacement_and_rise() -> None:
-    found = judge({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
+    found = evaluate({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
     assert found.features.shape == (40, 3)
     assert (np.diff(found.features, axis=1) > 0).all()
     assert found.features.min() >= 0
@@ -195,7 +195,7 @@ def test_features_are_drawn_without_replacement_and_rise() -> None:
 
 def test_all_subsets_are_drawn_equally_often() -> None:
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = judge(flat, TRAIN[:3], TEST[:3], n_subspaces=1500, n_uniform=2)
+    found = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=1500, n_uniform=2)
     counts = Counter(tuple(features) for features in found.features.tolist())
     assert set(counts) == set(combinations(range(6), 2))
     assert chisquare(list(counts.values())).pvalue > 1e-3
@@ -204,7 +204,7 @@ def test_all_subsets_are_drawn_equally_often() -> None:
 def test_constant_features_are_never_drawn() -> None:
     X = TEST.copy()
     X[:, [0, 3]] = 5.0
-    found = judge({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
+    found = evaluate({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
     assert set(found.features.ravel().tolist()) == {1, 2, 4, 5}
     assert np.isfinite(found.draws["it"]).all()
 
@@ -212,11 +212,13 @@ def test_constant_features_are_never_drawn() -> None:
 def test_what_is_constant_in_training_alone_is_drawn() -> None:
     X = TRAIN.copy()
     X[:, :5] = 1.0
-    assert np.isfinite(judge({"forest": IsolationForest(n_estimators=5)}, X).draws["forest"]).all()
+    assert np.isfinite(
+        evaluate({"forest": IsolationForest(n_estimators=5)}, X).draws["forest"]
+    ).all()
 
 
 def test_all_features_may_be_drawn() -> None:
-    assert judge({"it": squared}, n_features=6).features.tolist() == [list(range(6))] * 4
+    assert evaluate({"it": squared}, n_features=6).features.tolist() == [list(range(6))] * 4
 
 
 # --- seeds, processes and threads
@@ -230,42 +232,42 @@ SEVERAL = {
 
 
 def test_the_number_of_processes_changes_no_bit() -> None:
-    one = judge(SEVERAL, n_uniform=30_000)
-    assert bits(judge(SEVERAL, n_uniform=30_000, n_jobs=1)) == bits(one)
-    assert bits(judge(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
+    one = evaluate(SEVERAL, n_uniform=30_000)
+    assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=1)) == bits(one)
+    assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = judge(SEVERAL, n_uniform=30_000)
+    one = evaluate(SEVERAL, n_uniform=30_000)
     with joblib.parallel_config(backend="threading"):
-        assert bits(judge(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
+        assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
     for n_threads in ("1", "3"):
         monkeypatch.setenv("FASTAD_NUM_THREADS", n_threads)
-        assert bits(judge(SEVERAL, n_uniform=30_000)) == bits(one)
+        assert bits(evaluate(SEVERAL, n_uniform=30_000)) == bits(one)
 
 
 def test_a_seed_or_a_generator_gives_the_same_and_another_seed_does_not() -> None:
-    one = judge(SEVERAL)
-    assert bits(judge(SEVERAL)) == bits(one)
-    assert bits(judge(SEVERAL, rng=np.random.default_rng(0))) == bits(one)
-    assert bits(judge(SEVERAL, rng=1)) != bits(one)
+    one = evaluate(SEVERAL)
+    assert bits(evaluate(SEVERAL)) == bits(one)
+    assert bits(evaluate(SEVERAL, rng=np.random.default_rng(0))) == bits(one)
+    assert bits(evaluate(SEVERAL, rng=1)) != bits(one)
     generator = np.random.default_rng(0)
-    assert bits(judge(SEVERAL, rng=generator)) == bits(one)
-    assert bits(judge(SEVERAL, rng=generator)) != bits(one)  # which has gone on
-    assert bits(judge(SEVERAL, rng=None)) != bits(judge(SEVERAL, rng=None))
+    assert bits(evaluate(SEVERAL, rng=generator)) == bits(one)
+    assert bits(evaluate(SEVERAL, rng=generator)) != bits(one)  # which has gone on
+    assert bits(evaluate(SEVERAL, rng=None)) != bits(evaluate(SEVERAL, rng=None))
 
 
 def test_a_detector_s_result_does_not_hang_on_the_others() -> None:
-    together = judge(SEVERAL)
+    together = evaluate(SEVERAL)
     for name in ("knn", "forest"):
-        alone = judge({name: SEVERAL[name]})
+        alone = evaluate({name: SEVERAL[name]})
         assert alone.draws[name].tobytes() == together.draws[name].tobytes()
         assert alone[name] != together[name] or alone[name].em.low == together[name].em.low
 
 
 def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Matrix]]) -> None:
     own = IsolationForest(n_estimators=5)
-    found = judge({"it": own}, n_subspaces=6)
+    found = evaluate({"it": own}, n_subspaces=6)
     assert own.random_state is None
     assert not hasattr(own, "estimators_")
     assert own not in [forest for forest, _ in fits]
@@ -278,7 +280,7 @@ def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Ma
         assert (TRAIN[:, features] == X).all()
     fits.clear()
     # A seed of the user's own, which would make all draws alike, is replaced.
-    again = judge({"it": IsolationForest(n_estimators=5, random_state=3)}, n_subspaces=6)
+    again = evaluate({"it": IsolationForest(n_estimators=5, random_state=3)}, n_subspaces=6)
     assert [forest.random_state for forest, _ in fits] == seeds
     assert bits(again) == bits(found)
 
@@ -296,7 +298,7 @@ def test_the_steps_of_a_pipeline_get_seeds_of_their_own(
 
     monkeypatch.setattr(PCA, "fit_transform", spy)
     pipeline = make_pipeline(PCA(2), IsolationForest(n_estimators=5))
-    judge({"it": pipeline}, n_subspaces=5, n_uniform=200)
+    evaluate({"it": pipeline}, n_subspaces=5, n_uniform=200)
     assert len(seeds_of_pca) == len(fits) == 5
     assert len({*seeds_of_pca, *(forest.random_state for forest, _ in fits)} - {None}) == 10
     assert pipeline[0].random_state is pipeline[1].random_state is None
@@ -306,7 +308,7 @@ def test_the_steps_of_a_pipeline_get_seeds_of_their_own(
 def test_a_fitted_detector_stays_as_it_is() -> None:
     forest = IsolationForest(n_estimators=5, random_state=0).fit(TRAIN[:50])
     before = forest.score_samples(TEST)
-    judge({"forest": forest})
+    evaluate({"forest": forest})
     assert (forest.score_samples(TEST) == before).all()
     assert forest.random_state == 0
     assert forest.n_features_in_ == 6
@@ -322,7 +324,7 @@ def test_an_estimator_whose_orientation_is_unknown_is_copied_and_refused() -> No
 
     own = Own()
     with pytest.raises(InvalidInputError, match="must be a detector of scikit-learn or PyOD"):
-        judge({"it": own})
+        evaluate({"it": own})
     assert not own.fitted
 
 
@@ -333,7 +335,7 @@ def test_a_function_is_given_the_training_rows_once_in_each_draw() -> None:
         given.append(X)
         return squared(X)
 
-    found = judge({"it": learn})
+    found = evaluate({"it": learn})
     assert len(given) == 4
     for X, features in zip(given, found.features, strict=True):
         assert X.flags.c_contiguous
@@ -366,7 +368,7 @@ def pyod(name: str, **options: Any) -> Any:
     ids=lambda one: type(one).__name__,
 )
 def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
-    found = judge({"it": detector}, n_subspaces=2, n_uniform=5000)
+    found = evaluate({"it": detector}, n_subspaces=2, n_uniform=5000)
     values = np.exp(found.draws["it"])
     # Of a standard normal law in two features these are 0.0031 and 2.05.
     assert (abs(np.log(values[:, 0] / 0.0037)) < 0.5).all()
@@ -375,10 +377,10 @@ def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
 
 def test_a_detector_that_has_no_compiled_form_is_asked_with_a_warning() -> None:
     with pytest.warns(BatchScorerWarning, match="SGDOneClassSVM has no compiled form"):
-        found = judge({"it": SGDOneClassSVM()}, n_uniform=200)
+        found = evaluate({"it": SGDOneClassSVM()}, n_uniform=200)
     assert np.isfinite(found.draws["it"][:, 1]).all()
     with pytest.warns(BatchScorerWarning, match="no compiled form"):
-        judge({"it": make_pipeline(PCA(1), OneClassSVM())}, n_subspaces=1, n_uniform=200)
+        evaluate({"it": make_pipeline(PCA(1), OneClassSVM())}, n_subspaces=1, n_uniform=200)
 
 
 # --- undefined criteria
@@ -398,7 +400,7 @@ SHIFTED = TEST + SHIFT
 
 
 def test_draws_in_which_em_is_undefined_are_counted_and_left_out() -> None:
-    found = judge(
+    found = evaluate(
         {"some": forgetful, "none": squared},
         TRAIN + SHIFT,
         SHIFTED,
@@ -422,7 +424,7 @@ def test_draws_in_which_em_is_undefined_are_counted_and_left_out() -> None:
 
 
 def test_em_that_is_undefined_in_all_draws_has_a_reason() -> None:
-    found = judge({"by heart": by_heart, "squared": squared})
+    found = evaluate({"by heart": by_heart, "squared": squared})
     em, mv = found["by heart"]
     assert math.isnan(em.value)
     assert em.n_undefined == 4
@@ -436,29 +438,29 @@ def test_em_that_is_undefined_in_all_draws_has_a_reason() -> None:
 
 def test_what_has_no_interval_is_shown() -> None:
     """A volume of 0 in all draws, and replicates of which most are undefined."""
-    assert "undefined" in str(judge({"by heart": by_heart}))
-    assert "it" in str(judge({"it": squared}, n_resamples=1))
+    assert "undefined" in str(evaluate({"by heart": by_heart}))
+    assert "it" in str(evaluate({"it": squared}, n_resamples=1))
 
 
-# --- what is told apart
+# --- significant pairs
 
 
 def test_clearly_different_detectors_are_ranked() -> None:
-    found = judge({"oblong": oblong, "squared": squared}, n_subspaces=30, n_resamples=500)
+    found = evaluate({"oblong": oblong, "squared": squared}, n_subspaces=30, n_resamples=500)
     for criterion in ("em", "mv"):
         assert [place.detector for place in found.ranking(criterion)] == ["squared", "oblong"]
-        assert found.separated(criterion) == [("squared", "oblong")]
-        assert "squared is the best" in found.verdict(criterion)
+        assert found.significant_pairs(criterion) == [("squared", "oblong")]
+        assert "squared is the best" in found.summary(criterion)
 
 
 def test_detectors_that_are_alike_are_not_told_apart() -> None:
-    found = judge({"one": squared, "two": squared}, n_subspaces=10)
-    assert found.separated("em") == found.separated("mv") == []
-    assert "separates no two" in found.verdict()
+    found = evaluate({"one": squared, "two": squared}, n_subspaces=10)
+    assert found.significant_pairs("em") == found.significant_pairs("mv") == []
+    assert "no two detectors differ" in found.summary()
 
 
 def test_one_draw_says_nothing_of_what_others_would_give() -> None:
-    for one in judge({"it": squared}, n_subspaces=1)["it"]:
+    for one in evaluate({"it": squared}, n_subspaces=1)["it"]:
         assert math.isfinite(one.value)
         assert one.low != pytest.approx(one.high)
 
@@ -475,10 +477,10 @@ def test_chance_tells_detectors_apart_as_seldom_as_promised(n_subspaces: int) ->
 
     n, wrong = 200, 0
     for seed in range(n):
-        found = judge(
+        found = evaluate(
             {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_uniform=500, rng=seed
         )
-        wrong += bool(found.separated("em"))
+        wrong += bool(found.significant_pairs("em"))
     # So many at most, where 5 % are expected, but in one of 10^4.
     assert wrong <= binom.ppf(1 - 1e-4, n, 0.05)
 
@@ -490,7 +492,7 @@ def test_chance_tells_detectors_apart_as_seldom_as_promised(n_subspaces: int) ->
 def test_progress_counts_draws(n_jobs: int | None) -> None:
     calls: list[tuple[int, int | None]] = []
     with joblib.parallel_config(backend="threading"):
-        judge({"it": squared}, n_jobs=n_jobs, progress=lambda *call: calls.append(call))
+        evaluate({"it": squared}, n_jobs=n_jobs, progress=lambda *call: calls.append(call))
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -506,7 +508,7 @@ def test_progress_may_end_it() -> None:
         return squared(X)
 
     with pytest.raises(KeyboardInterrupt):
-        judge({"it": learn}, n_subspaces=50, progress=stop)
+        evaluate({"it": learn}, n_subspaces=50, progress=stop)
     assert len(fits) == 2
 
 
@@ -514,7 +516,7 @@ def test_progress_may_end_it() -> None:
 
 
 def test_results_are_those_of_an_evaluation() -> None:
-    found = judge({"a": squared, "b": oblong})
+    found = evaluate({"a": squared, "b": oblong})
     assert isinstance(found, fastad.unsupervised.UnsupervisedEvaluation)
     assert list(found) == ["a", "b"]
     assert repr(found) == "<SubsampledEvaluation of 2 detectors, 4 draws>"
@@ -526,7 +528,7 @@ def test_results_are_those_of_an_evaluation() -> None:
 
 
 def test_what_draws_gave_cannot_be_changed() -> None:
-    found = judge({"it": squared})
+    found = evaluate({"it": squared})
     assert not found.features.flags.writeable
     assert not found.draws["it"].flags.writeable
 
@@ -536,8 +538,8 @@ def test_volumes_beyond_all_floats_are_logarithms(scale: float) -> None:
     def own(X: Matrix) -> Score:
         return lambda rows: (abs(rows) / scale).sum(axis=1)
 
-    found = judge({"it": own}, TRAIN * scale, TEST * scale, n_features=4)
-    plain = judge({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, n_features=4)
+    found = evaluate({"it": own}, TRAIN * scale, TEST * scale, n_features=4)
+    plain = evaluate({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, n_features=4)
     shift = 4 * math.log(scale)
     moved = plain.draws["it"] + [-shift, shift]
     assert found.draws["it"] == pytest.approx(moved, rel=1e-9)
@@ -546,7 +548,7 @@ def test_volumes_beyond_all_floats_are_logarithms(scale: float) -> None:
 
 
 def test_volumes_beyond_all_floats_are_shown() -> None:
-    found = judge({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, TRAIN, TEST * 1e200)
+    found = evaluate({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, TRAIN, TEST * 1e200)
     assert re.search(r"e\+?40\d", str(found))
 
 
@@ -564,8 +566,8 @@ def test_volumes_beyond_all_floats_are_shown() -> None:
         ({"mass": (0.9, 0.9)}, "mass must be a pair of rising masses"),
         ({"excess_mass": 1}, "excess_mass must lie strictly between 0 and 1"),
         ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
-        ({"X_train": TRAIN[:0]}, "X_train must hold at least one row"),
-        ({"X_test": TEST[:0]}, "X_test must hold at least one row"),
+        ({"X_train": TRAIN[:0]}, "X_train must contain at least one row"),
+        ({"X_test": TEST[:0]}, "X_test must contain at least one row"),
         ({"X_test": TEST[:1]}, "features that vary in X_test, 0; found 2"),
         ({"X_test": TEST[:, :5]}, r"X_test must have the shape \(n_samples, 6\)"),
         ({"X_train": TRAIN[0]}, r"X_train must have the shape \(n_samples, n_features\)"),
@@ -577,7 +579,7 @@ def test_volumes_beyond_all_floats_are_shown() -> None:
 )
 def test_bad_values_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        judge({"it": squared}, **options)
+        evaluate({"it": squared}, **options)
 
 
 @pytest.mark.parametrize(
@@ -591,13 +593,13 @@ def test_bad_values_are_named(options: dict[str, Any], message: str) -> None:
 )
 def test_detectors_must_be_named_and_learn(detectors: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        judge(detectors)
+        evaluate(detectors)
 
 
 @pytest.mark.parametrize("wrong", [{"n_jobs": "two"}, {"n_jobs": 1.5}, {"n_subspaces": 2.5}])
 def test_numbers_must_be_whole(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(wrong))):
-        judge({"it": squared}, **wrong)
+        evaluate({"it": squared}, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -611,29 +613,29 @@ def test_numbers_must_be_whole(wrong: dict[str, Any]) -> None:
         (pyod("ECOD"), InvalidInputError, "ECOD scores a batch together"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(factory: Any, kind: Any, message: str) -> None:
+def test_what_cannot_be_evaluated_is_refused(factory: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
-        judge({"it": factory})
+        evaluate({"it": factory})
 
 
 def test_an_error_of_training_names_the_detector() -> None:
     """Of several detectors, and of draws that nobody chose."""
     with pytest.raises(ValueError, match="odd"):
-        judge({"fine": squared, "odd": NearestNeighbors(n_neighbors=500)})
+        evaluate({"fine": squared, "odd": NearestNeighbors(n_neighbors=500)})
 
 
 def test_numbers_of_any_kind_are_data() -> None:
     whole = (10 * TRAIN).astype(np.int16), (10 * TEST).astype(np.int16)
-    found = judge({"it": squared}, *whole)
-    assert bits(judge({"it": squared}, *(X.astype(float) for X in whole))) == bits(found)
-    assert bits(judge({"it": squared}, *(X.tolist() for X in whole))) == bits(found)
-    assert bits(judge({"it": squared}, *(np.asfortranarray(X) for X in whole))) == bits(found)
+    found = evaluate({"it": squared}, *whole)
+    assert bits(evaluate({"it": squared}, *(X.astype(float) for X in whole))) == bits(found)
+    assert bits(evaluate({"it": squared}, *(X.tolist() for X in whole))) == bits(found)
+    assert bits(evaluate({"it": squared}, *(np.asfortranarray(X) for X in whole))) == bits(found)
 
 
 def test_processes_need_joblib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(MissingExtraError, match=r"n_jobs needs joblib: pip install 'fastad"):
-        judge({"it": squared}, n_jobs=2)
+        evaluate({"it": squared}, n_jobs=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        judge({"it": squared}, n_jobs=1)
+        evaluate({"it": squared}, n_jobs=1)

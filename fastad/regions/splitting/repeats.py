@@ -158,7 +158,7 @@ def estimate_shares(
 ) -> list[VolumeEstimate]:
     """Estimate the share below each threshold, by one set of particles."""
     found = split(cube, min(thresholds), n_draws, rng, progress)
-    warn_of_mixing(doubts_of_mixing(found, min(thresholds)))
+    warn_of_mixing(mixing_problems(found, min(thresholds)))
     return estimates(found, thresholds, level, cube.n_scored)
 
 
@@ -317,35 +317,35 @@ def _bound(
     )
 
 
-def doubts_of_mixing(found: Run, threshold: float) -> list[str]:
+def mixing_problems(found: Run, threshold: float) -> list[str]:
     """Say where particles have moved too little, or repeats differ by more than chance."""
-    doubts = []
+    problems = []
     if found.mixing_p_value < _SUSPICIOUS:
-        doubts.append(
+        problems.append(
             "ranks of moved particles among the others are not those of new points (p-value "
             f"{found.mixing_p_value:.2g})"
         )
     likeness = float(np.mean(found.likenesses)) if found.likenesses else 0.0
     if likeness > _ALIKE:
-        doubts.append(
+        problems.append(
             f"particles were still much like those they are copies of (correlation {likeness:.2f})"
         )
     logs = np.array([one.log_share(threshold) for one in found.repeats])
     if np.isfinite(logs).all():
         ratio, freedom = _Scatter.of(found.repeats, logs, threshold).ratio(), len(logs) - 1
         if float(chdtrc(freedom, ratio / _TOLERATED)) < _SUSPICIOUS:
-            doubts.append(
+            problems.append(
                 f"repeats differ {math.sqrt(ratio / freedom):.1f} times as much as those of "
                 "independent particles"
             )
-    return doubts
+    return problems
 
 
-def warn_of_mixing(doubts: Sequence[str]) -> None:
-    """Warn of doubts, if there are any."""
-    if doubts:
+def warn_of_mixing(problems: Sequence[str]) -> None:
+    """Warn of problems, if there are any."""
+    if problems:
         warnings.warn(
-            f"particles may have missed parts of the region: {'; '.join(doubts)}. The interval "
+            f"particles may have missed parts of the region: {'; '.join(problems)}. The interval "
             "follows from how much repeats differ; a larger n_draws lets particles move more",
             InsufficientMixingWarning,
             stacklevel=callers_level(),

@@ -19,10 +19,10 @@ from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Set
 from fastad.study.papers.goix_detectors import check_detectors, paper_detectors
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
-from fastad.unsupervised.evaluation import evaluate_unsupervised
+from fastad.unsupervised.many_detectors import evaluate_unsupervised
+from fastad.unsupervised.ranking import UnsupervisedEvaluation
 from fastad.unsupervised.subsampled import emmv_subsampled
-from fastad.unsupervised.table import UnsupervisedEvaluation
-from fastad.unsupervised.training import Factory, train
+from fastad.unsupervised.subspaces import Factory, train
 
 _DEFAULT = GoixProtocol()
 
@@ -321,7 +321,7 @@ def _areas(y_test: LabelVector, y_score: ScoreVector) -> tuple[float, float, str
 def _better_than(
     found: UnsupervisedEvaluation | None, detector: str, criterion: CriterionName
 ) -> tuple[str, ...]:
-    pairs = [] if found is None else found.separated(criterion)
+    pairs = [] if found is None else found.significant_pairs(criterion)
     return tuple(worse for better, worse in pairs if better == detector)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.papers.goix_results import COMMA
-from fastad.unsupervised.training import Factory, check_factory
+from fastad.unsupervised.subspaces import Factory, check_factory
 
 
 def paper_detectors() -> dict[str, Factory]:

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_generator, check_mapping
 from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
-from fastad._core.types import Point, ScoreVector, ShortVector
+from fastad._core.types import Point
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.estimation import Score
@@ -19,15 +18,16 @@ from fastad.regions.scores import block_score
 from fastad.regions.splitting.repeats import warn_of_mixing
 from fastad.regions.uniform import Progress
 from fastad.unsupervised.counted import level_sets_of_scores
-from fastad.unsupervised.criteria import N_RESAMPLES, CriteriaPlan, Judged, check_criteria, judge
-from fastad.unsupervised.excess_mass import EXCESS_MASS
-from fastad.unsupervised.extent import check_extent
-from fastad.unsupervised.level_set_estimation import How, LevelMethod, Source, check_data
-from fastad.unsupervised.levels import LevelSets
-from fastad.unsupervised.mass_volume import MASS
-from fastad.unsupervised.replicates import Rows
-from fastad.unsupervised.table import UnsupervisedEvaluation
-from fastad.unsupervised.training import named_once
+from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria
+from fastad.unsupervised.criteria_estimation import PointLevels, estimate_with_points
+from fastad.unsupervised.level_set_estimation import (
+    LevelMethod,
+    LevelSetEstimator,
+    LevelSetOptions,
+    check_data,
+)
+from fastad.unsupervised.levels import check_extent
+from fastad.unsupervised.ranking import UnsupervisedEvaluation, check_names
 
 
 def emmv(
@@ -62,7 +62,7 @@ def emmv(
     n_resamples : int, default 1000
         Bootstrap replicates, which draw data and uniform points anew, the same for all detectors.
     confidence_level : float, default 0.95
-        Of each interval, and of all verdicts of a ranking at once; in (0, 1).
+        Of each interval, and of all significant pairs of a ranking at once; in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator of the replicates.
     n_threads : int, optional
@@ -71,7 +71,7 @@ def emmv(
     Returns
     -------
     UnsupervisedEvaluation
-        ``result["forest"].em`` is a `Criterion`; prints as a table with a verdict.
+        ``result["forest"].em`` is a `Criterion`; prints as a table with a summary.
 
     Raises
     ------
@@ -98,13 +98,13 @@ def emmv(
     >>> rng = np.random.default_rng(0)
     >>> X, U = rng.normal(size=(2000, 2)), rng.uniform(-4, 4, size=(20_000, 2))
     >>> detectors = {"round": lambda X: np.hypot(*X.T), "flat": lambda X: abs(X[:, 0])}
-    >>> found = fastad.unsupervised.emmv(
+    >>> result = fastad.unsupervised.emmv(
     ...     {name: score(X) for name, score in detectors.items()},
     ...     {name: score(U) for name, score in detectors.items()},
     ...     64.0,
     ...     rng=0,
     ... )
-    >>> found.separated("em")
+    >>> result.significant_pairs("em")
     [('round', 'flat')]
     """
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, rng)
@@ -118,20 +118,20 @@ def emmv(
             "y_score and uniform_score must name the same detectors; found "
             f"{', '.join(test)} and {', '.join(uniform)}"
         )
-    for scores, name in ((test, "y_score"), (uniform, "uniform_score")):
-        sizes = {len(own) for own in scores.values()}
+    for columns, name in ((test, "y_score"), (uniform, "uniform_score")):
+        sizes = {len(scores) for scores in columns.values()}
         if len(sizes) > 1:
             raise InvalidInputError(
-                f"{name} must hold equally many scores for each detector; found {sorted(sizes)}",
+                f"{name} must contain equally many scores for each detector; found {sorted(sizes)}",
                 argument=name,
             )
-    judged = {}
+    estimates = {}
     with thread_limit(n_threads):
-        for name, own in test.items():
-            levels = level_sets_of_scores(own, uniform[name], box)
-            rows = rows_of(levels, np.asarray(own), np.asarray(uniform[name]))
-            judged[name] = judge(levels, rows, plan)
-    return UnsupervisedEvaluation(judged, plan.level)
+        for name, scores in test.items():
+            levels = level_sets_of_scores(scores, uniform[name], box)
+            points = PointLevels.of(levels, np.asarray(scores), np.asarray(uniform[name]))
+            estimates[name] = estimate_with_points(levels, points, plan)
+    return UnsupervisedEvaluation(estimates, plan.level)
 
 
 def evaluate_unsupervised(
@@ -175,7 +175,7 @@ def evaluate_unsupervised(
     Returns
     -------
     UnsupervisedEvaluation
-        ``result["forest"].em`` is a `Criterion`; prints as a table with a verdict.
+        ``result["forest"].em`` is a `Criterion`; prints as a table with a summary.
 
     Raises
     ------
@@ -198,52 +198,30 @@ def evaluate_unsupervised(
     >>> import fastad
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> detectors = {"round": lambda X: np.hypot(*X.T), "flat": lambda X: abs(X[:, 0])}
-    >>> found = fastad.evaluate_unsupervised(detectors, X, rng=0)
-    >>> [place.detector for place in found.ranking("mv")]
+    >>> result = fastad.evaluate_unsupervised(detectors, X, rng=0)
+    >>> [place.detector for place in result.ranking("mv")]
     ['round', 'flat']
     """
     check_mapping(scores, "scores", "score")
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
-    how = How.of(method, n_draws, float(min(plan.mass[0], plan.excess_mass)), progress)
+    lowest = float(min(plan.mass[0], plan.excess_mass))
+    options = LevelSetOptions.of(method, n_draws, lowest, progress)
     samples, region = check_data(X, box)
-    named = named_once(scores, "scores")
-    scored = {name: block_score(own, region.n_features) for name, own in named.items()}
+    named = check_names(scores, "scores")
+    scored = {name: block_score(score, region.n_features) for name, score in named.items()}
     seed = random_seed(generator)
-    judged = {}
+    estimates = {}
     with thread_limit(n_threads):
-        for number, (name, own) in enumerate(scored.items()):
-            source = Source(own, region, np.random.default_rng(seed))
-            judged[name] = _judge(source, samples, how, plan, number)
-    return UnsupervisedEvaluation(judged, plan.level)
-
-
-def _judge(
-    source: Source,
-    samples: npt.NDArray[np.generic],
-    how: How,
-    plan: CriteriaPlan,
-    number: int,
-) -> Judged:
-    y_score = source.score.of_rows(samples)
-    levels, drawn = source.level_sets(y_score, samples, how)
-    warn_of_mixing(source.doubts)
-    return judge(levels, rows_of(levels, y_score, drawn, number), plan)
-
-
-def rows_of(
-    levels: LevelSets, test: ScoreVector, uniform: ScoreVector | None, number: int = 0
-) -> Rows:
-    """Return which level each point belongs to, in the order of the points."""
-    inside = None if uniform is None else _places(levels, uniform)
-    return Rows(_places(levels, test), inside, number)
-
-
-def _places(levels: LevelSets, scores: ScoreVector) -> ShortVector:
-    places = np.searchsorted(levels.thresholds, scores, side="left").astype(np.int32)
-    # What scores -inf lies in the first set that is not empty.
-    return as_readonly(np.maximum(places, 1))
+        for number, (name, score) in enumerate(scored.items()):
+            estimator = LevelSetEstimator(score, region, np.random.default_rng(seed))
+            y_score = score.of_rows(samples)
+            levels, drawn = estimator.level_sets(y_score, samples, options)
+            warn_of_mixing(estimator.mixing_problems)
+            points = PointLevels.of(levels, y_score, drawn, number)
+            estimates[name] = estimate_with_points(levels, points, plan)
+    return UnsupervisedEvaluation(estimates, plan.level)
 
 
 def _named(scores: Any, name: str) -> dict[str, Any]:

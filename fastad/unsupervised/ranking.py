@@ -1,6 +1,6 @@
-"""``UnsupervisedEvaluation``: EM and MV of several detectors, and what they tell apart."""
+"""EM and MV of several detectors: ranks, and which of them differ significantly."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastad._core.parameters import check_choice
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
-from fastad._core.types import FloatVector
+from fastad.errors import InvalidInputError
 from fastad.uncertainty.simultaneous import significantly_larger
 from fastad.unsupervised.criteria import (
     CRITERIA,
@@ -18,8 +18,8 @@ from fastad.unsupervised.criteria import (
     Criteria,
     Criterion,
     CriterionName,
-    Judged,
 )
+from fastad.unsupervised.criteria_estimation import CriterionEstimates
 
 
 class Place(NamedTuple):
@@ -32,8 +32,8 @@ class Place(NamedTuple):
     rank : float
         1 for the best; ties share the mean of their ranks.
     best, worst : int
-        Ranks that the evidence leaves open: one more than the detectors that are shown to be
-        better, and all but those that are shown to be worse.
+        Ranks that the evidence leaves open: one more than the detectors that are significantly
+        better, and all but those that are significantly worse.
     """
 
     detector: str
@@ -50,21 +50,23 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     Attributes
     ----------
     confidence_level : float
-        Of each interval, and of all verdicts of a ranking at once.
+        Of each interval, and of all significant pairs of a ranking at once.
     """
 
-    def __init__(self, judged: Mapping[str, Judged], confidence_level: float) -> None:
-        self._judged = dict(judged)
+    def __init__(
+        self, estimates: Mapping[str, CriterionEstimates], confidence_level: float
+    ) -> None:
+        self._estimates = dict(estimates)
         self.confidence_level = confidence_level
 
     def __getitem__(self, detector: str) -> Criteria:
-        return self._judged[detector].criteria
+        return self._estimates[detector].criteria
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._judged)
+        return iter(self._estimates)
 
     def __len__(self) -> int:
-        return len(self._judged)
+        return len(self._estimates)
 
     def __repr__(self) -> str:
         return f"<UnsupervisedEvaluation of {len(self)} detectors>"
@@ -72,7 +74,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     @property
     def notes(self) -> list[str]:
         """What each criterion tells of the detectors."""
-        return [self.verdict(name) for name in CRITERIA]
+        return [self.summary(name) for name in CRITERIA]
 
     def ranking(self, criterion: CriterionName = "em") -> list[Place]:
         """Return the detectors from the best to the worst, and the ranks that stay open.
@@ -88,13 +90,23 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             Those of which the criterion is undefined are left out.
         """
         check_choice(criterion, CRITERIA, "criterion")
-        values = [SIGNS[criterion] * self._of(name, criterion).log_value for name in self]
-        return _places(list(self), np.array(values), self._better[criterion])
+        names, better = list(self), self._better[criterion]
+        logs = [SIGNS[criterion] * self._of(name, criterion).log_value for name in names]
+        values = np.array(logs)
+        defined = np.flatnonzero(~np.isnan(values))
+        places = []
+        for i in defined.tolist():
+            rank = 1 + np.count_nonzero(values[defined] > values[i])
+            n_tied = np.count_nonzero(values[defined] == values[i]) - 1
+            best = 1 + int(np.count_nonzero(better[defined, i]))
+            worst = defined.shape[0] - int(np.count_nonzero(better[i, defined]))
+            places.append(Place(names[i], float(rank + n_tied / 2), best, worst))
+        return sorted(places, key=lambda place: place.rank)
 
-    def separated(self, criterion: CriterionName = "em") -> list[tuple[str, str]]:
-        """Return the pairs of detectors of which the first is shown to be better.
+    def significant_pairs(self, criterion: CriterionName = "em") -> list[tuple[str, str]]:
+        """Return the pairs of detectors of which the first is significantly better.
 
-        All pairs at once are right with the confidence level: differences of the logarithms are
+        All pairs at once are true with the confidence level: differences of the logarithms are
         compared with those of replicates that share their points.
 
         Parameters
@@ -105,14 +117,14 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Returns
         -------
         list of (str, str)
-            Names; none where the evidence separates nothing.
+            Names; none where no difference is significant.
         """
         check_choice(criterion, CRITERIA, "criterion")
         names = list(self)
         return [(names[i], names[j]) for i, j in np.argwhere(self._better[criterion]).tolist()]
 
-    def verdict(self, criterion: CriterionName = "em") -> str:
-        """Return in a sentence what a criterion tells apart.
+    def summary(self, criterion: CriterionName = "em") -> str:
+        """Return in a sentence which detectors differ significantly by a criterion.
 
         Parameters
         ----------
@@ -123,18 +135,18 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         -------
         str
         """
-        ranking, pairs = self.ranking(criterion), self.separated(criterion)
+        ranking, pairs = self.ranking(criterion), self.significant_pairs(criterion)
         n_pairs = len(ranking) * (len(ranking) - 1) // 2
         name, level = criterion.upper(), f"{100 * self.confidence_level:g} %"
         if not n_pairs:
             return f"{name}: fewer than two detectors to compare"
         if not pairs:
-            return f"{name}: at {level} the evidence separates no two detectors"
+            return f"{name}: at {level} no two detectors differ significantly"
         leaders = [place.detector for place in ranking if place.best == 1]
-        told = f"{name}: at {level} {len(pairs)} of {n_pairs} pairs are told apart"
+        start = f"{name}: at {level} {len(pairs)} of {n_pairs} pairs differ significantly"
         if len(leaders) == 1:
-            return f"{told}; {leaders[0]} is the best"
-        return f"{told}; the best is one of {', '.join(leaders)}"
+            return f"{start}; {leaders[0]} is the best"
+        return f"{start}; the best is one of {', '.join(leaders)}"
 
     def text_table(self) -> TextTable:
         """Return the criteria and the ranks that stay open as strings."""
@@ -159,11 +171,11 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         """
         columns: dict[str, list[Any]] = {"detector": list(self)}
         for criterion in CRITERIA:
-            found = [self._of(name, criterion) for name in self]
+            results = [self._of(name, criterion) for name in self]
             ranks = {place.detector: place for place in self.ranking(criterion)}
-            columns[criterion] = [one.value for one in found]
-            columns[f"{criterion}_low"] = [one.low for one in found]
-            columns[f"{criterion}_high"] = [one.high for one in found]
+            columns[criterion] = [result.value for result in results]
+            columns[f"{criterion}_low"] = [result.low for result in results]
+            columns[f"{criterion}_high"] = [result.high for result in results]
             for end in ("best", "worst"):
                 columns[f"{criterion}_{end}"] = [
                     getattr(ranks[name], end) if name in ranks else None for name in self
@@ -171,58 +183,46 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, detectors with their criteria, and what is told apart."""
+        """Return plain values: versions, detectors with their criteria, and significant pairs."""
         return with_versions(
             {
                 "confidence_level": self.confidence_level,
                 "detectors": [
-                    {"detector": name, "em": one.em.to_dict(), "mv": one.mv.to_dict()}
-                    for name, one in self.items()
+                    {"detector": name, "em": both.em.to_dict(), "mv": both.mv.to_dict()}
+                    for name, both in self.items()
                 ],
                 "rankings": {c: [place._asdict() for place in self.ranking(c)] for c in CRITERIA},
-                "separated": {c: [list(pair) for pair in self.separated(c)] for c in CRITERIA},
+                "significant_pairs": {
+                    c: [list(pair) for pair in self.significant_pairs(c)] for c in CRITERIA
+                },
             }
         )
 
     @cached_property
     def _better(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """Which detectors are shown to be better than which, by each criterion."""
-        found: dict[str, npt.NDArray[np.bool_]] = {}
-        for place, name in enumerate(CRITERIA):
-            logs = np.array([one.logs[place] for one in self._judged.values()])
-            replicates = np.array([one.replicates[:, place] for one in self._judged.values()]).T
-            freedom = np.array([one.freedom[place] for one in self._judged.values()])
+        """Which detectors are significantly better than which, by each criterion."""
+        better: dict[str, npt.NDArray[np.bool_]] = {}
+        estimates = self._estimates.values()
+        for k, name in enumerate(CRITERIA):
+            logs = np.array([estimate.logs[k] for estimate in estimates])
+            replicates = np.array([estimate.replicates[:, k] for estimate in estimates]).T
+            df = np.array([estimate.degrees_of_freedom[k] for estimate in estimates])
             sign = SIGNS[name]
-            found[name] = significantly_larger(
-                sign * logs, sign * replicates, freedom, self.confidence_level
+            better[name] = significantly_larger(
+                sign * logs, sign * replicates, df, self.confidence_level
             )
-        return found
+        return better
 
     def _of(self, detector: str, criterion: CriterionName) -> Criterion:
-        found: Criterion = getattr(self[detector], criterion)
-        return found
+        result: Criterion = getattr(self[detector], criterion)
+        return result
 
 
-def _places(
-    names: Sequence[str], values: FloatVector, is_better: npt.NDArray[np.bool_]
-) -> list[Place]:
-    """Return the places of detectors, the best first; those without a value are left out.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The detectors.
-    values : numpy.ndarray of shape (k,)
-        Larger is better.
-    is_better : numpy.ndarray of bool of shape (k, k)
-        Which are shown to be better than which.
-    """
-    known = np.flatnonzero(~np.isnan(values))
-    found = []
-    for i in known.tolist():
-        rank = 1 + np.count_nonzero(values[known] > values[i])
-        tied = np.count_nonzero(values[known] == values[i]) - 1
-        best = 1 + int(np.count_nonzero(is_better[known, i]))
-        worst = known.shape[0] - int(np.count_nonzero(is_better[i, known]))
-        found.append(Place(names[i], float(rank + tied / 2), best, worst))
-    return sorted(found, key=lambda place: place.rank)
+def check_names(values: Mapping[Any, Any], name: str) -> dict[str, Any]:
+    """Return values by their names as strings, which must differ."""
+    named = {str(key): value for key, value in values.items()}
+    if len(named) < len(values):
+        raise InvalidInputError(
+            f"{name} must have names that differ as strings; found equal ones", argument=name
+        )
+    return named

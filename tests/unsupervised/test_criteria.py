@@ -17,10 +17,9 @@ import fastad
 from fastad import Box, InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.resample import draw
-from fastad.unsupervised import Criterion, UnsupervisedEvaluation
-from fastad.unsupervised.evaluation import rows_of
+from fastad.unsupervised import Criterion, UnsupervisedEvaluation, estimate_criteria
+from fastad.unsupervised.criteria_estimation import PointLevels, Resampled, replicate_logs
 from fastad.unsupervised.mass_volume import Window
-from fastad.unsupervised.replicates import Sources, replicate_logs
 from tests.support import levels as slow
 from tests.support.levels import Scored
 from tests.support.volumes import OfBatch, norm, norm_of_point
@@ -35,7 +34,7 @@ def points(seed: int, n: int, m: int, d: int = 2) -> tuple[Array, Array]:
     return rng.normal(size=(n, d)), rng.uniform(-HALF, HALF, size=(m, d))
 
 
-def judged(scores: Scores, X: Array, U: Array, **options: Any) -> UnsupervisedEvaluation:
+def evaluate(scores: Scores, X: Array, U: Array, **options: Any) -> UnsupervisedEvaluation:
     test = {name: score(X) for name, score in scores.items()}
     uniform = {name: score(U) for name, score in scores.items()}
     volume = (2 * HALF) ** X.shape[1]
@@ -45,7 +44,7 @@ def judged(scores: Scores, X: Array, U: Array, **options: Any) -> UnsupervisedEv
 
 
 def one(seed: int = 0, n: int = 500, m: int = 5000, **options: Any) -> fastad.unsupervised.Criteria:
-    return judged({"norm": norm}, *points(seed, n, m), **options)["norm"]
+    return evaluate({"norm": norm}, *points(seed, n, m), **options)["norm"]
 
 
 def first(X: Array) -> Array:
@@ -97,11 +96,11 @@ def test_other_areas_may_be_asked_for() -> None:
     X, U = points(0, 300, 3000)
     mass = fastad.mass_volume_curve(norm(X), norm(U), 100.0)
     excess = fastad.excess_mass_curve(norm(X), norm(U), 100.0)
-    found = judged({"a": norm}, X, U, mass=(0.5, 0.95), excess_mass=0.4)["a"]
+    found = evaluate({"a": norm}, X, U, mass=(0.5, 0.95), excess_mass=0.4)["a"]
     assert found.mv.value == mass.area(0.5, 0.95)
     assert found.em.value == excess.area(0.4)
     levels = mass.levels
-    again = levels.criteria(mass=[0.5, 0.95], excess_mass=0.4, rng=0, n_resamples=200)
+    again = estimate_criteria(levels, mass=(0.5, 0.95), excess_mass=0.4, rng=0, n_resamples=200)
     assert [x.value for x in again] == [x.value for x in found]
     for name in ("sampling_error", "monte_carlo_error"):
         for a, b in zip(again, found, strict=True):
@@ -156,12 +155,12 @@ def test_a_replicate_has_the_criteria_of_its_points(
         replicate_logs(
             levels,
             levels.volumes(0),
-            rows_of(levels, scored.test, scored.uniform),
+            PointLevels.of(levels, scored.test, scored.uniform),
             key,
             10,
             Window.of(low, high, n),
             height * n,
-            Sources(of_test, of_uniform),
+            Resampled(of_test, of_uniform),
         )
     )
     for replicate in range(10):
@@ -226,10 +225,10 @@ def test_the_volume_error_is_that_of_fresh_uniform_points() -> None:
     logs = []
     for seed in range(60):
         U = points(seed, 1, 4000)[1]
-        found = judged({"a": norm}, X, U, n_resamples=2)["a"]
+        found = evaluate({"a": norm}, X, U, n_resamples=2)["a"]
         logs.append([x.log_value for x in found])
     spread = np.std(logs, axis=0, ddof=1)
-    found = judged({"a": norm}, X, points(99, 1, 4000)[1])["a"]
+    found = evaluate({"a": norm}, X, points(99, 1, 4000)[1])["a"]
     for criterion, expected in zip(found, spread.tolist(), strict=True):
         assert criterion.monte_carlo_error == pytest.approx(expected, rel=0.35)
 
@@ -264,7 +263,7 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
     levels = fastad.unsupervised.level_sets(
         norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
     )
-    found = levels.criteria(rng=0, n_resamples=50)
+    found = estimate_criteria(levels, rng=0, n_resamples=50)
     assert found.em.n_uniform is None
     assert 0 < found.mv.monte_carlo_error < 0.2
     with pytest.raises(UndefinedMeasureError, match="known where volumes are counted"):
@@ -275,12 +274,14 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
 def test_the_same_seed_gives_the_same_intervals(n_threads: int) -> None:
     X, U = points(0, 3000, 40_000)
     scores: Scores = {"a": norm, "b": first}
-    alone = judged(scores, X, U, n_threads=1, n_resamples=600)
-    assert text(alone) == text(judged(scores, X, U, n_threads=n_threads, n_resamples=600))
-    assert text(alone) == text(judged(scores, X, U, n_resamples=600))
-    assert text(alone) != text(judged(scores, X, U, n_resamples=600, rng=1))
+    alone = evaluate(scores, X, U, n_threads=1, n_resamples=600)
+    assert text(alone) == text(evaluate(scores, X, U, n_threads=n_threads, n_resamples=600))
+    assert text(alone) == text(evaluate(scores, X, U, n_resamples=600))
+    assert text(alone) != text(evaluate(scores, X, U, n_resamples=600, rng=1))
     levels = fastad.mass_volume_curve(norm(X), norm(U), 100.0).levels
-    found = [str(levels.criteria(rng=3, n_threads=k, n_resamples=300)) for k in (1, n_threads)]
+    found = [
+        str(estimate_criteria(levels, rng=3, n_threads=k, n_resamples=300)) for k in (1, n_threads)
+    ]
     assert found[0] == found[1]
 
 
@@ -329,7 +330,7 @@ def test_an_undefined_em_has_a_reason_and_is_left_out_of_rankings() -> None:
     assert str(em) == "undefined"
     assert [place.detector for place in found.ranking("em")] == ["a", "b"]
     assert [place.detector for place in found.ranking("mv")] == ["far", "a", "b"]
-    assert all("far" not in pair for pair in found.separated("em"))
+    assert all("far" not in pair for pair in found.significant_pairs("em"))
     row = next(x for x in found.to_dict()["detectors"] if x["detector"] == "far")
     assert row["em"]["value"] is None
     assert row["em"]["reason"] == em.reason
@@ -358,7 +359,7 @@ def test_few_replicates_say_nothing_and_do_no_harm(n_resamples: int) -> None:
     X, U = points(0, 100, 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = judged({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
+        found = evaluate({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
         assert isinstance(str(found), str)
         assert json.loads(found.to_json())
 
@@ -367,7 +368,7 @@ def test_few_replicates_say_nothing_and_do_no_harm(n_resamples: int) -> None:
 def test_one_point_of_each_kind(test: list[float], uniform: list[float]) -> None:
     found = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
     assert len(str(found).splitlines()) >= 3
-    assert found.verdict() == "EM: fewer than two detectors to compare"
+    assert found.summary() == "EM: fewer than two detectors to compare"
 
 
 # --- many detectors
@@ -380,9 +381,9 @@ def test_replicates_are_shared_by_the_detectors() -> None:
     def near(rows: Array) -> Array:
         return np.sqrt(rows[:, 0] ** 2 + 1.02 * rows[:, 1] ** 2)
 
-    found = judged({"a": norm, "b": near}, X, U)
+    found = evaluate({"a": norm, "b": near}, X, U)
     for place in range(2):
-        a, b = (found._judged[name].replicates[:, place] for name in ("a", "b"))
+        a, b = (found._estimates[name].replicates[:, place] for name in ("a", "b"))
         unpaired = math.hypot(a.std(), b.std())
         assert (a - b).std() < 0.4 * unpaired
         assert np.corrcoef(a, b)[0, 1] > 0.9
@@ -390,38 +391,38 @@ def test_replicates_are_shared_by_the_detectors() -> None:
 
 def test_detectors_that_order_alike_have_the_same_replicates() -> None:
     X, U = points(0, 300, 3000)
-    found = judged({"a": norm, "b": lambda rows: np.exp(norm(rows))}, X, U)
+    found = evaluate({"a": norm, "b": lambda rows: np.exp(norm(rows))}, X, U)
     assert str(found["a"]) == str(found["b"])
-    assert not found.separated("em")
-    assert not found.separated("mv")
+    assert not found.significant_pairs("em")
+    assert not found.significant_pairs("mv")
     for criterion in ("em", "mv"):
         ranking = found.ranking(criterion)
         assert [(p.rank, p.best, p.worst) for p in ranking] == [(1.5, 1, 2), (1.5, 1, 2)]
-        assert "separates no two detectors" in found.verdict(criterion)
+        assert "no two detectors differ significantly" in found.summary(criterion)
 
 
 def test_the_order_of_the_detectors_does_not_matter() -> None:
     X, U = points(0, 300, 3000)
-    one = judged({"a": norm, "b": first, "c": second}, X, U)
-    other = judged({"c": second, "a": norm, "b": first}, X, U)
+    one = evaluate({"a": norm, "b": first, "c": second}, X, U)
+    other = evaluate({"c": second, "a": norm, "b": first}, X, U)
     assert {name: str(one[name]) for name in one} == {name: str(other[name]) for name in other}
     for criterion in ("em", "mv"):
-        assert set(one.separated(criterion)) == set(other.separated(criterion))
+        assert set(one.significant_pairs(criterion)) == set(other.significant_pairs(criterion))
         assert one.ranking(criterion)[0] == other.ranking(criterion)[0]
 
 
 def test_clearly_better_detectors_are_told_apart() -> None:
     for seed in range(5):
         X, U = points(seed, 1000, 10_000)
-        found = judged({"first": first, "norm": norm}, X, U)
+        found = evaluate({"first": first, "norm": norm}, X, U)
         for criterion in ("em", "mv"):
-            assert found.separated(criterion) == [("norm", "first")]
+            assert found.significant_pairs(criterion) == [("norm", "first")]
             ranking = found.ranking(criterion)
             assert [(p.detector, p.rank, p.best, p.worst) for p in ranking] == [
                 ("norm", 1.0, 1, 1),
                 ("first", 2.0, 2, 2),
             ]
-            assert "1 of 1 pairs are told apart; norm is the best" in found.verdict(criterion)
+            assert "1 of 1 pairs differ significantly; norm is the best" in found.summary(criterion)
 
 
 def wavy(j: int) -> Callable[[Array], Array]:
@@ -456,14 +457,14 @@ def test_detectors_that_are_equal_in_law_are_seldom_told_apart(kind: str, criter
     wrong = 0
     for seed in range(60):
         X, U = points(seed, 1000, 4000)
-        wrong += bool(judged(EQUALS[kind], X, U).separated(criterion))
+        wrong += bool(evaluate(EQUALS[kind], X, U).significant_pairs(criterion))
     assert wrong <= 10
 
 
 def test_a_rank_lies_among_the_ranks_that_stay_open() -> None:
     scores = {"fine": norm, "coarse": lambda rows: np.ceil(20 * norm(rows))}
     for seed in range(40):
-        found = judged(scores, *points(seed, 500, 5000), n_resamples=100)
+        found = evaluate(scores, *points(seed, 500, 5000), n_resamples=100)
         for criterion in ("em", "mv"):
             for place in found.ranking(criterion):
                 assert place.best <= place.rank <= place.worst
@@ -472,7 +473,7 @@ def test_a_rank_lies_among_the_ranks_that_stay_open() -> None:
 def test_ranks_follow_the_values_and_pairs_the_ranks() -> None:
     X, U = points(0, 1000, 10_000)
     scores = {"norm": norm, "first": first, "bad": lambda rows: -norm(rows)}
-    found = judged(scores, X, U)
+    found = evaluate(scores, X, U)
     em, mv = found.ranking("em"), found.ranking("mv")
     assert [found[p.detector].em.value for p in em] == sorted(
         (c.em.value for c in found.values()), reverse=True
@@ -480,7 +481,7 @@ def test_ranks_follow_the_values_and_pairs_the_ranks() -> None:
     assert [found[p.detector].mv.value for p in mv] == sorted(c.mv.value for c in found.values())
     for criterion in ("em", "mv"):
         rank = {p.detector: p for p in found.ranking(criterion)}
-        pairs = found.separated(criterion)
+        pairs = found.significant_pairs(criterion)
         for name, place in rank.items():
             assert place.best == 1 + sum(pair[1] == name for pair in pairs)
             assert place.worst == 3 - sum(pair[0] == name for pair in pairs)
@@ -490,7 +491,7 @@ def test_ranks_follow_the_values_and_pairs_the_ranks() -> None:
 
 
 def test_it_is_a_mapping_that_prints_as_a_table() -> None:
-    found = judged({"norm": norm, "first": first}, *points(0, 300, 3000))
+    found = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
     assert list(found) == ["norm", "first"]
     assert len(found) == 2
     assert isinstance(found["norm"].em, Criterion)
@@ -499,22 +500,22 @@ def test_it_is_a_mapping_that_prints_as_a_table() -> None:
     assert "detector" in lines[0]
     assert "EM [95 %], high is good" in lines[0]
     assert "MV [95 %], low is good" in lines[0]
-    assert lines[-2] == found.verdict("em")
-    assert lines[-1] == found.verdict("mv")
+    assert lines[-2] == found.summary("em")
+    assert lines[-1] == found.summary("mv")
     assert str(found["norm"].em) in str(found)
     with pytest.raises(KeyError):
         found["other"]
-    for ask in (found.ranking, found.separated, found.verdict):
+    for ask in (found.ranking, found.significant_pairs, found.summary):
         with pytest.raises(InvalidInputError, match="criterion must be one of"):
             ask("auc")  # type: ignore[arg-type]
 
 
 def test_plain_values() -> None:
-    found = judged({"norm": norm, "first": first}, *points(0, 300, 3000))
+    found = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
     plain = found.to_dict()
     assert plain == json.loads(found.to_json()) == json.loads(found.to_json(indent=2))
     assert plain["confidence_level"] == 0.95
-    assert plain["separated"]["em"] == [["norm", "first"]]
+    assert plain["significant_pairs"]["em"] == [["norm", "first"]]
     assert plain["rankings"]["mv"][0]["detector"] == "norm"
     assert plain["detectors"][0]["em"]["value"] == found["norm"].em.value
     assert plain["fastad_version"] == fastad.__version__
@@ -575,9 +576,9 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
         fastad.unsupervised.emmv({"a": [1.0]}, {"b": [1.0]}, 1.0)
     with pytest.raises(InvalidInputError, match="must name the same detectors"):
         fastad.unsupervised.emmv({"a": [1.0]}, {"a": [1.0], "b": [1.0]}, 1.0)
-    with pytest.raises(InvalidInputError, match=r"y_score must hold equally many.*\[1, 2\]"):
+    with pytest.raises(InvalidInputError, match=r"y_score must contain equally many.*\[1, 2\]"):
         fastad.unsupervised.emmv({"a": [1.0], "b": [1.0, 2.0]}, {"a": [1.0], "b": [1.0]}, 1.0)
-    with pytest.raises(InvalidInputError, match=r"uniform_score must hold equally many.*\[1, 2\]"):
+    with pytest.raises(InvalidInputError, match=r"uniform_score must contain equally many.*\[1, 2\]"):
         fastad.unsupervised.emmv({"a": [1.0], "b": [1.0]}, {"a": [1.0], "b": [1.0, 2.0]}, 1.0)
     with pytest.raises(TypeError, match="y_score must name scores; found list"):
         fastad.unsupervised.emmv([1.0], {"a": [1.0]}, 1.0)
@@ -612,13 +613,13 @@ def test_what_the_options_must_be(
     with pytest.raises(error, match=message):
         fastad.evaluate_unsupervised({"a": norm}, X, n_draws=50, **options)
     with pytest.raises(error, match=message):
-        fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels.criteria(**options)
+        estimate_criteria(fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels, **options)
 
 
 # --- straight from detectors
 
 
-def test_detectors_are_judged_on_the_same_draws() -> None:
+def test_detectors_are_estimates_on_the_same_draws() -> None:
     X = points(0, 400, 1)[0]
     seen: dict[str, list[Array]] = {"a": [], "b": []}
 
@@ -646,11 +647,11 @@ def test_detectors_are_judged_on_the_same_draws() -> None:
     for name in "ab":
         for mine, other in zip(found[name], expected[name], strict=True):
             assert mine.value == other.value
-    assert found.separated("em") == expected.separated("em") == [("a", "b")]
+    assert found.significant_pairs("em") == expected.significant_pairs("em") == [("a", "b")]
 
 
 @pytest.mark.parametrize("method", ["uniform", "splitting", "auto"])
-def test_any_number_of_threads_judges_alike(method: Any) -> None:
+def test_any_number_of_threads_gives_the_same(method: Any) -> None:
     X = points(0, 200, 1, d=3)[0]
     scores: dict[str, Any] = {"a": norm, "b": OfBatch(first, 3), "c": norm_of_point}
     found = [
@@ -682,8 +683,8 @@ def test_in_many_features_detectors_are_told_apart_by_splitting() -> None:
         n_resamples=200,
     )
     assert found["norm"].em.n_uniform is None
-    assert found.separated("em") == [("norm", "stretched")]
-    assert found.separated("mv") == [("norm", "stretched")]
+    assert found.significant_pairs("em") == [("norm", "stretched")]
+    assert found.significant_pairs("mv") == [("norm", "stretched")]
 
 
 def test_what_detectors_must_be() -> None:
