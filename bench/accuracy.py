@@ -60,12 +60,12 @@ def _run(shape: rare.Rare, method: str) -> _Cell:
         warned += any(
             issubclass(one.category, fastad.errors.InsufficientMixingWarning) for one in caught
         )
-    errors = [one.log_value - shape.log_share for one in found if not one.is_bound]
+    errors = [one.log_value - shape.log_fraction for one in found if not one.is_bound]
     claims = [1 / one.effective_sample_size for one in found if not one.is_bound]
     return _Cell(
         math.sqrt(float(np.mean(np.square(errors)))) if errors else math.nan,
         math.sqrt(float(np.mean(claims))) if claims else math.nan,
-        sum(one.log_low <= shape.log_share <= one.log_high for one in found),
+        sum(one.log_low <= shape.log_fraction <= one.log_high for one in found),
         warned,
         float(np.mean([one.n_scored for one in found])),
         seconds / N_SEEDS,
@@ -83,7 +83,7 @@ def main() -> None:
         for d in DIMENSIONS:
             shape = make(d)
             cells = [str(_run(shape, method)) for method in BUDGETS]
-            print(f"| {name} | {d} | {shape.log_share:.2f} |", " | ".join(cells), "|")
+            print(f"| {name} | {d} | {shape.log_fraction:.2f} |", " | ".join(cells), "|")
             sys.stdout.flush()
 
 

@@ -71,7 +71,7 @@ class _InNumPy:
         self.n_scored = 0
         self.points = self._rng.random((n_repeats, n_particles, case.box.n_features))
         self.scores = self._score(self.points)
-        self.log_shares = np.zeros(n_repeats)
+        self.log_fractions = np.zeros(n_repeats)
 
     def _score(self, points: Floats) -> Floats:
         self.n_scored += int(np.prod(points.shape[:-1]))
@@ -81,7 +81,7 @@ class _InNumPy:
 
     def run(self, n_draws: int, n_sweeps: int) -> Floats:
         """Pass levels to the threshold, over and over until so many points are scored."""
-        found = self.log_shares
+        found = self.log_fractions
         while self.n_scored < n_draws:
             n = self.scores.shape[1]
             order = np.argsort(self.scores, axis=1)
@@ -90,13 +90,13 @@ class _InNumPy:
             levels = self.scores[:, n // 2]
             if (levels <= self._case.threshold).all():
                 below = (self.scores < self._case.threshold).mean(axis=1)
-                found = self.log_shares + np.log(below)
+                found = self.log_fractions + np.log(below)
                 n_repeats, n_particles = self.scores.shape
                 again = _InNumPy(self._case, n_repeats, n_particles, self.n_scored)
                 again.n_scored += self.n_scored
                 self.__dict__.update(again.__dict__)
                 continue
-            self.log_shares -= np.log(2)
+            self.log_fractions -= np.log(2)
             walkers, own = self.points[:, : n // 2].copy(), self.scores[:, : n // 2].copy()
             pool = walkers.reshape(-1, walkers.shape[-1])
             mean, covariance = pool.mean(axis=0), np.cov(pool.T)

@@ -31,9 +31,9 @@ from fastad.cli._detectors import (
     read_samples,
 )
 from fastad.detectors.scorer import CompiledScorer
+from fastad.regions.at_fpr import Volumes, volumes
 from fastad.regions.box import Box
-from fastad.regions.results import share_text
-from fastad.regions.table import Volumes, volumes
+from fastad.regions.results import format_exp
 
 
 def run(
@@ -91,8 +91,8 @@ def _print(table: Volumes) -> None:
             name,
             key.removeprefix("vol@"),
             f"{volume.threshold:.6g}",
-            f"{'< ' if volume.is_bound else ''}{share_text(volume.log_value, 4)}",
-            f"[{share_text(volume.log_low, 4)}, {share_text(volume.log_high, 4)}]",
+            f"{'< ' if volume.is_bound else ''}{format_exp(volume.log_value, 4)}",
+            f"[{format_exp(volume.log_low, 4)}, {format_exp(volume.log_high, 4)}]",
             f"{'> ' if volume.is_bound else ''}{1 - volume.value:.4g}",
         ]
         for name, key, volume in estimates

@@ -15,7 +15,7 @@ from fastad.errors import InvalidInputError
 from fastad.ordering.named_scores import score_name
 from fastad.plot import _band, _data, _drawing
 from fastad.regions.box import Box
-from fastad.regions.results import share_text
+from fastad.regions.results import format_exp
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.criteria import Criteria
 from fastad.unsupervised.levels import LevelSets, check_extent
@@ -291,7 +291,7 @@ def _values_by_name(values: Any) -> dict[str, Criteria] | None:
 
 def number_text(logarithm: float) -> str:
     """Return a number that is not negative in three digits, from its natural logarithm."""
-    return "undefined" if math.isnan(logarithm) else share_text(logarithm, 3)
+    return "undefined" if math.isnan(logarithm) else format_exp(logarithm, 3)
 
 
 def floats_hold(*logarithms: float) -> bool:

@@ -17,11 +17,10 @@ from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
 from fastad.plot import _data, _drawing
-from fastad.regions.box import Box
-from fastad.regions.estimation import Score, volume_at_fpr
-from fastad.regions.methods import check_box
+from fastad.regions.at_fpr import volume_at_fpr
+from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, block_score
+from fastad.regions.scores import BlockScore, Score, block_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import numpy as np
 
 from fastad._core.parameters import check_choice
 from fastad.plot import _drawing
-from fastad.regions.table import Volumes
+from fastad.regions.at_fpr import Volumes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

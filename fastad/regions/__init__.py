@@ -5,31 +5,29 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.regions.at_fpr import Volumes as Volumes
+    from fastad.regions.at_fpr import volume_at_fpr as volume_at_fpr
+    from fastad.regions.at_fpr import volumes as volumes
     from fastad.regions.box import Box as Box
     from fastad.regions.curve import VolumeCurve as VolumeCurve
     from fastad.regions.curve import volume_curve as volume_curve
     from fastad.regions.estimation import volume as volume
-    from fastad.regions.estimation import volume_at_fpr as volume_at_fpr
     from fastad.regions.results import VolumeEstimate as VolumeEstimate
-    from fastad.regions.table import Volumes as Volumes
-    from fastad.regions.table import volumes as volumes
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.regions.at_fpr": (
+            "Volumes",
+            "volume_at_fpr",
+            "volumes",
+        ),
         "fastad.regions.box": ("Box",),
         "fastad.regions.curve": (
             "VolumeCurve",
             "volume_curve",
         ),
-        "fastad.regions.estimation": (
-            "volume",
-            "volume_at_fpr",
-        ),
+        "fastad.regions.estimation": ("volume",),
         "fastad.regions.results": ("VolumeEstimate",),
-        "fastad.regions.table": (
-            "Volumes",
-            "volumes",
-        ),
     },
 )

@@ -74,23 +74,25 @@ class Box:
             raise InvalidInputError(
                 f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}"
             )
-        given = [None] * lows.shape[0] if values is None else list(values)
-        if len(given) != lows.shape[0]:
+        listed = [None] * lows.shape[0] if values is None else list(values)
+        if len(listed) != lows.shape[0]:
             raise InvalidInputError(
                 f"values must have an entry for each of {lows.shape[0]} features; found "
-                f"{len(given)}",
+                f"{len(listed)}",
                 argument="values",
             )
-        known = tuple(
-            None if one is None else _distinct(one, f"values[{j}]") for j, one in enumerate(given)
+        distinct = tuple(
+            None if entry is None else _distinct(entry, f"values[{j}]")
+            for j, entry in enumerate(listed)
         )
-        for j, own in enumerate(known):
-            if own is not None and not (lows[j] <= own[0] and own[-1] <= highs[j]):
+        for j, column in enumerate(distinct):
+            if column is not None and not (lows[j] <= column[0] and column[-1] <= highs[j]):
                 raise InvalidInputError(
-                    f"values[{j}] must lie in [{lows[j]}, {highs[j]}]; found values from {own[0]} "
-                    f"to {own[-1]}"
+                    f"values[{j}] must lie in [{lows[j]}, {highs[j]}]; found values from "
+                    f"{column[0]} to {column[-1]}",
+                    argument="values",
                 )
-            if own is None and not lows[j] < highs[j]:
+            if column is None and not lows[j] < highs[j]:
                 raise InvalidInputError(
                     f"low must be below high in each continuous feature; found {lows[j]} and "
                     f"{highs[j]} in feature {j}",
@@ -98,8 +100,8 @@ class Box:
                 )
         object.__setattr__(self, "low", as_readonly(lows))
         object.__setattr__(self, "high", as_readonly(highs))
-        object.__setattr__(self, "values", known)
-        object.__setattr__(self, "ranges", _ranges(lows, highs, known))
+        object.__setattr__(self, "values", distinct)
+        object.__setattr__(self, "ranges", _ranges(lows, highs, distinct))
 
     @classmethod
     def from_data(
@@ -110,9 +112,9 @@ class Box:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers: the rows that the box is to hold.
+            Finite numbers: the rows that the box contains.
         discrete_threshold : float or None, default 0.05
-            A feature whose distinct values are at most this share of its samples is discrete: it
+            A feature whose distinct values are at most this fraction of its samples is discrete: it
             is drawn from its values. None makes every feature continuous.
         margin : float, default 0
             By how much of its width each continuous feature is widened on both sides.
@@ -133,10 +135,10 @@ class Box:
         their values to the volume (Škvára, Pevný and Šmídl 2019, algorithm 1; EvalCurves).
         """
         samples = _table(X)
-        share = None
+        threshold = None
         if discrete_threshold is not None:
-            share = exact_number(discrete_threshold, "discrete_threshold")
-            if not 0 <= share <= 1:
+            threshold = exact_number(discrete_threshold, "discrete_threshold")
+            if not 0 <= threshold <= 1:
                 raise InvalidInputError(
                     f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}",
                     argument="discrete_threshold",
@@ -149,16 +151,15 @@ class Box:
         low, high = samples.min(axis=0), samples.max(axis=0)
         values: list[FloatVector | None] = []
         for j in range(samples.shape[1]):
-            known = np.unique(samples[:, j])
-            if share is not None and (
-                known.shape[0] == 1 or known.shape[0] <= share * samples.shape[0]
-            ):
-                values.append(known)
+            distinct = np.unique(samples[:, j])
+            n = distinct.shape[0]
+            if threshold is not None and (n == 1 or n <= threshold * samples.shape[0]):
+                values.append(distinct)
                 continue
-            if known.shape[0] == 1:
+            if n == 1:
                 raise InvalidInputError(
                     f"X must vary in each feature where discrete_threshold is None; feature {j} "
-                    f"is {known[0]} in all rows",
+                    f"is {distinct[0]} in all rows",
                     argument="X",
                 )
             values.append(None)
@@ -181,22 +182,22 @@ class Box:
     @property
     def discrete(self) -> npt.NDArray[np.bool_]:
         """Which features are discrete."""
-        return np.array([own is not None for own in self.values])
+        return np.array([column is not None for column in self.values])
 
     @property
     def log_volume(self) -> float:
         """Natural logarithm of the volume."""
         return math.fsum(
-            _log_width(low, high) if own is None else math.log(own.shape[0])
-            for low, high, own in self._features()
+            _log_width(low, high) if values is None else math.log(values.shape[0])
+            for low, high, values in self._features()
         )
 
     @property
     def volume(self) -> float:
         """Product of the widths, and of the numbers of values of discrete features; may be inf."""
         product = math.prod(
-            high - low if own is None else float(own.shape[0])
-            for low, high, own in self._features()
+            high - low if values is None else float(values.shape[0])
+            for low, high, values in self._features()
         )
         # On the way it may have left the range of floats, and come back or not.
         if sys.float_info.min <= product <= sys.float_info.max:
@@ -237,18 +238,18 @@ def _ranges(
     """Return what kernels need to draw."""
     with np.errstate(over="ignore"):
         widths = highs - lows
-    discrete = np.array([own is not None for own in values])
+    discrete = np.array([column is not None for column in values])
     # Those take a step more, and those whose width overflows, or loses digits when it is divided.
     special = discrete | np.isinf(widths) | (widths < _NARROW)
-    chosen = np.flatnonzero(special)
-    known = [_NONE if (own := values[j]) is None else own for j in chosen.tolist()]
+    indices = np.flatnonzero(special)
+    columns = [_NONE if (column := values[j]) is None else column for j in indices.tolist()]
     return kernels.Ranges(
         lows=as_readonly(np.where(special, 0.0, lows)),
         highs=as_readonly(np.where(special, 1.0, highs)),
-        special=as_readonly(chosen),
-        ends=as_readonly(np.column_stack([lows[chosen], highs[chosen]])),
-        values=as_readonly(np.concatenate([_NONE, *known])),
-        last_values=as_readonly(np.cumsum([own.shape[0] for own in known], dtype=np.int64)),
+        special=as_readonly(indices),
+        ends=as_readonly(np.column_stack([lows[indices], highs[indices]])),
+        values=as_readonly(np.concatenate([_NONE, *columns])),
+        last_values=as_readonly(np.cumsum([column.shape[0] for column in columns], dtype=np.int64)),
     )
 
 
@@ -261,7 +262,7 @@ def _ends(values: npt.ArrayLike, name: str) -> FloatVector:
     ends = _finite(as_array(values, name), name, ndim=1)
     if ends.shape[0] == 0:
         raise InvalidInputError(
-            f"{name} must hold a number for each feature; found none", argument=name
+            f"{name} must contain a number for each feature; found none", argument=name
         )
     return ends
 
@@ -269,7 +270,9 @@ def _ends(values: npt.ArrayLike, name: str) -> FloatVector:
 def _distinct(values: Any, name: str) -> FloatVector:
     distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
     if distinct.shape[0] == 0:
-        raise InvalidInputError(f"{name} must hold at least one value; found none", argument=name)
+        raise InvalidInputError(
+            f"{name} must contain at least one value; found none", argument=name
+        )
     return as_readonly(distinct)
 
 
@@ -277,7 +280,7 @@ def _table(X: npt.ArrayLike) -> FloatMatrix:
     samples = _finite(as_array(X, "X"), "X", ndim=2)
     if 0 in samples.shape:
         raise InvalidInputError(
-            f"X must hold rows and features; found shape {samples.shape}", argument="X"
+            f"X must contain rows and features; found shape {samples.shape}", argument="X"
         )
     return samples
 
@@ -287,13 +290,20 @@ def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.
         shape = "one-dimensional" if ndim == 1 else "of shape (n_samples, n_features)"
         raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}", argument=name)
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold numbers; found {array.dtype}", argument=name)
+        raise InvalidInputError(f"{name} must contain numbers; found {array.dtype}", argument=name)
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
         bad = np.argwhere(~np.isfinite(floats))
         raise InvalidInputError(
-            f"{name} must hold finite numbers; found {len(bad)} others, the first at "
+            f"{name} must contain finite numbers; found {len(bad)} others, the first at "
             f"{tuple(bad[0].tolist())}",
             argument=name,
         )
     return floats
+
+
+def check_box(box: object) -> Box:
+    """Check that a box is one."""
+    if not isinstance(box, Box):
+        raise TypeError(f"box must be a fastad.Box; found {type(box).__name__}")
+    return box

@@ -1,33 +1,31 @@
-"""``volume_curve``: the volume of the decision region at every threshold, from one run."""
+"""The volume curve: the volume of the decision region at every threshold, from one run."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_threshold
 from fastad._core.results import Result
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
-from fastad.regions.box import Box
-from fastad.regions.cube import Cube
-from fastad.regions.estimation import Score
-from fastad.regions.methods import check_box, check_plan
+from fastad.regions.box import Box, check_box
+from fastad.regions.estimation import check_plan
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import block_score
+from fastad.regions.scores import Cube, Score, block_score
+from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.repeats import (
-    Run,
-    estimate,
+    SplittingRun,
     estimates,
     mixing_problems,
     split,
-    warn_of_mixing,
 )
 
 
 class VolumeCurve(Result):
-    """Volume of the region below each threshold, down to the lowest that was asked for.
+    """Volume of the region below each threshold, down to the lowest one.
 
     Call it with a threshold for the estimate there.
 
@@ -37,29 +35,26 @@ class VolumeCurve(Result):
         Where points were drawn.
     threshold : numpy.ndarray of shape (n_thresholds,)
         The levels that particles have passed, falling, and the lowest threshold.
-    log_share, log_low, log_high : numpy.ndarray of shape (n_thresholds,)
-        Natural logarithms of the shares of the box below them, and of the ends of their intervals.
+    log_fraction, log_low, log_high : numpy.ndarray of shape (n_thresholds,)
+        Natural logarithms of the fractions of the box below them, and of the ends of their
+        intervals.
     log_volume : numpy.ndarray of shape (n_thresholds,)
         Of the volumes, in units of the features.
     n_scored : int
-        Points whose score was asked for.
+        Points that were scored.
     """
 
-    def __init__(self, run: Run, lowest: float, box: Box, level: float, n_scored: int) -> None:
+    def __init__(
+        self, run: SplittingRun, lowest: float, box: Box, level: float, n_scored: int
+    ) -> None:
         self._run, self._lowest, self._level = run, lowest, level
         self.box, self.n_scored = box, n_scored
-        passed = [one for one in run.repeats[0].levels if lowest < one < np.inf]
-        found = estimates(run, (*passed, lowest), level, n_scored)
-        self.threshold = self._fixed([one.threshold for one in found])
-        self.log_share = self._fixed([one.log_value for one in found])
-        self.log_low = self._fixed([one.log_low for one in found])
-        self.log_high = self._fixed([one.log_high for one in found])
-
-    @staticmethod
-    def _fixed(numbers: list[float]) -> FloatVector:
-        array = np.array(numbers, np.float64)
-        array.flags.writeable = False
-        return array
+        passed = [passed for passed in run.repeats[0].levels if lowest < passed < np.inf]
+        column = estimates(run, (*passed, lowest), level, n_scored)
+        self.threshold = as_readonly(np.array([estimate.threshold for estimate in column]))
+        self.log_fraction = as_readonly(np.array([estimate.log_value for estimate in column]))
+        self.log_low = as_readonly(np.array([estimate.log_low for estimate in column]))
+        self.log_high = as_readonly(np.array([estimate.log_high for estimate in column]))
 
     def __repr__(self) -> str:
         return (
@@ -70,7 +65,7 @@ class VolumeCurve(Result):
     @property
     def log_volume(self) -> FloatVector:
         """Natural logarithms of the volumes, in units of the features."""
-        return self.log_share + self.box.log_volume
+        return self.log_fraction + self.box.log_volume
 
     def __call__(self, threshold: Threshold) -> VolumeEstimate:
         """Return the estimate at a threshold, not below the lowest one.
@@ -89,21 +84,21 @@ class VolumeCurve(Result):
         InvalidInputError
             If the threshold is below the lowest one.
         """
-        wanted = float(check_threshold(threshold))
-        if wanted < self._lowest:
+        checked = float(check_threshold(threshold))
+        if checked < self._lowest:
             raise InvalidInputError(
                 f"threshold must be at least {self._lowest}, to which the curve goes down; found "
                 f"{threshold}",
                 argument="threshold",
             )
-        return estimate(self._run, wanted, self._level, self.n_scored)
+        return estimates(self._run, [checked], self._level, self.n_scored)[0]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each threshold.
 
-        Columns are ``threshold``, ``log_share``, ``log_low``, ``log_high`` and ``log_volume``.
+        Columns are ``threshold``, ``log_fraction``, ``log_low``, ``log_high`` and ``log_volume``.
         """
-        names = ("threshold", "log_share", "log_low", "log_high", "log_volume")
+        names = ("threshold", "log_fraction", "log_low", "log_high", "log_volume")
         return {name: getattr(self, name).tolist() for name in names}
 
 
@@ -172,7 +167,7 @@ def volume_curve(
     >>> ball = curve(0.01)  # of radius 0.1
     >>> ball.low < np.pi**2 / 2 * 0.1**4 / 2**4 < ball.high
     True
-    >>> bool(curve.log_share[-1] < -25)
+    >>> bool(curve.log_fraction[-1] < -25)
     True
     """
     plan = check_plan("splitting", n_draws, None, None, confidence_level, rng, progress)
@@ -184,6 +179,6 @@ def volume_curve(
         )
     cube = Cube(box, block_score(score, box.n_features))
     with thread_limit(n_threads):
-        found = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)
-    warn_of_mixing(mixing_problems(found, lowest))
-    return VolumeCurve(found, lowest, box, plan.level, cube.n_scored)
+        run = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)
+    warn_of_mixing(mixing_problems(run, lowest))
+    return VolumeCurve(run, lowest, box, plan.level, cube.n_scored)

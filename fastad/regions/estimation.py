@@ -1,23 +1,51 @@
-"""``volume`` and ``volume_at_fpr``: how tightly a detector encloses the normal data."""
+"""Volumes by any method, and the choice between them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, overload
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.frames import as_array
+from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import Interpolation, Label, Point, Points, Threshold
+from fastad._core.types import FloatMatrix, Point, Threshold
+from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
-from fastad.measures.thresholds import threshold_at_fpr
-from fastad.regions.box import Box
-from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
+from fastad.regions import uniform
+from fastad.regions.box import Box, check_box
+from fastad.regions.forest_leaves import exact_fractions, is_small
+from fastad.regions.importance_sampling import sampling as importance
+from fastad.regions.importance_sampling.sampling import RefusedError
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import block_score
+from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
+from fastad.regions.splitting import repeats
+from fastad.regions.uniform import Draws, Progress
 
-# A jitted function of a point, a function of a batch, or a compiled scorer.
-Score: TypeAlias = Any
+VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
+
+METHODS = ("auto", "uniform", "sobol", "importance", "splitting", "exact")
+# Score calls by default; for a relative error, at most.
+_BUDGETS = {
+    "uniform": 10**6,
+    "sobol": 2**17,
+    "importance": 3 * 10**5,
+    "splitting": 10**6,
+}
+_LARGEST = 10**9
+# Sobol points pay where a score is expensive, features are few and regions smooth.
+_FEW_FEATURES = 12
+_MANY = 1024
+# First draws, by which "auto" decides whether uniform ones will do: of an expensive score, of a
+# cheap one, and how many must fall inside. Uniform draws are then as good as the other methods.
+_FIRST_EXPENSIVE, _FIRST = 2**10, 2**14
+_ENOUGH = 16
+# This part of the points at most.
+_PART = 8
+# With fewer score calls there is no other method, and no time for first draws.
+_FEWEST_FOR_OTHERS = 20_000
 
 
 @overload
@@ -64,7 +92,7 @@ def volume(
     progress: Callable[[int, int | None], object] | None = None,
     n_threads: int | None = None,
 ) -> VolumeEstimate | list[VolumeEstimate]:
-    """Share of a box that a detector takes for normal: where its score is below a threshold.
+    """Fraction of a box that a detector classifies as normal: its score is below a threshold.
 
     Parameters
     ----------
@@ -85,8 +113,8 @@ def volume(
         Budget of points that are scored; by default 10⁶, 2¹⁷ for Sobol points, and 3·10⁵ for
         importance sampling. Splitting keeps to it nearly.
     rtol : float, optional
-        Wished relative error: draw until the root of the mean squared error is at most this share
-        of the volume, or the budget is used up (10⁹ by default). By uniform draws.
+        Relative error to reach: draw until the root of the mean squared error is at most this
+        fraction of the volume, or the budget is used up (10⁹ by default). By uniform draws.
     data : array-like of shape (n_points, n_features), optional
         Normal points, which say where the region is. Importance sampling needs them: it misses a
         part of the region in which there are none.
@@ -103,7 +131,7 @@ def volume(
     Returns
     -------
     VolumeEstimate, or a list of them for several thresholds
-        The share of the box with its interval; times ``box.volume`` it is the volume.
+        The fraction of the box with its interval; times ``box.volume`` it is the volume.
 
     Raises
     ------
@@ -115,7 +143,7 @@ def volume(
     -----
     Uniform draws of compiled and jitted scores need memory that does not grow with their number.
     Their interval is exact: that of Clopper and Pearson, and with ``rtol`` that of the negative
-    binomial law. That of Sobol points is Student's, over 16 scrambled replicates. Those of
+    binomial distribution. That of Sobol points is Student's, over 16 scrambled replicates. Those of
     importance sampling and splitting are of the logarithm: Student's for the mean weight, and
     Cox's over repeats of the particles.
 
@@ -149,103 +177,70 @@ def volume(
     scored = block_score(score, box.n_features)
     thresholds = _thresholds(threshold)
     with thread_limit(n_threads):
-        found = estimate_volumes(
-            scored, thresholds if isinstance(thresholds, list) else [thresholds], box, plan
+        if isinstance(thresholds, list):
+            return estimate_volumes(scored, thresholds, box, plan)
+        return estimate_volumes(scored, [thresholds], box, plan)[0]
+
+
+class Plan(NamedTuple):
+    """How to estimate, checked."""
+
+    method: str
+    n_draws: int | None
+    rtol: float | None
+    data: FloatMatrix | None
+    level: float
+    rng: np.random.Generator
+    progress: Progress | None
+
+    def budget(self, method: str) -> int:
+        """Return the number of score calls."""
+        return self.n_draws or _BUDGETS[method]
+
+    def draws(self, box: Box) -> Draws:
+        """Return uniform draws of a box."""
+        return Draws(box, random_key(self.rng))
+
+    def after(self, n_scored: int, method: str) -> "Plan":
+        """Return the plan of a method for the score calls that are left after so many."""
+        least = _FEWEST_FOR_OTHERS // 2 if method == "splitting" else 1
+        return self._replace(n_draws=max(self.budget(method) - n_scored, least))
+
+
+def check_plan(
+    method: str,
+    n_draws: int | None,
+    rtol: Point | None,
+    data: npt.ArrayLike | None,
+    confidence_level: Point,
+    rng: int | np.random.Generator | None,
+    progress: Progress | None,
+) -> Plan:
+    """Check how to estimate."""
+    check_choice(method, METHODS, "method")
+    error = None if rtol is None else float(check_inside(rtol, "rtol"))
+    if error is not None and method not in ("auto", "uniform"):
+        raise InvalidInputError(
+            f"rtol takes uniform draws; found method={method!r}", argument="rtol"
         )
-    return found if isinstance(thresholds, list) else found[0]
-
-
-@overload
-def volume_at_fpr(
-    score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
-    box: Box,
-    *,
-    fpr: Point,
-    interpolation: Interpolation = ...,
-    pos_label: Label | None = ...,
-    **options: Any,
-) -> VolumeEstimate: ...
-@overload
-def volume_at_fpr(
-    score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
-    box: Box,
-    *,
-    fpr: Points,
-    interpolation: Interpolation = ...,
-    pos_label: Label | None = ...,
-    **options: Any,
-) -> list[VolumeEstimate]: ...
-def volume_at_fpr(
-    score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
-    box: Box,
-    *,
-    fpr: Point | Points,
-    interpolation: Interpolation = "linear",
-    pos_label: Label | None = None,
-    **options: Any,
-) -> VolumeEstimate | list[VolumeEstimate]:
-    """Volume of the decision region at a false positive rate, VOL@FPR.
-
-    Parameters
-    ----------
-    score : callable or CompiledScorer
-        Anomaly score of any point, as for `volume`.
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans; there need be no anomalies.
-    y_score : array-like of shape (n_samples,)
-        Scores of these points, by the same score.
-    box : Box
-        Where points are drawn.
-    fpr : float or sequence of floats
-        Operating points, in [0, 1]; several share one set of draws.
-    interpolation : {"linear", "conservative"}, default "linear"
-        How `threshold_at_fpr` finds the threshold.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-    **options
-        Those of `volume`: ``method``, ``n_draws``, ``rtol``, ``rng``, ….
-
-    Returns
-    -------
-    VolumeEstimate, or a list of them for several rates
-        VOL@FPR; its ``complement`` is CVOL@FPR.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If there are no normal points, or normal points that score +inf exceed the rate.
-
-    References
-    ----------
-    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
-       anomaly detectors?", 2019, equations (6) and (7), algorithm 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fastad
-    >>> normals = np.random.default_rng(0).uniform(-1, 1, (1000, 2))
-    >>> def distance(X):
-    ...     return np.hypot(*X.T)
-    >>> box = fastad.Box.from_data(normals)
-    >>> y_true, y_score = np.zeros(1000), distance(normals)
-    >>> found = fastad.volume_at_fpr(distance, y_true, y_score, box, fpr=0.5, rng=0)
-    >>> 0.45 < found.value < 0.55
-    True
-    """
-    # Both in one form: the types tell a rate from several, and a threshold from several.
-    find: Any = threshold_at_fpr
-    thresholds = find(y_true, y_score, fpr=fpr, interpolation=interpolation, pos_label=pos_label)
-    found: VolumeEstimate | list[VolumeEstimate] = volume(score, thresholds, box, **options)
-    return found
+    if data is None and method == "importance":
+        raise InvalidInputError(
+            "data must be given for method='importance': normal points", argument="data"
+        )
+    points = None if data is None else check_samples(data, None, "data").astype(np.float64)
+    if points is not None and points.shape[0] == 0:
+        raise InvalidInputError("data must contain at least one point; found none", argument="data")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable; found {type(progress).__name__}")
+    return Plan(
+        method,
+        None if n_draws is None else check_count(n_draws, "n_draws"),
+        error,
+        points,
+        float(check_inside(confidence_level, "confidence_level")),
+        check_generator(rng),
+        progress,
+    )
 
 
 def _thresholds(threshold: Any) -> float | list[float]:
@@ -261,4 +256,120 @@ def _thresholds(threshold: Any) -> float | list[float]:
         )
     if np.isnan(array).any():
         raise InvalidInputError("threshold must be a number; found NaN", argument="threshold")
-    return float(array) if array.ndim == 0 else [float(one) for one in array]
+    return float(array) if array.ndim == 0 else [float(number) for number in array]
+
+
+def estimate_volumes(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
+) -> list[VolumeEstimate]:
+    """Estimate the fraction below each threshold."""
+    if plan.data is not None and plan.data.shape[1] != box.n_features:
+        raise InvalidInputError(
+            f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}",
+            argument="data",
+        )
+    if plan.method == "auto":
+        return _choose(score, thresholds, box, plan)
+    return _estimate_by(plan.method, score, thresholds, box, plan)
+
+
+def _estimate_by(
+    method: str, score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
+) -> list[VolumeEstimate]:
+    """Estimate by one method."""
+    options: Any
+    if method == "exact":
+        return exact_fractions(score.scorer, thresholds, box, level=plan.level)
+    if method == "uniform":
+        if plan.rtol is None:
+            options = plan.budget(method), plan.level, plan.progress
+            return uniform.estimate_fractions(plan.draws(box), score, thresholds, *options)
+        options = plan.rtol, plan.n_draws or _LARGEST, plan.level, plan.progress
+        return uniform.estimate_until(plan.draws(box), score, thresholds, *options)
+    options = plan.budget(method), plan.level, plan.rng, plan.progress
+    if method == "sobol":
+        # Here, because SciPy's sequences take a while to import.
+        from fastad.regions import quasi
+
+        return quasi.estimate_fractions(box, score, thresholds, *options)
+    cube = Cube(box, score)
+    if method == "splitting":
+        return repeats.estimate_fractions(cube, thresholds, *options)
+    # A plan of this method has data.
+    points = into_cube(box, cast(FloatMatrix, plan.data), plan.rng)
+    return importance.estimate_fractions(cube, thresholds, points, *options)
+
+
+def _choose(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
+) -> list[VolumeEstimate]:
+    """Choose a method, estimate by it, and say why."""
+    if score.scorer is not None and plan.rtol is None and is_small(score.scorer, thresholds, box):
+        why = "the forest is small enough to intersect its leaves"
+        return _with_reason(why, _estimate_by("exact", score, thresholds, box, plan))
+    plain = _plain_method(score, box, plan)
+    if (reason := _why_plain(thresholds, plan, plain)) is not None:
+        return _with_reason(reason, _estimate_by(plain, score, thresholds, box, plan))
+    n_draws = plan.budget(plain)
+    n_first = min(_FIRST if score.on_threads else _FIRST_EXPENSIVE, n_draws // _PART)
+    # The first ones of the uniform draws, should these be chosen.
+    draws = plan.draws(box)
+    counts = uniform.count_draws(draws, score, thresholds, n_first)
+    hits = f"{counts.min()} of {n_first} first draws fell inside"
+    if counts.min() < _ENOUGH:
+        return _by_rare_event_method(score, thresholds, box, plan, n_first, hits)
+    if plain == "sobol":
+        return _with_reason(hits, _estimate_by("sobol", score, thresholds, box, plan), n_first)
+    options = n_draws, plan.level, plan.progress, (n_first, counts)
+    return _with_reason(hits, uniform.estimate_fractions(draws, score, thresholds, *options))
+
+
+def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
+    """Return the better one of the methods that draw from the whole box."""
+    is_smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
+    is_expensive = not score.on_threads and plan.rtol is None and plan.budget("sobol") >= _MANY
+    return "sobol" if is_expensive and is_smooth else "uniform"
+
+
+def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | None:
+    """Return why only draws from the whole box come into question, if that is so."""
+    if plan.rtol is not None:
+        return "a relative error is given"
+    if plan.budget(plain) < _FEWEST_FOR_OTHERS:
+        return f"other methods take at least {_FEWEST_FOR_OTHERS} points"
+    if min(thresholds) == -np.inf:
+        return "no score is below -inf"
+    return None
+
+
+def _by_rare_event_method(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan, n_before: int, hits: str
+) -> list[VolumeEstimate]:
+    """Estimate by a method for tiny regions, after so many points of which few fell inside."""
+    why = f"{hits}, and no data say where to look"
+    if plan.data is not None:
+        left = plan.after(n_before, "importance")
+        why = f"{hits}, and data say where to look"
+        try:
+            return _with_reason(
+                why, _estimate_by("importance", score, thresholds, box, left), n_before
+            )
+        except RefusedError as error:
+            n_before += error.n_scored
+            why = f"{hits}; importance sampling was refused, as {error}"
+    left = plan.after(n_before, "splitting")
+    return _with_reason(why, _estimate_by("splitting", score, thresholds, box, left), n_before)
+
+
+def _with_reason(
+    why: str, estimates: Sequence[VolumeEstimate], n_before: int = 0
+) -> list[VolumeEstimate]:
+    """Add to estimates why their method was chosen, and the points that were scored before."""
+    return [
+        replace(
+            estimate,
+            n_scored=estimate.n_scored + n_before,
+            reason=f"{why}; {estimate.reason}" if estimate.reason else why,
+        )
+        for estimate in estimates
+    ]

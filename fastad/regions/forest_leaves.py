@@ -1,4 +1,4 @@
-"""Exact shares of a box below thresholds of an isolation forest's score.
+"""Exact fractions of a box below thresholds of an isolation forest's score.
 
 The score is constant where the leaves of all trees overlap. Few of these cells are looked at: the
 box is cut only until the bounds of a cell's score are on one side of each threshold.
@@ -21,7 +21,7 @@ from fastad.detectors.forest import ForestScorer, Trees
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate, of_share
+from fastad.regions.results import VolumeEstimate, from_fraction
 
 # Nodes of trees to look at: each takes 7 to 10 ns on one thread.
 MOST_NODES = 2 * 10**9
@@ -39,7 +39,7 @@ _CELLS = 64
 _NEAR = 256
 
 
-def exact_shares(
+def exact_fractions(
     scorer: CompiledScorer | None,
     thresholds: Sequence[float],
     box: Box,
@@ -47,10 +47,11 @@ def exact_shares(
     level: float,
     most_nodes: int = MOST_NODES,
 ) -> list[VolumeEstimate]:
-    """Compute the shares of a box where an isolation forest scores below thresholds.
+    """Compute the fractions of a box where an isolation forest scores below thresholds.
 
-    Exact but for the rounding of sums of products, some 1e-15 of each share: points are on the side
-    of a threshold on which their compiled score is, coordinates being rounded to single precision.
+    Exact but for the rounding of sums of products, some 1e-15 of each fraction: points are on the
+    side of a threshold on which their compiled score is, coordinates being rounded to single
+    precision.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def exact_shares(
     -----
     Cells are as many as a region's surface needs: with t trees and d features their number grows as
     the power d - 1 of t, and an early one takes as many steps as trees have nodes. Memory grows
-    with the number of trees, times the logarithm of the number of cells. Cells of a share below
+    with the number of trees, times the logarithm of the number of cells. Cells of a fraction below
     1e-300 are lost.
     """
     problem = _problem(scorer, thresholds, box)
@@ -88,12 +89,22 @@ def exact_shares(
     # The classes of sums by their scores; their first sums stand for all.
     order = np.argsort(problem.scores, kind="stable")
     rising = problem.scores[order]
-    terms = (Fraction(one) + Fraction(rest) for one, rest in sums.T[order].tolist())
+    terms = (Fraction(total) + Fraction(rest) for total, rest in sums.T[order].tolist())
     totals = [Fraction(0), *accumulate(terms)]
-    places = np.searchsorted(rising, np.asarray(thresholds, np.float64), side="left")
+    indices = np.searchsorted(rising, np.asarray(thresholds, np.float64), side="left")
+    fractions = [min(float(totals[index]), 1.0) for index in indices.tolist()]
     return [
-        _exactly(min(float(totals[place]), 1.0), float(threshold), level)
-        for place, threshold in zip(places.tolist(), thresholds, strict=True)
+        from_fraction(
+            *(fraction, 0.0, fraction, fraction),
+            n_drawn=0,
+            n_inside=0,
+            method="exact",
+            confidence_level=level,
+            threshold=float(threshold),
+            is_bound=False,
+            effective_sample_size=math.inf,
+        )
+        for fraction, threshold in zip(fractions, thresholds, strict=True)
     ]
 
 
@@ -104,7 +115,7 @@ def is_small(
     *,
     most_nodes: int = FEW_NODES,
 ) -> bool:
-    """Tell whether `exact_shares` is likely to look at no more than so many nodes.
+    """Tell whether `exact_fractions` is likely to look at no more than so many nodes.
 
     Estimates the number from a few ways from the whole box down to a decided cell; 0.1 s for 100
     trees. Of 21 searches of 10^5 to 10^9 nodes (1 to 20 features, 5 to 1000 trees of 16 to 2000
@@ -140,19 +151,6 @@ def is_small(
         if total > most_nodes * n_probes:
             return False
     return True
-
-
-def _exactly(share: float, threshold: float, level: float) -> VolumeEstimate:
-    return of_share(
-        *(share, 0.0, share, share),
-        n_drawn=0,
-        n_inside=0,
-        method="exact",
-        confidence_level=level,
-        threshold=threshold,
-        is_bound=False,
-        effective_sample_size=math.inf,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +216,7 @@ def _breaks(
     are tried.
     """
     thresholds = np.unique(thresholds)
-    # Floats from 0 on, in the order of their bits as whole numbers.
+    # Floats from 0 on, in the order of their bits as integers.
     first, last = np.array([least, largest]).view(np.int64)
     below = np.full(thresholds.shape[0], first)
     above = np.full(thresholds.shape[0], last)
@@ -227,12 +225,12 @@ def _breaks(
         crossed = _scores(scorer, middle.view(np.float64)) < thresholds
         above = np.where(crossed, middle, above)
         below = np.where(crossed, below, np.minimum(middle + 1, above))
-    found = []
-    for place, threshold in zip(below, thresholds, strict=True):
-        near = np.arange(max(first, place - _NEAR), min(last, place + _NEAR) + 1)
+    breaks = []
+    for centre, threshold in zip(below, thresholds, strict=True):
+        near = np.arange(max(first, centre - _NEAR), min(last, centre + _NEAR) + 1)
         crossed = _scores(scorer, near.view(np.float64)) < threshold
-        found.append(near[1:][crossed[1:] != crossed[:-1]])
-    return np.unique(np.concatenate(found)).view(np.float64)
+        breaks.append(near[1:][crossed[1:] != crossed[:-1]])
+    return np.unique(np.concatenate(breaks)).view(np.float64)
 
 
 def _grid(trees: Trees, box: Box) -> tuple[kernels.Grid, IndexVector]:
@@ -240,22 +238,22 @@ def _grid(trees: Trees, box: Box) -> tuple[kernels.Grid, IndexVector]:
     positions = np.zeros(trees.features.shape[0], np.int32)
     edges: list[FloatVector] = []
     for j, values in enumerate(box.values):
-        own = trees.features == j
+        of_feature = trees.features == j
         if values is None:
             low, high = float(box.low[j]), float(box.high[j])
-            cuts = _last_to_the_left(trees.cuts[own])
+            cuts = _last_to_the_left(trees.cuts[of_feature])
             if math.isinf(high - low):
                 low, high, cuts = low / 2, high / 2, cuts / 2
         else:
             low, high = 0.0, float(values.shape[0])
             with np.errstate(over="ignore"):  # as the forest rounds
                 rounded = values.astype(np.float32)
-            cuts = np.searchsorted(rounded, trees.cuts[own], side="right").astype(np.float64)
+            cuts = np.searchsorted(rounded, trees.cuts[of_feature], side="right").astype(np.float64)
         cuts = np.clip(cuts, low, high)
         edges.append(np.unique([low, *cuts, high]))
-        positions[own] = np.searchsorted(edges[-1], cuts)
-    firsts = np.cumsum([0, *(one.shape[0] for one in edges)])
-    widths = np.array([one[-1] - one[0] for one in edges])
+        positions[of_feature] = np.searchsorted(edges[-1], cuts)
+    firsts = np.cumsum([0, *(cuts.shape[0] for cuts in edges)])
+    widths = np.array([cuts[-1] - cuts[0] for cuts in edges])
     return kernels.Grid(np.concatenate(edges), firsts, widths), positions
 
 
@@ -306,24 +304,24 @@ class _Part:
 
     def run(self, n_nodes: int) -> None:
         """Go on until so many nodes more were looked at, or a few more, or no cell waits."""
-        own = self._problem
+        problem = self._problem
         last = self.state.counts[2] + n_nodes
         while self.n_waiting and self.state.counts[2] < last:
             enough = kernels.search(
-                *(own.nodes, own.grid, own.breaks, own.slack, own.height),
+                *(problem.nodes, problem.grid, problem.breaks, problem.slack, problem.height),
                 *(self._stack, self.state, last - self.state.counts[2]),
             )
             if not enough:
-                longer = (np.concatenate([one, np.zeros_like(one)]) for one in self._stack)
+                longer = (np.concatenate([part, np.zeros_like(part)]) for part in self._stack)
                 self._stack = kernels.Stack(*longer)
 
     def give(self) -> "_Part":
         """Leave the cell that waits longest, mostly the largest, to another search."""
         lows, highs, starts, sizes, bases, open_nodes = self._stack
-        own = open_nodes[starts[0] : starts[0] + sizes[0]]
-        part = _Part(self._problem, lows[0], highs[0], own, bases[0])
-        for one in (lows, highs, starts, sizes, bases):
-            one[:-1] = one[1:].copy()
+        nodes = open_nodes[starts[0] : starts[0] + sizes[0]]
+        part = _Part(self._problem, lows[0], highs[0], nodes, bases[0])
+        for column in (lows, highs, starts, sizes, bases):
+            column[:-1] = column[1:].copy()
         self.state.counts[0] -= 1
         return part
 
@@ -345,8 +343,8 @@ class _Part:
             left, right = (highs[:2, cut] - lows[:2, cut]).tolist()
             chosen = int(rng.integers(left + right) >= left)
             weight *= (left + right) / (right if chosen else left)
-            for one in (lows, highs, starts, sizes, bases):
-                one[0] = one[chosen]
+            for column in (lows, highs, starts, sizes, bases):
+                column[0] = column[chosen]
             self.state.counts[0] = 1
         return total
 
@@ -358,7 +356,7 @@ def _whole(problem: _Problem) -> _Part:
 
 
 def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
-    """Return the share of the box in each class, and what rounding took from it.
+    """Return the fraction of the box in each class, and what rounding took from it.
 
     On threads; parts, and the order of their sums, are the same for any number of them.
     """

@@ -8,17 +8,17 @@ from fastad._kernels.geometry.linear import add_products, cholesky, diagonalize,
 
 def product_of(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
     """Return the product of two matrices."""
-    found = np.empty((left.shape[0], right.shape[1]))
-    multiply(np.ascontiguousarray(left), np.ascontiguousarray(right), found)
-    return found
+    product = np.empty((left.shape[0], right.shape[1]))
+    multiply(np.ascontiguousarray(left), np.ascontiguousarray(right), product)
+    return product
 
 
 def products_of(points: FloatMatrix, mean: FloatVector) -> FloatMatrix:
     """Return the sums of products of deviations of each pair of coordinates."""
-    found = np.zeros((points.shape[0], points.shape[0]))
-    add_products(np.ascontiguousarray(points), mean, found)
-    found += np.tril(found, -1).T
-    return found
+    sums = np.zeros((points.shape[0], points.shape[0]))
+    add_products(np.ascontiguousarray(points), mean, sums)
+    sums += np.tril(sums, -1).T
+    return sums
 
 
 def eigen_of(matrix: FloatMatrix) -> tuple[FloatVector, FloatMatrix]:
@@ -39,10 +39,10 @@ def factor_of(matrix: FloatMatrix) -> FloatMatrix:
 
 def mean_of(points: FloatMatrix, weights: FloatVector) -> FloatVector:
     """Return the weighted sum of each row."""
-    found: FloatVector = np.einsum("ij,j->i", points, weights)
-    return found
+    sums: FloatVector = np.einsum("ij,j->i", points, weights)
+    return sums
 
 
-def dot(one: FloatVector, two: FloatVector) -> float:
+def dot(left: FloatVector, right: FloatVector) -> float:
     """Return the sum of products."""
-    return float(np.einsum("i,i->", one, two))
+    return float(np.einsum("i,i->", left, right))

@@ -1,4 +1,4 @@
-"""Quasi-random draws: scrambled Sobol points, in replicates that tell the error."""
+"""Quasi-random draws: scrambled Sobol points, in replicates that the error is estimated from."""
 
 import math
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate, of_share
+from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.regions.uniform import Progress, binomial
 
-# Independently scrambled sequences, whose means tell the error.
+# Independently scrambled sequences, whose means the error is estimated from.
 N_REPLICATES = 16
 _FEW = 15
 # The most features that there are direction numbers for.
 MOST_FEATURES = qmc.Sobol.MAXDIM
 
 
-def estimate_shares(
+def estimate_fractions(
     box: Box,
     score: BlockScore,
     thresholds: Sequence[float],
@@ -32,15 +32,15 @@ def estimate_shares(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate shares from replicates of a power of two points each."""
+    """Estimate fractions from replicates of a power of two points each."""
     order = np.argsort(thresholds)
     rising = np.asarray(thresholds, np.float64)[order]
     counts, size = replicate_counts(box, score, rising, n_draws, rng, progress)
-    found = [
+    estimates = [
         _estimate(counts[:, k], size, threshold, level)
         for k, threshold in enumerate(rising.tolist())
     ]
-    return [found[place] for place in np.argsort(order)]
+    return [estimates[index] for index in np.argsort(order)]
 
 
 def replicate_counts(
@@ -94,16 +94,16 @@ def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> V
     value = n_inside / n_drawn
     error = float(np.std(counts / size, ddof=1)) / math.sqrt(N_REPLICATES)
     if error == 0 or n_inside == 0:
-        # All replicates agree: they tell no error, and no more than as many independent draws.
+        # All replicates agree: they give no error, and are as good as that many independent draws.
         return binomial(n_inside, n_drawn, threshold, level, "sobol")
-    # With few points on one side replicates tell their error badly: then as independent draws.
+    # With few points on one side replicates estimate their error badly: as independent draws.
     if min(n_inside, n_drawn - n_inside) < _FEW:
         plain = binomial(n_inside, n_drawn, threshold, level, "sobol")
         lowest, highest = plain.low, plain.high
     else:
         lowest, highest = 1.0, 0.0
     half = float(stdtrit(N_REPLICATES - 1, (1 + level) / 2)) * error
-    return of_share(
+    return from_fraction(
         value,
         error,
         min(max(value - half, 0.0), lowest),

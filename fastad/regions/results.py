@@ -1,4 +1,4 @@
-"""``VolumeEstimate``: a share of a box, and how sure it is."""
+"""``VolumeEstimate``: a fraction of a box, with its interval."""
 
 import math
 from collections.abc import Callable
@@ -17,12 +17,12 @@ _COUNTED = ("uniform", "sobol")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeEstimate:
-    """Share of a box where the score is below a threshold.
+    """Fraction of a box where the score is below a threshold.
 
     Attributes
     ----------
     value : float
-        The share, in [0, 1]; where no draw fell inside, the upper bound ``high``. 0 where it is
+        The fraction, in [0, 1]; where no draw fell inside, the upper bound ``high``. 0 where it is
         too small for a float: its logarithm is not.
     standard_error : float
         Of the value; NaN where that is a bound.
@@ -44,9 +44,9 @@ class VolumeEstimate:
     log_low, log_high : float
         Natural logarithms of the ends of the interval.
     n_scored : int
-        Points whose score was asked for, all preparations included.
+        Points that were scored, all preparations included.
     effective_sample_size : float
-        How many independent draws inside the region would tell as much.
+        How many independent draws inside the region would be as informative.
     mixing_p_value : float
         Of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
     reason : str
@@ -74,22 +74,21 @@ class VolumeEstimate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What could draw more holds the score, which other processes may not have.
-        own = tuple(getattr(self, one.name) for one in fields(self) if one.name != "_more")
-        return type(self), own
+        return type(self), tuple(getattr(self, name) for name in _names())
 
     def __str__(self) -> str:
         if self.is_bound:
             none = "" if self.n_inside else f" (none of {self.n_drawn} draws fell inside)"
-            return f"< {share_text(self.log_high, 3)}{none}"
+            return f"< {format_exp(self.log_high, 3)}{none}"
         logarithms = self.log_value, self.log_low, self.log_high
-        value, low, high = (share_text(logarithm, 4) for logarithm in logarithms)
+        value, low, high = (format_exp(logarithm, 4) for logarithm in logarithms)
         return f"{value} [{low}, {high}]"
 
     @property
     def complement(self) -> "VolumeEstimate":
-        """Share of the box where the score is at or above the threshold."""
+        """Fraction of the box where the score is at or above the threshold."""
         outside = self.n_drawn - self.n_inside
-        # At 1 - value, but for a bound: then the share of the others is surely near 1.
+        # At 1 - value, but for a bound: then the other fraction is surely near 1.
         value = 1.0 if self.is_bound else 1 - self.value
         counted = self.method in _COUNTED
         is_bound = counted and outside == 0
@@ -100,9 +99,11 @@ class VolumeEstimate:
             standard_error=math.nan if is_bound else self.standard_error,
             low=1 - self.high,
             high=1 - self.low,
-            log_value=_log(value) if is_bound or self.is_bound else _log_of_rest(self.log_value),
-            log_low=_log_of_rest(self.log_high),
-            log_high=_log_of_rest(self.log_low),
+            log_value=_log(value)
+            if is_bound or self.is_bound
+            else _log_of_complement(self.log_value),
+            log_low=_log_of_complement(self.log_high),
+            log_high=_log_of_complement(self.log_low),
             n_inside=outside,
             effective_sample_size=float(outside) if counted else self.effective_sample_size,
             is_bound=is_bound,
@@ -136,35 +137,35 @@ class VolumeEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        names = ("value", "standard_error", "low", "high", "log_value", "n_drawn", "n_inside")
-        others = ("method", "confidence_level", "threshold", "is_bound", "log_low", "log_high")
-        last = ("n_scored", "effective_sample_size", "mixing_p_value", "reason")
-        found = {name: getattr(self, name) for name in (*names, *others, *last)}
-        return {name: plain_value(value) for name, value in found.items()}
+        return {name: plain_value(getattr(self, name)) for name in _names()}
 
 
-def of_share(
-    value: float, standard_error: float, low: float, high: float, **others: Any
+def _names() -> list[str]:
+    return [part.name for part in fields(VolumeEstimate) if part.name != "_more"]
+
+
+def from_fraction(
+    value: float, standard_error: float, low: float, high: float, **more: Any
 ) -> VolumeEstimate:
-    """Return the estimate of a share and its interval, from draws of which all were scored.
+    """Return the estimate of a fraction and its interval, from draws of which all were scored.
 
-    Those inside tell as much as they are, unless the effective sample size is among the others.
+    Those inside are the effective sample size, unless it is given.
     """
-    others.setdefault("effective_sample_size", float(others["n_inside"]))
+    more.setdefault("effective_sample_size", float(more["n_inside"]))
     return VolumeEstimate(
         *(value, standard_error, low, high),
         log_value=_log(value),
         log_low=_log(low),
         log_high=_log(high),
-        n_scored=others["n_drawn"],
-        **others,
+        n_scored=more["n_drawn"],
+        **more,
     )
 
 
-def of_log_share(
-    log_value: float, relative_error: float, log_low: float, log_high: float, **others: Any
+def from_log_fraction(
+    log_value: float, relative_error: float, log_low: float, log_high: float, **more: Any
 ) -> VolumeEstimate:
-    """Return the estimate of a share that may be too small for a float; at most 1."""
+    """Return the estimate of a fraction that may be too small for a float; at most 1."""
     log_value, log_high = min(log_value, 0.0), min(log_high, 0.0)
     value = math.exp(log_value)
     return VolumeEstimate(
@@ -172,7 +173,7 @@ def of_log_share(
         log_value=log_value,
         log_low=log_low,
         log_high=log_high,
-        **others,
+        **more,
     )
 
 
@@ -180,18 +181,18 @@ def _log(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def _log_of_rest(logarithm: float) -> float:
-    """Return log(1 - share), from the logarithm of the share."""
+def _log_of_complement(logarithm: float) -> float:
+    """Return log(1 - fraction), from the logarithm of the fraction."""
     # Two forms, each without loss of digits on its side.
     if logarithm > -math.log(2):
         return _log(-math.expm1(logarithm))
     return math.log1p(-math.exp(logarithm))
 
 
-def share_text(logarithm: float, digits: int) -> str:
-    """Return what a logarithm stands for to some digits, also where no float is as small or large.
+def format_exp(logarithm: float, digits: int) -> str:
+    """Return e to a power to some digits, also where no float is as small or large.
 
-    As text of a float: 1.2e-868.
+    As a float is written: 1.2e-868.
     """
     if not math.isfinite(logarithm) or abs(logarithm) < _LARGEST:
         return f"{math.exp(logarithm):.{digits}g}"

@@ -1,19 +1,26 @@
-"""The scores of blocks of points, from whatever a user calls a score."""
+"""Scores of blocks of points: of a box, and of the unit cube that stands for it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from fastad._core.parameters import short_repr
-from fastad._core.threads import in_steps, points_at_once, thread_map
+from fastad._core.threads import current_threads, in_steps, points_at_once, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.geometry.draws import over_points, write_rows
+from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
 from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
+from fastad.regions.box import Box
+
+# A jitted function of a point, a function of a batch, or a compiled scorer.
+Score: TypeAlias = Any
+# Fewer points are not worth a thread.
+_FEWEST = 256
 
 
 class BlockScore(ABC):
@@ -22,7 +29,7 @@ class BlockScore(ABC):
     Attributes
     ----------
     on_threads : bool
-        Whether several threads may ask at once, and gain by it.
+        Whether several threads may compute at once, and gain by it.
     kernel : callable or None
         Jitted, of points, scores and the arguments: does what `write` does.
     arguments : tuple
@@ -41,9 +48,9 @@ class BlockScore(ABC):
         scores = np.empty(samples.shape[0])
 
         def write(rows: range) -> None:
-            own = scores[rows.start : rows.stop]
+            written = scores[rows.start : rows.stop]
             for points, part in blocks(samples[rows.start : rows.stop]):
-                self.write_checked(points, own[part])
+                self.write_checked(points, written[part])
 
         step = points_at_once(samples.shape[1]) if self.on_threads else samples.shape[0]
         thread_map(write, in_steps(0, samples.shape[0], step))
@@ -126,14 +133,14 @@ class _Batch(BlockScore):
         _scoring(points, lambda: self._write_rows(rows, scores))
 
     def _write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
-        found = np.asarray(self._function(rows))
-        if found.shape != scores.shape or found.dtype.kind not in "biuf":
+        result = np.asarray(self._function(rows))
+        if result.shape != scores.shape or result.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"score must return one number for each of {scores.shape[0]} points; found shape "
-                f"{found.shape} of {found.dtype}, the first point being {rows[0].tolist()}",
+                f"{result.shape} of {result.dtype}, the first point being {rows[0].tolist()}",
                 argument="score",
             )
-        scores[:] = found
+        scores[:] = result
 
 
 def block_score(score: Any, n_features: int) -> BlockScore:
@@ -153,3 +160,76 @@ def block_score(score: Any, n_features: int) -> BlockScore:
             f"scorer; found {short_repr(score)}"
         )
     return _Batch(score)
+
+
+class Cube:
+    """The score of a box's points, by their coordinates in the unit cube that stands for it.
+
+    A fraction of the box is a fraction of the cube, in which a discrete feature has a part of
+    [0, 1) for each of its values, equally long.
+
+    Attributes
+    ----------
+    box : Box
+        The box.
+    on_threads : bool
+        Whether several threads may compute scores at once, and gain by it.
+    n_scored : int
+        Points scored until now.
+    """
+
+    def __init__(self, box: Box, score: BlockScore) -> None:
+        self.box = box
+        self.on_threads = score.on_threads
+        self.n_scored = 0
+        self._score = score
+        self._lock = Lock()
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.box.n_features
+
+    def scores(self, points: FloatMatrix) -> FloatVector:
+        """Return the scores of points of shape (n_features, n_points), which stay as they are.
+
+        On threads where the score allows it.
+        """
+        n = points.shape[1]
+        scores = np.empty(n)
+        largest = points_at_once(self.n_features)
+
+        def write(part: range) -> None:
+            block = points[:, part.start : part.stop].copy(order="C")
+            scale_to_box(self.box.ranges, block)
+            self._score.write_checked(block, scores[part.start : part.stop])
+
+        if self.on_threads:
+            size = -(-n // current_threads())
+            thread_map(write, in_steps(0, n, min(max(size, _FEWEST), largest)))
+        else:
+            for part in in_steps(0, n, largest):
+                write(part)
+        with self._lock:
+            self.n_scored += n
+        return scores
+
+
+def into_cube(box: Box, samples: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
+    """Return the cube's points of samples (n_samples, n_features), as (n_features, n_samples).
+
+    Those of a discrete feature are spread evenly over the part of their value, the nearest one of
+    the box. What lies outside of the box is left out.
+    """
+    inside = samples[box.contains(samples)]
+    points = np.empty((box.n_features, inside.shape[0]))
+    for j, values in enumerate(box.values):
+        numbers = inside[:, j]
+        if values is None:
+            low, high = box.low[j] / 2, box.high[j] / 2  # halves, whose difference is finite
+            points[j] = (numbers / 2 - low) / (high - low)
+            continue
+        middles = values[:-1] / 2 + values[1:] / 2
+        indices = np.searchsorted(middles, numbers)
+        points[j] = (indices + rng.uniform(size=indices.shape[0])) / values.shape[0]
+    return np.clip(points, 0.0, np.nextafter(1.0, 0.0))

@@ -16,7 +16,7 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.results import VolumeEstimate, of_share
+from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.uncertainty.closed_forms import clopper_pearson
 
@@ -77,7 +77,7 @@ class Draws:
             if progress is not None:
                 progress(last - first, n_draws)
             start = last
-            # A dear score is reported on after each part, a cheap one less often.
+            # An expensive score is reported on after each part, a cheap one less often.
             if score.on_threads and perf_counter() - began < _SHORT:
                 step *= 2
         return counts
@@ -102,18 +102,22 @@ class Draws:
             return Part(numbers.start, len(numbers), counts)
 
         ranges = in_steps(start, stop, self.part)
-        return thread_map(count, ranges) if score.on_threads else [count(own) for own in ranges]
+        return (
+            thread_map(count, ranges)
+            if score.on_threads
+            else [count(numbers) for numbers in ranges]
+        )
 
     def _count_at_once(
         self, score: BlockScore, thresholds: FloatVector, numbers: range, counts: IntVector
     ) -> bool:
         """Draw, score and count in one kernel; tell whether all scores were numbers."""
         loop = counting(score.kernel)
-        found: bool = loop(
+        are_numbers: bool = loop(
             *(self.key, numbers.start, numbers.stop, self.box.ranges),
             *(thresholds, counts, score.arguments),
         )
-        return found
+        return are_numbers
 
     def points(self, first: int, size: int) -> FloatMatrix:
         """Return some points, coordinate by coordinate; in a block of reused memory, in it."""
@@ -139,7 +143,7 @@ def count_draws(
     return counts
 
 
-def estimate_shares(
+def estimate_fractions(
     draws: Draws,
     score: BlockScore,
     thresholds: Sequence[float],
@@ -148,9 +152,11 @@ def estimate_shares(
     progress: Progress | None = None,
     first: tuple[int, IntVector] | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate shares from a number of draws, of which the first may be known."""
-    n_known, counts = (0, np.zeros(len(thresholds), np.int64)) if first is None else first
-    counts = counts + count_draws(draws, score, thresholds, n_draws - n_known, n_known, progress)
+    """Estimate fractions from a number of draws, of which the first may be counted already."""
+    n_counted, counts = (0, np.zeros(len(thresholds), np.int64)) if first is None else first
+    counts = counts + count_draws(
+        draws, score, thresholds, n_draws - n_counted, n_counted, progress
+    )
     return [
         _estimate(draws, score, threshold, count, n_draws, level)
         for threshold, count in zip(thresholds, counts.tolist(), strict=True)
@@ -161,9 +167,9 @@ def _estimate(
     draws: Draws, score: BlockScore, threshold: float, n_inside: int, n_drawn: int, level: float
 ) -> VolumeEstimate:
     def more(n_draws: int) -> VolumeEstimate:
-        found = draws.count(score, np.array([threshold]), n_drawn, n_draws)
+        counts = draws.count(score, np.array([threshold]), n_drawn, n_draws)
         return _estimate(
-            draws, score, threshold, n_inside + int(found[0]), n_drawn + n_draws, level
+            draws, score, threshold, n_inside + int(counts[0]), n_drawn + n_draws, level
         )
 
     return binomial(n_inside, n_drawn, threshold, level, "uniform", more)
@@ -180,7 +186,7 @@ def binomial(
     """Return the estimate of a binomial number, with the interval of Clopper and Pearson."""
     low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
     value = n_inside / n_drawn if n_inside else high
-    return of_share(
+    return from_fraction(
         value,
         math.sqrt(value * (1 - value) / n_drawn) if n_inside else math.nan,
         low,
@@ -198,7 +204,7 @@ def binomial(
 def hits_for(rtol: float) -> int:
     """Return how many draws must fall inside for a relative error.
 
-    With so many the root of the mean squared error is at most that share of the volume, whatever
+    With so many the root of the mean squared error is at most that fraction of the volume, whatever
     it is (Mendo and Hernando 2006, on inverse binomial sampling).
     """
     return math.ceil(1 / rtol**2) + 2
@@ -232,7 +238,7 @@ def estimate_until(
         step = min(2 * step, draws.part * _PARTS_A_ROUND)
         if progress is not None:
             progress(n_drawn, None)
-    found = [
+    estimates = [
         _inverse(needed, end, threshold, level)
         if end
         else binomial(count, n_drawn, threshold, level, "uniform")
@@ -240,7 +246,7 @@ def estimate_until(
             counts.tolist(), ends.tolist(), rising.tolist(), strict=True
         )
     ]
-    return [found[place] for place in np.argsort(order)]
+    return [estimates[index] for index in np.argsort(order)]
 
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
@@ -259,15 +265,15 @@ def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: in
 def _inverse(n_inside: int, n_drawn: int, threshold: float, level: float) -> VolumeEstimate:
     """Return the estimate of draws that ended with a number of hits.
 
-    The unbiased one, and the exact interval of the negative binomial law.
+    The unbiased one, and the exact interval of the negative binomial distribution.
     """
     value = (n_inside - 1) / (n_drawn - 1)
-    doubt = 1 - level
-    low = float(betaincinv(n_inside, n_drawn - n_inside + 1, doubt / 2))
+    alpha = 1 - level
+    low = float(betaincinv(n_inside, n_drawn - n_inside + 1, alpha / 2))
     high = 1.0
     if n_drawn > n_inside:
-        high = float(betaincinv(n_inside, n_drawn - n_inside, 1 - doubt / 2))
-    return of_share(
+        high = float(betaincinv(n_inside, n_drawn - n_inside, 1 - alpha / 2))
+    return from_fraction(
         value,
         value * math.sqrt((1 - value) / (n_inside - 2)),
         low,

@@ -11,7 +11,7 @@ from fastad._core.random import random_key
 from fastad._core.results import plain_value
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.regions.results import share_text
+from fastad.regions.results import format_exp
 
 CriterionName: TypeAlias = Literal["em", "mv"]
 CRITERIA: tuple[CriterionName, ...] = ("em", "mv")
@@ -70,8 +70,8 @@ class Criterion:
     def __str__(self) -> str:
         if self.reason:
             return "undefined"
-        low, high = share_text(self.log_low, 3), share_text(self.log_high, 3)
-        return f"{share_text(self.log_value, 3)} [{low}, {high}]"
+        low, high = format_exp(self.log_low, 3), format_exp(self.log_high, 3)
+        return f"{format_exp(self.log_value, 3)} [{low}, {high}]"
 
     def required_uniform_draws(self, rtol: Point) -> int:
         """Return how many uniform points bring their relative standard error down to ``rtol``.

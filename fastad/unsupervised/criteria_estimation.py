@@ -168,10 +168,10 @@ def estimate_with_points(
         spread = Spread.of(replicates[:, k])
         monte_carlo_error = Spread.of(of_volumes[:, k]).deviation
         df = math.inf
-        if levels.log_shares is not None and monte_carlo_error > 0:
+        if levels.log_fractions is not None and monte_carlo_error > 0:
             # A part of the error is known from few repeats (Welch, Satterthwaite).
             ratio = max(spread.deviation / monte_carlo_error, 1.0)
-            df = (len(levels.log_shares) - 1) * ratio**4
+            df = (len(levels.log_fractions) - 1) * ratio**4
         degrees_of_freedom.append(df)
         # Student's interval around the logarithm without bias.
         centre = area.log_value - (spread.mean - area.log_value) / area.bias_shown

@@ -12,13 +12,11 @@ from fastad._core.threads import in_steps, points_at_once, thread_limit, thread_
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
-from fastad.regions.box import Box
-from fastad.regions.cube import Cube, into_cube
-from fastad.regions.estimation import Score
-from fastad.regions.importance_sampling.sampling import repeat_log_shares
-from fastad.regions.methods import check_box
-from fastad.regions.scores import BlockScore, block_score
-from fastad.regions.splitting.repeats import log_shares, mixing_problems, split, warn_of_mixing
+from fastad.regions.box import Box, check_box
+from fastad.regions.importance_sampling.sampling import repeat_log_fractions
+from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
+from fastad.regions.splitting.diagnostics import warn_of_mixing
+from fastad.regions.splitting.repeats import log_fractions, mixing_problems, split
 from fastad.regions.uniform import Draws, Progress, count_draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
@@ -260,7 +258,7 @@ class LevelSetEstimator:
         finite = above[np.isfinite(above)]
         logs = np.zeros((_FEWEST_REPEATS, 0))
         if finite.shape[0]:
-            logs = self._log_shares(finite, X, options)
+            logs = self._log_fractions(finite, X, options)
         if finite.shape[0] < above.shape[0]:
             logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
         reached = np.isfinite(logs).all(axis=0)
@@ -280,10 +278,10 @@ class LevelSetEstimator:
             None,
         )
 
-    def _log_shares(
+    def _log_fractions(
         self, above: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
     ) -> FloatMatrix:
-        """Return logarithms of the shares below rising thresholds, by repeats."""
+        """Return logarithms of the fractions below rising thresholds, by repeats."""
         cube = Cube(self.box, self.score)
         if options.method == "sobol":
             # Here, because SciPy's sequences take a while to import.
@@ -294,13 +292,13 @@ class LevelSetEstimator:
                 *(options.budget(), self._rng, options.progress),
             )
             with np.errstate(divide="ignore"):
-                shares: FloatMatrix = np.log(counts / size)
-            return shares
+                fractions: FloatMatrix = np.log(counts / size)
+            return fractions
         if options.method == "importance":
             points = into_cube(self.box, X.astype(np.float64), self._rng)
-            return repeat_log_shares(
+            return repeat_log_fractions(
                 cube, above, points, options.budget(), self._rng, options.progress
             )
         run = split(cube, float(above[0]), options.budget(), self._rng, options.progress)
         self.mixing_problems = mixing_problems(run, float(above[0]))
-        return log_shares(run, above)
+        return log_fractions(run, above)

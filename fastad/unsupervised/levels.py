@@ -142,8 +142,8 @@ class LevelSets:
         Test points in each set, from 0 to their number.
     inside : numpy.ndarray of int64 of shape (n_levels + 1,) or None
         Uniform points in each set; None where volumes were estimated in another way.
-    log_shares : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
-        In their place natural logarithms of the shares of the box by independent repeats.
+    log_fractions : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
+        In their place natural logarithms of the fractions of the box by independent repeats.
     box : Extent
         Volume of the box.
     n_uniform : int or None
@@ -153,7 +153,7 @@ class LevelSets:
     thresholds: ScoreVector
     masses: IntVector
     inside: IntVector | None
-    log_shares: FloatMatrix | None
+    log_fractions: FloatMatrix | None
     box: Extent
     n_uniform: int | None
 
@@ -180,13 +180,13 @@ class LevelSets:
         """
         if self.inside is not None and self.n_uniform is not None:
             return Volumes(self.inside, self.box.divided_by(self.n_uniform), None)
-        assert self.log_shares is not None  # one of both is given
-        logs = self._mean_log_shares()
+        assert self.log_fractions is not None  # one of both is given
+        logs = self._mean_log_fractions()
         index = int(np.searchsorted(self.masses, float(mass), side="left"))
         middle = float(logs[max(index, 1)])
         # What is much larger is cut off: a set that holds so much more matters only as a bound.
         each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
-        repeats = np.minimum(self.log_shares - middle, LARGEST_LOG)
+        repeats = np.minimum(self.log_fractions - middle, LARGEST_LOG)
         return Volumes(as_readonly(each), self.box.with_log(middle), as_readonly(repeats))
 
     def log_error(self, mass: Fraction | float) -> float:
@@ -195,38 +195,38 @@ class LevelSets:
         That of Cox for repeats; counted volumes have the relative error of their count.
         """
         index = max(int(np.searchsorted(self.masses, float(mass), side="left")), 1)
-        if self.log_shares is None:
+        if self.log_fractions is None:
             n_inside = int(np.asarray(self.inside)[index])
             return math.sqrt(1 / n_inside - 1 / (self.n_uniform or 1)) if n_inside else math.inf
-        n, variance = len(self.log_shares), float(self.log_shares[:, index].var(ddof=1))
+        n, variance = len(self.log_fractions), float(self.log_fractions[:, index].var(ddof=1))
         return math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
 
     def log_volumes(self) -> FloatVector:
         """Return the natural logarithms of the volumes, -inf of the empty set."""
         if self.inside is None:
-            return self._mean_log_shares() + self.box.log
+            return self._mean_log_fractions() + self.box.log
         with np.errstate(divide="ignore"):
-            return np.log(self._counted_shares()) + self.box.log
+            return np.log(self._counted_fractions()) + self.box.log
 
     def absolute_volumes(self) -> FloatVector:
         """Return the volumes in units of the features; 0 or inf beyond all floats."""
         if self.inside is None:
             with np.errstate(over="ignore", under="ignore"):
                 return np.exp(self.log_volumes())
-        # By the share, so that the whole box has its volume to the last digit.
-        return self.box.times_each(self._counted_shares())
+        # By the fraction, so that the whole box has its volume to the last digit.
+        return self.box.times_each(self._counted_fractions())
 
-    def _counted_shares(self) -> FloatVector:
+    def _counted_fractions(self) -> FloatVector:
         return np.asarray(self.inside) / self.n_uniform
 
-    def _mean_log_shares(self) -> FloatVector:
-        """Return the logarithms of the mean shares, rising.
+    def _mean_log_fractions(self) -> FloatVector:
+        """Return the logarithms of the mean fractions, rising.
 
         Logarithms of the repeats are nearly normal, as `fastad.volume` takes them: their mean and
-        half their variance. A mean of few such shares would lack the large ones, and be too small.
-        None is larger than 1, whatever repeats say that differ much.
+        half their variance. A mean of few such fractions would lack the large ones, and be too
+        small. None is larger than 1, however much repeats differ.
         """
-        logs = self.log_shares[:, 1:] if self.log_shares is not None else np.empty((1, 0))
+        logs = self.log_fractions[:, 1:] if self.log_fractions is not None else np.empty((1, 0))
         means = np.minimum(logs.mean(axis=0) + logs.var(axis=0, ddof=1) / 2, 0.0)
         return np.concatenate([[-math.inf], np.maximum.accumulate(means)])
 

@@ -13,9 +13,8 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.estimation import Score
-from fastad.regions.scores import block_score
-from fastad.regions.splitting.repeats import warn_of_mixing
+from fastad.regions.scores import Score, block_score
+from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.uniform import Progress
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria

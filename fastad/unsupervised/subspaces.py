@@ -19,9 +19,8 @@ from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.regions.box import Box
-from fastad.regions.estimation import Score
-from fastad.regions.scores import block_score
-from fastad.regions.splitting.repeats import warn_of_mixing
+from fastad.regions.scores import Score, block_score
+from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.unsupervised.criteria import CriteriaPlan
 from fastad.unsupervised.excess_mass import excess_mass_curve
 from fastad.unsupervised.level_set_estimation import (

@@ -410,10 +410,10 @@ def test_tuning_leads_scales_to_the_wished_share_of_accepted_moves() -> None:
         tuning = Tuning()
         for _ in range(50):
             tuning.learn(name, Tally(100, 100, 100, 1.0))
-        assert tuning.scales[name] == (kind.largest if kind.wished else 1.0)
+        assert tuning.scales[name] == (kind.largest if kind.target_rate else 1.0)
         for _ in range(200):
             tuning.learn(name, Tally(100, 100, 0, 0.0))
-        assert 0 < tuning.scales[name] < 1e-6 or not kind.wished
+        assert 0 < tuning.scales[name] < 1e-6 or not kind.target_rate
         # Without a single point to be scored, too.
         tuning.learn(name, Tally(100, 0, 0, 0.0))
         assert all(math.isfinite(scale) for scale in tuning.scales.values())

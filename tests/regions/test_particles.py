@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastad.regions.splitting.particles import (
-    Loss,
-    Particles,
+from fastad.regions.splitting.diagnostics import (
     correlation,
     insertion_p_value,
     rank_deviation,
     ranks_among,
 )
+from fastad.regions.splitting.particles import Loss, Particles
 
 Array = Any
 
@@ -41,7 +40,7 @@ def test_the_upper_half_leaves_together() -> None:
     assert sorted(loss.survivors.tolist()) == [1, 3, 4]
     assert sorted(loss.lost.tolist()) == [0, 2, 5]
     assert own.levels == [math.inf, 4]
-    assert own.log_shares == [0, pytest.approx(math.log(3 / 6))]
+    assert own.log_fractions == [0, pytest.approx(math.log(3 / 6))]
     assert set(own.survivors[0].tolist()) == {1, 3, 4}
 
 
@@ -64,7 +63,7 @@ def test_tied_particles_leave_together(scores: list[float], level: float, n_kept
     loss = own.lose(-math.inf)
     assert loss is not None
     assert loss.level == level
-    assert own.log_shares[-1] == pytest.approx(math.log(n_kept / len(scores)))
+    assert own.log_fractions[-1] == pytest.approx(math.log(n_kept / len(scores)))
     assert all(scores[i] < level for i in loss.survivors)
     assert all(scores[i] >= level for i in loss.lost)
     assert loss.survivors.shape[0] == n_kept == len(scores) - loss.lost.shape[0]
@@ -76,7 +75,7 @@ def test_particles_of_one_score_above_the_target_are_stuck(target: float) -> Non
     assert own.lose(target) is None
     assert own.is_stuck
     assert own.levels == [math.inf]
-    assert own.log_share(target) == -math.inf
+    assert own.log_fraction(target) == -math.inf
     assert own.variance(target) == math.inf
 
 
@@ -84,7 +83,7 @@ def test_particles_of_one_score_below_the_target_are_not_stuck() -> None:
     own = particles([2, 2, 2])
     assert own.lose(2.5) is None
     assert not own.is_stuck
-    assert own.log_share(2.5) == 0
+    assert own.log_fraction(2.5) == 0
 
 
 def test_the_target_ends_the_levels_where_it_is_as_near() -> None:
@@ -118,11 +117,11 @@ class Slow:
     def __init__(self) -> None:
         self.stages: list[tuple[float, list[float], float]] = []  # level, scores, log share
 
-    def log_share(self, threshold: float) -> tuple[float, int]:
-        _, scores, log_share = [one for one in self.stages if one[0] >= threshold][-1]
+    def log_fraction(self, threshold: float) -> tuple[float, int]:
+        _, scores, log_fraction = [one for one in self.stages if one[0] >= threshold][-1]
         n_below = sum(score < threshold for score in scores)
         part = math.log(n_below / len(scores)) if n_below else -math.inf
-        return log_share + part, n_below
+        return log_fraction + part, n_below
 
     def variance(self, threshold: float) -> float:
         """Sum of (1 - p) / (n p) over the factors p of the share."""
@@ -144,19 +143,19 @@ def test_kin_are_no_plateau() -> None:
     loss = own.lose(0.5)
     assert loss is not None
     assert loss.lost.tolist() == [0, 3]
-    own.place(loss, np.array([[2.0, 2.0], [-2.0, 5.0]]), np.array([1.0, 1.0]))
+    own.replace(loss, np.array([[2.0, 2.0], [-2.0, 5.0]]), np.array([1.0, 1.0]))
     loss = own.lose(0.5)
     assert loss is not None
     assert (loss.level, loss.lost.tolist()) == (2.0, [1])
-    own.place(loss, np.array([[2.0], [7.0]]), np.array([1.0]))
+    own.replace(loss, np.array([[2.0], [7.0]]), np.array([1.0]))
     # All score 1 and have the first coordinate 2: the level stays, and so does the share.
-    before = own.log_share(1.5)
+    before = own.log_fraction(1.5)
     loss = own.lose(0.5)
     assert loss is not None
     assert (loss.level, loss.survivors.tolist(), loss.lost.tolist()) == (2.0, [0], [1, 2, 3])
-    own.place(loss, np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), np.array([0.2, 1.2, 1.8]))
-    assert own.log_shares[-1] == own.log_shares[-2] == pytest.approx(math.log(2 / 4 * 3 / 4))
-    assert own.log_share(1.5) == pytest.approx(before + math.log(3 / 4))
+    own.replace(loss, np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), np.array([0.2, 1.2, 1.8]))
+    assert own.log_fractions[-1] == own.log_fractions[-2] == pytest.approx(math.log(2 / 4 * 3 / 4))
+    assert own.log_fraction(1.5) == pytest.approx(before + math.log(3 / 4))
     assert not own.is_stuck
 
 
@@ -187,11 +186,11 @@ def test_shares_below_any_threshold_are_products_of_the_factors(
             assert sum(score <= loss.level for score in before) > len(before) // 2
         new = [random.choice(kept) for _ in loss.lost]
         places = np.random.default_rng(len(slow.stages)).random((2, len(new)))
-        own.place(loss, places, np.array(new, np.float64))
+        own.replace(loss, places, np.array(new, np.float64))
         share = slow.stages[-1][2] + math.log(len(kept) / len(before))
         slow.stages.append((loss.level, own.scores.tolist(), share))
     assert own.levels == [one[0] for one in slow.stages]
-    assert own.log_shares == pytest.approx([one[2] for one in slow.stages])
+    assert own.log_fractions == pytest.approx([one[2] for one in slow.stages])
     if own.is_stuck:
         assert len(set(own.scores.tolist())) == 1
         assert own.scores[0] >= target
@@ -200,15 +199,15 @@ def test_shares_below_any_threshold_are_products_of_the_factors(
     wanted = everything | {math.nextafter(x, math.inf) for x in everything}
     wanted = {threshold for threshold in wanted if threshold >= target}
     for threshold in wanted:
-        log_share, n_below = slow.log_share(threshold)
-        assert own.log_share(threshold) == pytest.approx(log_share, abs=1e-12)
+        log_fraction, n_below = slow.log_fraction(threshold)
+        assert own.log_fraction(threshold) == pytest.approx(log_fraction, abs=1e-12)
         assert own.n_below(threshold) == n_below
         assert own.variance(threshold) == pytest.approx(slow.variance(threshold), rel=1e-9)
     # All at once, in whatever order; the larger the threshold, the larger the share.
     shuffled = sorted(wanted, key=lambda threshold: random.random())
-    together = own.log_shares_below(np.array(shuffled)).tolist()
-    assert together == [own.log_share(threshold) for threshold in shuffled]
-    rising = own.log_shares_below(np.array(sorted(wanted))).tolist()
+    together = own.log_fractions_below(np.array(shuffled)).tolist()
+    assert together == [own.log_fraction(threshold) for threshold in shuffled]
+    rising = own.log_fractions_below(np.array(sorted(wanted))).tolist()
     assert rising == sorted(rising)
 
 
@@ -216,13 +215,13 @@ def test_a_threshold_at_a_level_is_below_that_level() -> None:
     own = particles([1, 2, 3, 4])
     loss = own.lose(-1.0)
     assert loss is not None
-    own.place(loss, np.zeros((2, 2)), np.array([2.5, 0.0]))
+    own.replace(loss, np.zeros((2, 2)), np.array([2.5, 0.0]))
     # Scores are now 1, 2, 2.5 and 0, all of them below 3.
-    assert own.log_share(3.0) == pytest.approx(math.log(1 / 2))
+    assert own.log_fraction(3.0) == pytest.approx(math.log(1 / 2))
     assert own.n_below(3.0) == 4
-    assert own.log_share(3.5) == pytest.approx(math.log(3 / 4))
-    assert own.log_share(2.0) == pytest.approx(math.log(1 / 2) + math.log(2 / 4))
-    assert own.log_share(0.0) == -math.inf
+    assert own.log_fraction(3.5) == pytest.approx(math.log(3 / 4))
+    assert own.log_fraction(2.0) == pytest.approx(math.log(1 / 2) + math.log(2 / 4))
+    assert own.log_fraction(0.0) == -math.inf
     assert own.variance(3.0) == pytest.approx(1 / 4)
     assert own.variance(2.0) == pytest.approx(2 / 4)
 
@@ -235,8 +234,8 @@ def test_variances_are_those_of_independent_particles() -> None:
         own = Particles(np.zeros((1, 200)), rng.random(200))
         while (loss := own.lose(0.01)) is not None:
             new: Array = loss.level * rng.random(loss.lost.shape[0])
-            own.place(loss, np.zeros((1, new.shape[0])), new)
-        logs.append(own.log_share(0.01))
+            own.replace(loss, np.zeros((1, new.shape[0])), new)
+        logs.append(own.log_fraction(0.01))
         variances.append(own.variance(0.01))
     assert np.var(logs) == pytest.approx(np.mean(variances), rel=0.25)
     assert np.mean(np.exp(logs)) == pytest.approx(0.01, rel=0.05)

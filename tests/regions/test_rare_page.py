@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench import rare_study as study
-from fastad.regions.methods import VolumeMethod
+from fastad.regions.estimation import VolumeMethod
 
 ROWS = study.read()
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.detectors.scorer import CompiledScorer
+from fastad.regions import volume, volume_at_fpr
 from fastad.regions.box import Box
-from fastad.regions.estimation import volume, volume_at_fpr
 from tests.support.volumes import (
     KINDS,
     SHAPES,

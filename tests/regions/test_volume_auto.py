@@ -12,8 +12,7 @@ import fastad
 from fastad import Box, InvalidInputError, volume
 from fastad._kernels.geometry.draws import scale_to_box
 from fastad.regions import VolumeEstimate
-from fastad.regions.cube import Cube, into_cube
-from fastad.regions.scores import block_score
+from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import ball, ellipsoid, simplex
 from tests.support.volumes import OfBatch
 
@@ -114,7 +113,7 @@ def test_data_say_where_to_look(kind: str) -> None:
     assert found.method == "importance"
     assert found.reason.endswith("data say where to look")
     assert f"of {1024 if kind == 'batch' else 6250} first draws fell inside" in found.reason
-    assert abs(found.log_value - region.log_share) < 0.3
+    assert abs(found.log_value - region.log_fraction) < 0.3
     if isinstance(score, Seen):
         assert found.n_scored == score.n
 
@@ -122,7 +121,7 @@ def test_data_say_where_to_look(kind: str) -> None:
 def test_particles_without_data() -> None:
     region = ball(10)
     threshold = 0.2
-    truth = region.log_share + 5 * math.log(threshold)
+    truth = region.log_fraction + 5 * math.log(threshold)
     score = Seen(region.batch)
     found = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
     assert found.method == "splitting"
@@ -147,7 +146,7 @@ def test_particles_where_importance_sampling_is_refused() -> None:
     assert found.method == "splitting"
     assert "importance sampling was refused" in found.reason
     assert "found 0" in found.reason
-    assert found.log_low <= region.log_share + 6 * math.log(0.1) <= found.log_high
+    assert found.log_low <= region.log_fraction + 6 * math.log(0.1) <= found.log_high
 
 
 def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
@@ -211,9 +210,9 @@ def test_the_lowest_threshold_decides() -> None:
     assert {one.method for one in found} == {"splitting"}
     assert len({one.reason for one in found}) == 1
     assert len({one.n_scored for one in found}) == 1
-    truth = region.log_share + 4 * math.log(0.01)
+    truth = region.log_fraction + 4 * math.log(0.01)
     assert found[2].log_low <= truth <= found[2].log_high
-    assert found[0].log_low <= region.log_share <= found[0].log_high
+    assert found[0].log_low <= region.log_fraction <= found[0].log_high
 
 
 def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:

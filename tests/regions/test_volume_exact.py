@@ -21,7 +21,7 @@ from fastad._core.threads import thread_limit
 from fastad.detectors import forest as compiled_forest
 from fastad.detectors.forest import ForestScorer
 from fastad.regions import forest_leaves as leaves
-from fastad.regions.forest_leaves import exact_shares, is_small
+from fastad.regions.forest_leaves import exact_fractions, is_small
 from tests.support.volumes import fields
 
 Matrix = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def normal(n_samples: int, n_features: int, seed: int = 0) -> Matrix:
 
 
 def shares(scorer: Any, thresholds: Any, box: Box, **options: Any) -> list[float]:
-    found = exact_shares(scorer, thresholds, box, level=0.95, **options)
+    found = exact_fractions(scorer, thresholds, box, level=0.95, **options)
     return [one.value for one in found]
 
 
@@ -357,7 +357,7 @@ def test_what_is_not_small() -> None:
 
 def test_result() -> None:
     scorer = compile_scorer(fit(normal(50, 2)))
-    (found,) = exact_shares(scorer, [0.5], SQUARE, level=0.9)
+    (found,) = exact_fractions(scorer, [0.5], SQUARE, level=0.9)
     assert found.low == found.value == found.high
     assert 0 < found.value < 1
     assert found.log_low == found.log_value == found.log_high == math.log(found.value)
@@ -365,9 +365,9 @@ def test_result() -> None:
     assert (found.standard_error, found.n_drawn, found.n_inside, found.n_scored) == (0, 0, 0, 0)
     assert found.effective_sample_size == math.inf
     assert not found.is_bound
-    (none,) = exact_shares(scorer, [0.0], SQUARE, level=0.9)
+    (none,) = exact_fractions(scorer, [0.0], SQUARE, level=0.9)
     assert (none.value, none.log_value, none.is_bound) == (0.0, -math.inf, False)
-    assert fields(found) == fields(exact_shares(scorer, [0.5], SQUARE, level=0.9)[0])
+    assert fields(found) == fields(exact_fractions(scorer, [0.5], SQUARE, level=0.9)[0])
 
 
 def test_too_large() -> None:
@@ -376,7 +376,7 @@ def test_too_large() -> None:
     threshold = float(np.median(scorer.score_samples(X)))
     message = r"too large for the exact volume .* after \d+ cells, .* % of it was decided"
     with pytest.raises(InvalidInputError, match=message):
-        exact_shares(scorer, [threshold], Box.from_data(X), level=0.95, most_nodes=10**6)
+        exact_fractions(scorer, [threshold], Box.from_data(X), level=0.95, most_nodes=10**6)
 
 
 def test_other_scorers_are_refused() -> None:
@@ -386,10 +386,10 @@ def test_other_scorers_are_refused() -> None:
         with pytest.raises(
             InvalidInputError, match=r"method='exact' takes a compiled isolation forest; found <"
         ):
-            exact_shares(compile_scorer(other), [0.5], SQUARE, level=0.95)
+            exact_fractions(compile_scorer(other), [0.5], SQUARE, level=0.95)
 
 
 def test_another_number_of_features_is_refused() -> None:
     scorer = compile_scorer(fit(normal(100, 3)))
     with pytest.raises(InvalidInputError, match="box must have 3 features as the score; found 2"):
-        exact_shares(scorer, [0.5], SQUARE, level=0.95)
+        exact_fractions(scorer, [0.5], SQUARE, level=0.95)

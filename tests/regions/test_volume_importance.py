@@ -11,14 +11,13 @@ import pytest
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.cube import Cube, into_cube
 from fastad.regions.importance_sampling.sampling import (
     FEWEST_EFFECTIVE,
     RefusedError,
-    estimate_shares,
+    estimate_fractions,
 )
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import block_score
+from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls
 
 Array = Any
@@ -39,7 +38,7 @@ def estimates(
     rng = np.random.default_rng(seed)
     cube = Cube(box, block_score(score, box.n_features))
     data = into_cube(box, np.asarray(X, np.float64), rng)
-    return estimate_shares(cube, thresholds, data, n_draws, level, rng, progress)
+    return estimate_fractions(cube, thresholds, data, n_draws, level, rng, progress)
 
 
 def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500) -> Any:
@@ -55,7 +54,7 @@ def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500)
 def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
     found = of(region, 20_000, d, 0.99999)
-    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_low <= region.log_fraction <= found.log_high
     assert found.log_low <= found.log_value <= found.log_high
     assert found.method == "importance"
     assert found.effective_sample_size >= FEWEST_EFFECTIVE
@@ -67,8 +66,8 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
 def test_shares_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
     region = shape(100)
     found = of(region, 60_000, 0, 0.99999, n=1000)
-    assert region.log_share < math.log(1e-68)
-    assert found.log_low <= region.log_share <= found.log_high
+    assert region.log_fraction < math.log(1e-68)
+    assert found.log_low <= region.log_fraction <= found.log_high
     assert found.log_high - found.log_low < 0.5
 
 
@@ -76,7 +75,7 @@ def test_a_ball_of_many_features_is_known_to_a_percent() -> None:
     for d in (20, 50):
         region = ball(d)
         found = of(region, 100_000, 0, n=1000)
-        assert abs(found.log_value - region.log_share) < 0.02
+        assert abs(found.log_value - region.log_fraction) < 0.02
         assert found.standard_error < 0.007 * found.value
 
 
@@ -134,7 +133,7 @@ def test_data_with_duplicates() -> None:
     region = ball(10)
     X = np.repeat(region.data(50, 1), 20, axis=0)
     found = estimates(region.jitted, region.box, [1.0], X, 20_000, 0, 0.99999)[0]
-    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_low <= region.log_fraction <= found.log_high
 
 
 # --- the law of the estimate
@@ -156,14 +155,14 @@ def trials() -> tuple[Rare, list[VolumeEstimate]]:
 @pytest.mark.evidence
 def test_intervals_hold_the_truth_as_often_as_they_say(trials: Any) -> None:
     region, found = trials
-    held = sum(one.log_low <= region.log_share <= one.log_high for one in found)
+    held = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
     assert held >= ENOUGH / TRIALS * len(found)
 
 
 @pytest.mark.evidence
 def test_estimates_are_unbiased_and_errors_as_large_as_they_say(trials: Any) -> None:
     region, found = trials
-    ratios = [math.exp(one.log_value - region.log_share) for one in found]
+    ratios = [math.exp(one.log_value - region.log_fraction) for one in found]
     error = np.std(ratios) / math.sqrt(len(found))
     assert abs(np.mean(ratios) - 1) < 4 * error
     claimed = np.mean([one.standard_error / one.value for one in found])
@@ -180,7 +179,7 @@ def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
     X = np.concatenate([region.data(100, k) * math.sqrt(t) for k, t in enumerate(thresholds)])
     found = estimates(region.jitted, region.box, thresholds, X, 60_000, 1, 0.99999)
     for one, threshold in zip(found, thresholds, strict=True):
-        truth = region.log_share + d / 2 * math.log(threshold)
+        truth = region.log_fraction + d / 2 * math.log(threshold)
         assert one.threshold == threshold
         assert one.log_low <= truth <= one.log_high
     assert found[2].log_value == found[4].log_value
@@ -231,7 +230,7 @@ def test_data_on_a_plane_of_a_thick_region_are_refused_or_right(d: int, seed: in
         found = estimates(region.jitted, region.box, [1.0], X, 20_000, seed, 0.99999)[0]
     except RefusedError:
         return
-    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_low <= region.log_fraction <= found.log_high
 
 
 # --- how the score is asked

@@ -17,11 +17,10 @@ import fastad
 from fastad import Box, InvalidInputError, volume
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions import VolumeEstimate
-from fastad.regions.cube import Cube
-from fastad.regions.scores import block_score
+from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import repeats
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.repeats import Run, estimate
+from fastad.regions.splitting.repeats import SplittingRun, estimates
 from tests.support.rare import SHAPES, Rare, ball, simplex, two_balls
 from tests.support.volumes import KINDS, OfBatch
 
@@ -58,7 +57,7 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
         # Whether it is warned of is another matter; the interval must hold all the same.
         warnings.simplefilter("ignore", InsufficientMixingWarning)
         found = of(region, 60_000, d, confidence_level=0.9999)
-    assert found.log_low <= region.log_share <= found.log_high
+    assert found.log_low <= region.log_fraction <= found.log_high
     assert found.log_low <= found.log_value <= found.log_high
     assert (found.method, found.threshold) == ("splitting", region.threshold)
     assert found.value == math.exp(found.log_value)
@@ -69,10 +68,10 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
 @pytest.mark.evidence
 def test_a_million_calls_tell_tiny_balls() -> None:
     found = of(ball(20), 10**6, 0)
-    assert abs(math.expm1(found.log_value - ball(20).log_share)) < 0.15
+    assert abs(math.expm1(found.log_value - ball(20).log_fraction)) < 0.15
     assert found.log_high - found.log_low < 0.6
     found = of(ball(50), 10**6, 0)
-    assert abs(found.log_value - ball(50).log_share) < 1
+    assert abs(found.log_value - ball(50).log_fraction) < 1
     assert found.log_high - found.log_low < 3
 
 
@@ -152,14 +151,14 @@ CHEAP = [("ball", 5, 10_000), ("simplex", 5, 10_000)]
 @pytest.mark.parametrize("case", CHEAP)
 def test_intervals_hold_the_truth_as_often_as_they_say(case: Any) -> None:
     region, found = trials(*case)
-    held = sum(one.log_low <= region.log_share <= one.log_high for one in found)
+    held = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
     assert held >= ENOUGH
 
 
 @pytest.mark.parametrize("case", CHEAP)
 def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(case: Any) -> None:
     region, found = trials(*case)
-    ratios = np.array([math.exp(one.log_value - region.log_share) for one in found])
+    ratios = np.array([math.exp(one.log_value - region.log_fraction) for one in found])
     claimed = np.array([one.standard_error / one.value for one in found])
     # A bias that is a fifth of the error does not matter to the interval.
     error = float(np.std(ratios))
@@ -185,7 +184,7 @@ def test_two_balls_are_found_or_warned_of(d: int, n_trials: int) -> None:
             warnings.simplefilter("always")
             one = of(region, 20_000, seed)
         if not found:
-            silent.append(one.log_low <= region.log_share <= one.log_high)
+            silent.append(one.log_low <= region.log_fraction <= one.log_high)
     # 95 % of them, less four deviations.
     least = 0.95 * len(silent) - 4 * math.sqrt(0.95 * 0.05 * max(len(silent), 1))
     assert sum(silent) >= least
@@ -200,7 +199,7 @@ def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_tru
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
             found = of(region, 10_000, seed)
-        held += found.log_low <= region.log_share <= found.log_high
+        held += found.log_low <= region.log_fraction <= found.log_high
     assert held >= 0.95 * n - 4 * math.sqrt(0.95 * 0.05 * n)
 
 
@@ -234,8 +233,8 @@ def test_a_small_budget_and_many_features(d: int) -> None:
         found = of(region, 10_000, 0)
     assert found.n_scored <= 12_000
     assert found.is_bound or found.n_inside
-    assert found.log_high >= region.log_share
-    assert found.log_low <= region.log_share
+    assert found.log_high >= region.log_fraction
+    assert found.log_low <= region.log_fraction
 
 
 def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
@@ -249,7 +248,7 @@ def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
     assert found.value == found.high
     assert found.log_low == -math.inf
     assert math.isnan(found.standard_error)
-    assert found.log_high > region.log_share
+    assert found.log_high > region.log_fraction
     assert str(found).startswith("<")
     assert found.complement.low == pytest.approx(1 - found.high)
 
@@ -329,7 +328,7 @@ def test_one_run_answers_several_thresholds() -> None:
     assert {one.n_scored for one in found} == {sum(calls)}
     for one in found:
         if one.threshold <= 1:
-            truth = region.log_share + 3 * math.log(one.threshold)
+            truth = region.log_fraction + 3 * math.log(one.threshold)
             assert one.log_low <= truth <= one.log_high
     assert values(found[1]) == values(found[5])
     rising = sorted(found, key=lambda one: float(one.threshold))
@@ -491,25 +490,27 @@ def test_shares_that_no_float_is_as_small_as() -> None:
     assert "nan" not in str(found)
 
 
-def passed(log_share: float, scores: Array) -> Particles:
+def passed(log_fraction: float, scores: Array) -> Particles:
     """Particles below level 1, which they have come to by equal factors of a half at most."""
     own = Particles(np.zeros((1, scores.shape[0])), scores)
-    n_levels = math.ceil(-log_share / math.log(2))
+    n_levels = math.ceil(-log_fraction / math.log(2))
     for k in range(1, n_levels + 1):
         own.levels.append(1.0 + (n_levels - k))
-        own.log_shares.append(log_share * k / n_levels)
+        own.log_fractions.append(log_fraction * k / n_levels)
         own._rising.append(np.sort(scores))
     return own
 
 
-def repeats_of(logs: Sequence[float], n: int = 100) -> Run:
+def repeats_of(logs: Sequence[float], n: int = 100) -> SplittingRun:
     """Repeats that have come down a level, of which half of the particles are below 0.5."""
-    return Run([passed(log_share + math.log(2), np.arange(n) / n) for log_share in logs], [], [])
+    return SplittingRun(
+        [passed(log_fraction + math.log(2), np.arange(n) / n) for log_fraction in logs], [], []
+    )
 
 
 def test_estimates_below_the_smallest_float_can_be_written() -> None:
     logs = np.array([-800, -801, -799, -800.5, -799.5, -800, -800, -801])
-    found = estimate(repeats_of(logs.tolist()), 0.5, 0.95, 10_000)
+    found = estimates(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
     assert (found.value, found.is_bound) == (0, False)
     # Each of a thousand levels adds to the variance.
     assert -820 < found.log_low < found.log_value < found.log_high < -770
@@ -526,7 +527,7 @@ def test_estimates_below_the_smallest_float_can_be_written() -> None:
 def test_intervals_are_those_of_a_log_normal_mean() -> None:
     """Cox: the mean logarithm and half its variance; the scatter of both."""
     logs = np.random.default_rng(0).normal(-20, 0.5, 8)
-    found = estimate(repeats_of(logs.tolist(), 10_000), 0.5, 0.9, 10_000)
+    found = estimates(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
     variance = float(logs.var(ddof=1))
     centre = float(logs.mean()) + variance / 2
     error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
@@ -538,7 +539,7 @@ def test_intervals_are_those_of_a_log_normal_mean() -> None:
 
 
 def test_intervals_are_not_narrower_than_those_of_independent_particles() -> None:
-    found = estimate(repeats_of([-20.0] * 8), 0.5, 0.95, 10_000)
+    found = estimates(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
     # Each of 28 factors of about a half, and the last half, of 100 particles.
     n_levels = math.ceil((20 - math.log(2)) / math.log(2))
     factor = math.exp((math.log(2) - 20) / n_levels)
@@ -562,21 +563,21 @@ def test_shares_below_many_thresholds_are_those_of_each(score: Any, target: floa
     scores = score(np.random.default_rng(1).random((100, 4)) ** 4)
     near = [math.nextafter(x, side) for x in levels for side in (-math.inf, math.inf)]
     thresholds = np.array([*levels, *near, *scores, target, math.inf, -math.inf, 0.0])
-    found = repeats.log_shares(run, thresholds)
+    found = repeats.log_fractions(run, thresholds)
     assert found.tolist() == [
-        [one.log_share(threshold) for threshold in thresholds.tolist()] for one in run.repeats
+        [one.log_fraction(threshold) for threshold in thresholds.tolist()] for one in run.repeats
     ]
     # In each repeat the larger the threshold, the larger the share.
     rising = found[:, np.argsort(thresholds)]
     assert (rising[:, 1:] >= rising[:, :-1]).all()
-    assert repeats.log_shares(run, np.empty(0)).shape == (8, 0)
+    assert repeats.log_fractions(run, np.empty(0)).shape == (8, 0)
 
 
 def test_estimates_of_many_thresholds_are_those_of_each() -> None:
     run = repeats_of(np.random.default_rng(0).normal(-20, 0.5, 8).tolist())
     thresholds = [0.5, -1.0, 3.0, 0.25, math.inf]  # -1 is below all scores
     together = repeats.estimates(run, thresholds, 0.95, 10_000)
-    alone = [estimate(run, threshold, 0.95, 10_000) for threshold in thresholds]
+    alone = [estimates(run, [threshold], 0.95, 10_000)[0] for threshold in thresholds]
     assert [values(one) for one in together] == [values(one) for one in alone]
 
 
@@ -585,7 +586,7 @@ def test_repeats_that_have_not_come_down_do_not_count_as_nothing(n_unfinished: i
     """They were above the threshold as the budget ended: at e**-10 of the box, not at none."""
     run = repeats_of([-20.0] * (8 - n_unfinished))
     run.repeats.extend(passed(-10.0, np.linspace(0.6, 0.9, 100)) for _ in range(n_unfinished))
-    found = estimate(run, 0.5, 0.95, 10_000)
+    found = estimates(run, [0.5], 0.95, 10_000)[0]
     assert found.log_high >= -20
 
 

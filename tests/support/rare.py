@@ -28,7 +28,7 @@ class Rare:
     name: str
     box: Box
     threshold: float
-    log_share: float
+    log_fraction: float
     batch: Batch
     jitted: Any
     inside: Callable[[np.random.Generator, int, int], Array]  # generator, points, features

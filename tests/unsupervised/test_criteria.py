@@ -578,7 +578,7 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
         fastad.unsupervised.emmv({"a": [1.0]}, {"a": [1.0], "b": [1.0]}, 1.0)
     with pytest.raises(InvalidInputError, match=r"y_score must contain equally many.*\[1, 2\]"):
         fastad.unsupervised.emmv({"a": [1.0], "b": [1.0, 2.0]}, {"a": [1.0], "b": [1.0]}, 1.0)
-    with pytest.raises(InvalidInputError, match=r"uniform_score must contain equally many.*\[1, 2\]"):
+    with pytest.raises(InvalidInputError, match=r"uniform_score must contain equally.*\[1, 2\]"):
         fastad.unsupervised.emmv({"a": [1.0], "b": [1.0]}, {"a": [1.0], "b": [1.0, 2.0]}, 1.0)
     with pytest.raises(TypeError, match="y_score must name scores; found list"):
         fastad.unsupervised.emmv([1.0], {"a": [1.0]}, 1.0)

@@ -41,7 +41,7 @@ def normal(n: int, d: int, seed: int = 0) -> Array:
 
 
 def bits(levels: LevelSets) -> list[Any]:
-    arrays = (levels.thresholds, levels.masses, levels.inside, levels.log_shares)
+    arrays = (levels.thresholds, levels.masses, levels.inside, levels.log_fractions)
     found: list[Any] = [None if array is None else array.tobytes() for array in arrays]
     return [*found, levels.box, levels.n_uniform]
 
@@ -196,11 +196,11 @@ def test_all_features_discrete() -> None:
 
 def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float]:
     """How much the logarithm of the volume errs, of each mass (Cox)."""
-    assert levels.log_shares is not None
+    assert levels.log_fractions is not None
     found = {}
     for mass in masses:
         place = int(np.searchsorted(levels.masses, math.ceil(mass * levels.n_test)))
-        variance, n = levels.log_shares[:, place].var(ddof=1), len(levels.log_shares)
+        variance, n = levels.log_fractions[:, place].var(ddof=1), len(levels.log_fractions)
         found[mass] = math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
     return found
 
@@ -242,7 +242,7 @@ def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) ->
         ball = ball_volume(d) * curve.threshold_at(mass) ** d
         assert error < 0.5
         assert abs(math.log(curve(mass) / ball)) < 5 * max(error, 0.03)
-    logs = levels.log_shares
+    logs = levels.log_fractions
     assert logs is not None
     assert levels.inside is None
     assert np.diff(levels.log_volumes()[1:]).min() >= 0

@@ -519,7 +519,7 @@ def test_results_are_those_of_an_evaluation() -> None:
     found = evaluate({"a": squared, "b": oblong})
     assert isinstance(found, fastad.unsupervised.UnsupervisedEvaluation)
     assert list(found) == ["a", "b"]
-    assert repr(found) == "<SubsampledEvaluation of 2 detectors, 4 draws>"
+    assert repr(found) == "<SubsampledEvaluation of 2 detectors, 4 subspaces>"
     assert found.to_frame().shape[0] == 2
     told = json.loads(found.to_json())
     assert [one["detector"] for one in told["detectors"]] == ["a", "b"]

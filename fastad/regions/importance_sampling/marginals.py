@@ -1,4 +1,4 @@
-"""Laws of single coordinates of the unit cube, and the normal numbers that stand for them."""
+"""Distributions of single coordinates of the unit cube, mapped to normal numbers."""
 
 import math
 from collections.abc import Sequence
@@ -12,18 +12,19 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.linear import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
-# A normal law that ends so many deviations from its mean is as good as one without an end.
+# A normal distribution that ends so many deviations from its mean is as good as one without an end.
 _INTERIOR = 4.5
 # Points agree where they are within the rounding of numbers in [0, 1]; their region is wider.
 _SAME = 1e-14
 _NARROWEST = 1e-4
 # Features of more values are treated as continuous ones, which need fewer points to be known.
 MOST_VALUES = 32
-# How far outside of the cube, in deviations, the mean of a truncated normal law may lie. From
-# there it is an exponential law for all purposes, and tails are still far from the end of floats.
+# How far outside of the cube, in deviations, the mean of a truncated normal distribution may lie.
+# From there it is an exponential one for all purposes, and tails are still far from the end of
+# floats.
 _FARTHEST = 9.0
 _WIDEST = 5.0
-# Of the quadrature and the iterations that fit truncated normal laws.
+# Of the quadrature and the iterations that fit truncated normal distributions.
 _NODES = 64
 _STEPS = 60
 _LONGEST = 20.0
@@ -33,12 +34,12 @@ _TINY = 1e-300
 
 
 class Truncated(NamedTuple):
-    """Normal laws on [0, 1], where coordinates come near the sides of the cube."""
+    """Normal distributions on [0, 1], where coordinates come near the sides of the cube."""
 
-    places: IntVector  # which coordinates
+    indices: IntVector  # which coordinates
     centres: FloatMatrix  # (m, 1), as the others
     widths: FloatMatrix
-    below: FloatMatrix  # probability that the whole normal law lies below 0
+    below: FloatMatrix  # probability that the whole normal distribution lies below 0
     not_below: FloatMatrix
     above: FloatMatrix  # or above 1
     not_above: FloatMatrix
@@ -47,54 +48,54 @@ class Truncated(NamedTuple):
 
     def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
         """Write the normal numbers; add the logarithms of their derivatives."""
-        u = (points[self.places] - self.centres) / self.widths
+        u = (points[self.indices] - self.centres) / self.widths
         tail = ndtr(-np.abs(u))
         # Differences of the tails that are smaller, which keep their digits.
         low = np.where(u > 0, self.not_below - tail, tail - self.below)
         high = np.where(u > 0, tail - self.above, self.not_above - tail)
         z = ndtri(np.maximum(np.minimum(low, high) / self.mass, _TINY))
-        out[self.places] = np.where(low < high, z, -z)
+        out[self.indices] = np.where(low < high, z, -z)
         jacobian += (self.constants + 0.5 * (z * z - u * u)).sum(axis=0)
 
     def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
         """Write the coordinates of normal numbers."""
-        z = normal[self.places]
+        z = normal[self.indices]
         low = self.below + ndtr(z) * self.mass
         high = self.above + ndtr(-z) * self.mass
         u = ndtri(np.maximum(np.minimum(low, high), _TINY))
         x = self.centres + self.widths * np.where(low < high, u, -u)
-        out[self.places] = np.clip(x, 0.0, np.nextafter(1.0, 0.0))
+        out[self.indices] = np.clip(x, 0.0, np.nextafter(1.0, 0.0))
 
 
 class Categories(NamedTuple):
     """Probabilities of the values of one discrete feature, each uniform in its part of [0, 1]."""
 
-    place: int
+    feature: int
     knots: FloatVector
     cumulated: FloatVector
     logs: FloatVector
 
     def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
         """Write the normal numbers; add the logarithms of their derivatives."""
-        x = points[self.place]
+        x = points[self.feature]
         z = ndtri(np.clip(np.interp(x, self.knots, self.cumulated), _TINY, 1 - 2.0**-53))
         parts = np.minimum((x * self.logs.shape[0]).astype(np.int64), self.logs.shape[0] - 1)
-        out[self.place] = z
+        out[self.feature] = z
         jacobian += self.logs[parts] + 0.5 * z * z + _LOG_ROOT
 
     def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
         """Write the coordinates of normal numbers."""
-        x = np.interp(ndtr(normal[self.place]), self.cumulated, self.knots)
-        out[self.place] = np.minimum(x, np.nextafter(1.0, 0.0))
+        x = np.interp(ndtr(normal[self.feature]), self.cumulated, self.knots)
+        out[self.feature] = np.minimum(x, np.nextafter(1.0, 0.0))
 
 
 class Marginals(NamedTuple):
-    """A law for each coordinate: a normal one, cut at the sides of the cube where they are near.
+    """A distribution for each coordinate: normal, cut at the sides of the cube where they are near.
 
-    Each maps its coordinate to a number of the standard normal law. Far from the sides the map is
-    affine, so that a normal law of those numbers is a normal law in the cube; a coordinate that is
-    uniform in the cube, or exponential from a side on, has a law of its own here as well, which
-    with normal laws alone would cost a constant factor for every such coordinate.
+    Each maps its coordinate to a standard normal number. Far from the sides the map is affine, so
+    that those numbers are normal where the point is normal in the cube; a coordinate that is
+    uniform in the cube, or exponential from a side on, has a distribution of its own here as well,
+    which with normal ones alone would cost a constant factor for every such coordinate.
     """
 
     centres: FloatMatrix  # (d, 1)
@@ -119,7 +120,7 @@ class Marginals(NamedTuple):
 
 
 def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Marginals:
-    """Fit laws to weighted points.
+    """Fit distributions to weighted points.
 
     Parameters
     ----------
@@ -152,25 +153,25 @@ def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[
 
 
 def _fit_categories(
-    place: int, coordinates: FloatVector, weights: FloatVector, n_values: int, n_effective: float
+    feature: int, coordinates: FloatVector, weights: FloatVector, n_values: int, n_effective: float
 ) -> Categories:
     parts = np.minimum((coordinates * n_values).astype(np.int64), n_values - 1)
-    shares = np.bincount(parts, weights, n_values) * n_effective
+    probabilities = np.bincount(parts, weights, n_values) * n_effective
     # Half a point more for each value (Krichevsky and Trofimov): none is excluded.
-    shares = (shares + 0.5) / (n_effective + 0.5 * n_values)
-    cumulated = np.concatenate([[0.0], np.cumsum(shares)])
+    probabilities = (probabilities + 0.5) / (n_effective + 0.5 * n_values)
+    cumulated = np.concatenate([[0.0], np.cumsum(probabilities)])
     cumulated /= cumulated[-1]
     knots = np.arange(n_values + 1) / n_values
-    return Categories(place, knots, cumulated, np.log(np.diff(cumulated) * n_values))
+    return Categories(feature, knots, cumulated, np.log(np.diff(cumulated) * n_values))
 
 
-def _fit_truncated(places: IntVector, means: FloatVector, spreads: FloatVector) -> Truncated:
-    """Fit normal laws on [0, 1] by their first two moments.
+def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector) -> Truncated:
+    """Fit normal distributions on [0, 1] by their first two moments.
 
     The likelihood of exp(a t + b t**2) is concave in a and b: Newton's method, with the moments
-    from a quadrature, finds its maximum. b stays negative, so that the law is a normal one.
+    from a quadrature, finds its maximum. b stays negative, so that it is a normal distribution.
     """
-    # The side that is nearer becomes 0, and t is in units of what the law reaches.
+    # The side that is nearer becomes 0, and t is in units of what the distribution reaches.
     turned = means > 0.5
     means = np.where(turned, 1 - means, means)
     reach = np.minimum(means + 14 * spreads, 1.0)
@@ -182,8 +183,8 @@ def _fit_truncated(places: IntVector, means: FloatVector, spreads: FloatVector) 
     def moments(a: FloatVector, b: FloatVector) -> FloatMatrix:
         exponents = np.outer(a, t) + np.outer(b, t * t)
         p = np.exp(exponents - exponents.max(axis=1, keepdims=True)) * quadrature
-        found: FloatMatrix = powers @ (p / p.sum(axis=1, keepdims=True)).T
-        return found
+        means: FloatMatrix = powers @ (p / p.sum(axis=1, keepdims=True)).T
+        return means
 
     a, b = np.zeros_like(means), np.zeros_like(means)
     for _ in range(_STEPS):
@@ -198,15 +199,15 @@ def _fit_truncated(places: IntVector, means: FloatVector, spreads: FloatVector) 
         a, b = a + damping * step_a, b + damping * step_b
         if np.all(np.hypot(step_a, step_b) < _CLOSE * (1 + np.hypot(a, b))):
             break
-    # Where that is no normal law, or one too far outside: the one on the bound with the same mean.
-    held = np.flatnonzero(~(b < _bound(a)))
-    lowest, highest = np.full(held.shape[0], -_STEEPEST), np.full(held.shape[0], _STEEPEST)
-    for _ in range(_STEPS if held.shape[0] else 0):
+    # Where that is no normal distribution, or one too far outside: that on the bound of this mean.
+    bounded = np.flatnonzero(~(b < _bound(a)))
+    lowest, highest = np.full(bounded.shape[0], -_STEEPEST), np.full(bounded.shape[0], _STEEPEST)
+    for _ in range(_STEPS if bounded.shape[0] else 0):
         middle = (lowest + highest) / 2
-        below = moments(middle, _bound(middle))[1] < first[held]
+        below = moments(middle, _bound(middle))[1] < first[bounded]
         lowest, highest = np.where(below, middle, lowest), np.where(below, highest, middle)
-    a[held] = lowest
-    b[held] = _bound(lowest)
+    a[bounded] = lowest
+    b[bounded] = _bound(lowest)
     widths = np.sqrt(-0.5 / b)
     centres = np.where(turned, 1 - a * widths**2 * reach, a * widths**2 * reach)
     widths = widths * reach
@@ -215,9 +216,9 @@ def _fit_truncated(places: IntVector, means: FloatVector, spreads: FloatVector) 
     low, high = -centres / widths, (1 - centres) / widths
     below, not_below, above, not_above = ndtr(low), ndtr(-low), ndtr(-high), ndtr(high)
     mass = np.where(low > 0, not_below - above, not_above - below)
-    # Of the normal law's density the root of 2 pi falls away against that of the standard one.
+    # Of the normal density the root of 2 pi falls away against that of the standard one.
     constants = -np.log(widths) - np.log(mass)
-    return Truncated(places, centres, widths, below, not_below, above, not_above, mass, constants)
+    return Truncated(indices, centres, widths, below, not_below, above, not_above, mass, constants)
 
 
 @cache
@@ -226,6 +227,6 @@ def _quadrature() -> tuple[FloatVector, FloatVector]:
 
 
 def _bound(a: FloatVector) -> FloatVector:
-    """Return the largest b with which a law is no wider and its mean no farther than allowed."""
+    """Return the largest b with which the width and the mean are no farther than allowed."""
     bound: FloatVector = -np.maximum(0.5 / _WIDEST**2, (a / _FARTHEST) ** 2 / 2)
     return bound

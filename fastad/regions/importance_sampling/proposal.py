@@ -27,15 +27,15 @@ _FEWEST = 5.0
 # Iterations of expectation and maximisation in a fit, and of k-means before it.
 _ITERATIONS = 3
 _LLOYD = 10
-# Shares of a point that a component may do without, relative to its largest one.
+# Responsibilities for a point that a component may do without, relative to its largest one.
 _NEGLIGIBLE = 1e-6
 # Weights are as even as this, as effective number by number.
 _LEAST_EVEN = 0.2
 _CLOSE = 1e-3
-# Part of each component that has the radii of a normal law.
+# Part of each component that has the radii of a normal distribution.
 _NORMAL_PART = 0.15
 _LOG_NORMAL, _LOG_GAMMA = math.log(_NORMAL_PART), math.log1p(-_NORMAL_PART)
-# The variance of squared radii is widened: too narrow a law costs more than too wide a one.
+# The variance of squared radii is widened: too narrow costs more than too wide.
 _WIDENED = 1.2
 _SHARPEST = 1e6
 # Parts of the points for which eigenvalues are found in turn; the least eigenvalue.
@@ -48,10 +48,10 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 
 
 class Radius(NamedTuple):
-    """Law of the squared radius of whitened numbers: a gamma law, and some of the normal one.
+    """Distribution of the squared radius of whitened numbers: gamma, and in part the normal one.
 
-    The squared radius in a ball of many features varies much less than that of a normal law. The
-    part of the normal one keeps the density away from zero near the centre and far outside.
+    The squared radius in a ball of many features varies much less than that of normal numbers.
+    The part of the normal one keeps the density away from zero near the centre and far outside.
     """
 
     n_features: int
@@ -59,28 +59,28 @@ class Radius(NamedTuple):
     scale: float
 
     def draw(self, white: FloatMatrix, rng: np.random.Generator) -> None:
-        """Give normal numbers, which are overwritten, the radii of this law."""
+        """Give normal numbers, which are overwritten, the radii of this distribution."""
         n = white.shape[1]
         squares = rng.standard_gamma(self.shape, n) * self.scale
-        own = rng.random(n) >= _NORMAL_PART
+        is_gamma = rng.random(n) >= _NORMAL_PART
         factors = np.sqrt(squares / np.einsum("ij,ij->j", white, white))
-        white *= np.where(own, factors, 1.0)
+        white *= np.where(is_gamma, factors, 1.0)
 
     def log_ratio(self, squares: FloatVector) -> FloatVector:
-        """Return the logarithm of the density by the normal law's at squared radii."""
+        """Return the logarithm of the density by the normal one's at squared radii."""
         half = self.n_features / 2
         squares = np.maximum(squares, _TINY)
         logs = (self.shape - half) * np.log(squares) + squares * (0.5 - 1 / self.scale)
         logs += math.lgamma(half) - math.lgamma(self.shape)
         logs += half * math.log(2) - self.shape * math.log(self.scale)
-        found: FloatVector = np.logaddexp(_LOG_NORMAL, _LOG_GAMMA + logs)
-        return found
+        ratios: FloatVector = np.logaddexp(_LOG_NORMAL, _LOG_GAMMA + logs)
+        return ratios
 
 
 class Component(NamedTuple):
-    """Correlated numbers behind the laws of the single coordinates (an elliptical copula).
+    """Correlated numbers behind the marginal distributions (an elliptical copula).
 
-    Where no side of the cube is near it is an elliptical law.
+    Where no side of the cube is near it is an elliptical distribution.
     """
 
     marginals: Marginals
@@ -100,8 +100,8 @@ class Component(NamedTuple):
         normal, jacobian = self.marginals.to_normal(points)
         white = product_of(self.inverse, normal)
         squares = np.einsum("ij,ij->j", white, white)
-        found: FloatVector = self.constant + jacobian - 0.5 * squares
-        return found + self.radius.log_ratio(squares)
+        logs: FloatVector = self.constant + jacobian - 0.5 * squares
+        return logs + self.radius.log_ratio(squares)
 
 
 class Mixture(NamedTuple):
@@ -112,9 +112,9 @@ class Mixture(NamedTuple):
 
     def log_densities(self, points: FloatMatrix) -> FloatMatrix:
         """Return the logarithms of weight times density, one row for each component."""
-        rows = _each(lambda one: one.log_density(points), self.components, points.size)
-        found: FloatMatrix = np.array(rows) + np.log(self.weights)[:, None]
-        return found
+        rows = _each(lambda component: component.log_density(points), self.components, points.size)
+        logs: FloatMatrix = np.array(rows) + np.log(self.weights)[:, None]
+        return logs
 
 
 def fit_component(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Component:
@@ -149,14 +149,14 @@ def _spectrum(
     """
     n = normal.shape[1]
     parts = [slice(i, None, _PARTS) for i in range(min(_PARTS, n))]
-    # The laws of the coordinates have brought the means near zero.
+    # The marginal maps have brought the means near zero.
     scaled, centre = normal * np.sqrt(weights), np.zeros(normal.shape[0])
-    sums = [products_of(scaled[:, own], centre) for own in parts]
+    sums = [products_of(scaled[:, part], centre) for part in parts]
     total = np.sum(sums, axis=0)
     projected = np.empty_like(normal)
-    for own, part in zip(parts, sums, strict=True):
-        vectors = eigen_of(total - part)[1]
-        projected[:, own] = product_of(vectors.T, normal[:, own])
+    for part, sum_of_part in zip(parts, sums, strict=True):
+        vectors = eigen_of(total - sum_of_part)[1]
+        projected[:, part] = product_of(vectors.T, normal[:, part])
     projected *= projected
     values = np.maximum(np.sort(mean_of(projected, weights)), _FLATTEST)
     return eigen_of(total)[1], values, (projected / values[:, None]).sum(axis=0)
@@ -172,30 +172,32 @@ def _fit_radius(d: int, squares: FloatVector, weights: FloatVector) -> Radius:
 
 def mixed(mixtures: Sequence[Mixture]) -> Mixture:
     """Return several mixtures as one, equally weighted."""
-    components = tuple(one for mixture in mixtures for one in mixture.components)
-    return Mixture(components, np.concatenate([one.weights for one in mixtures]) / len(mixtures))
+    components = tuple(component for mixture in mixtures for component in mixture.components)
+    return Mixture(
+        components, np.concatenate([mixture.weights for mixture in mixtures]) / len(mixtures)
+    )
 
 
 def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator) -> Mixture:
-    """Fit a mixture to distinct points, with as many components as new points ask for."""
+    """Fit a mixture to distinct points, with the number of components that suits new points."""
     n = points.shape[1]
     weights = np.full(n, 1 / n)
-    known = rng.permutation(n) < n / 2
+    first_half = rng.permutation(n) < n / 2
 
     def gain(k: int) -> float:
         """Return the mean log density of points by a fit to the others."""
-        found = 0.0
-        for own in (known, np.logical_not(known)):
-            fitted = clustered(points[:, own], _normed(weights[own]), k, n_values, rng)
-            found += float(logsumexp(fitted.log_densities(points[:, ~own]), axis=0).sum()) / n
-        return found
+        mean = 0.0
+        for half in (first_half, np.logical_not(first_half)):
+            fitted = clustered(points[:, half], _normed(weights[half]), k, n_values, rng)
+            mean += float(logsumexp(fitted.log_densities(points[:, ~half]), axis=0).sum()) / n
+        return mean
 
     chosen, best = 1, gain(1) if n >= 2 * _POINTS_A_COMPONENT else 0.0
     k = 2
-    # Two clusters of two may be told apart only by four components; more are not looked for.
+    # Two clusters of two may need four components to be separated; more are not tried.
     while k <= min(MOST_COMPONENTS, 4 * chosen, n / (2 * _POINTS_A_COMPONENT)):
-        if (found := gain(k)) > best + _WORTH:
-            chosen, best = k, found
+        if (mean := gain(k)) > best + _WORTH:
+            chosen, best = k, mean
         k *= 2
     return clustered(points, weights, chosen, n_values, rng)
 
@@ -209,26 +211,26 @@ def adapt(
 ) -> Mixture:
     """Fit a mixture to weighted hits of a pilot: with as many components, half or twice as many.
 
-    Of these numbers the one that the other half of the hits likes best by their cross-entropy,
-    the mean of the log density by their weights.
+    Of these numbers the one that is best for the other half of the hits by their cross-entropy, the
+    mean of the log density by their weights.
     """
     weights = _tempered(logs)
-    known = np.less(rng.random(logs.shape[0]), 0.5)
+    first_half = np.less(rng.random(logs.shape[0]), 0.5)
     present = len(mixture.components)
 
-    def fit(k: int, own: Mask) -> Mixture:
+    def fit(k: int, part: Mask) -> Mixture:
         if k == present:
-            return refine(mixture, points[:, own], _normed(weights[own]), n_values)
-        return clustered(points[:, own], _normed(weights[own]), k, n_values, rng)
+            return refine(mixture, points[:, part], _normed(weights[part]), n_values)
+        return clustered(points[:, part], _normed(weights[part]), k, n_values, rng)
 
     chosen, best = present, -math.inf
-    if min(np.count_nonzero(known), np.count_nonzero(~known)) >= _POINTS_A_COMPONENT:
+    if min(np.count_nonzero(first_half), np.count_nonzero(~first_half)) >= _POINTS_A_COMPONENT:
         for k in sorted({max(1, present // 2), present, min(2 * present, MOST_COMPONENTS)}):
-            densities = logsumexp(fit(k, known).log_densities(points[:, ~known]), axis=0)
-            found = dot(densities, _normed(weights[~known]))
-            if found > best + _WORTH:
-                chosen, best = k, found
-    return fit(chosen, np.ones_like(known))
+            densities = logsumexp(fit(k, first_half).log_densities(points[:, ~first_half]), axis=0)
+            mean = dot(densities, _normed(weights[~first_half]))
+            if mean > best + _WORTH:
+                chosen, best = k, mean
+    return fit(chosen, np.ones_like(first_half))
 
 
 def clustered(
@@ -240,8 +242,8 @@ def clustered(
 ) -> Mixture:
     """Fit a mixture to weighted points, from clusters of them."""
     labels = _clusters(points, weights, n_components, rng)
-    shares = np.where(labels == np.arange(n_components)[:, None], weights, 0.0)
-    return refine(from_shares(shares, points, n_values), points, weights, n_values)
+    rows = np.where(labels == np.arange(n_components)[:, None], weights, 0.0)
+    return refine(from_responsibilities(rows, points, n_values), points, weights, n_values)
 
 
 def refine(
@@ -250,26 +252,28 @@ def refine(
     """Fit a mixture to weighted points by expectation and maximisation, from another one."""
     for _ in range(_ITERATIONS):
         logs = mixture.log_densities(points)
-        shares = np.exp(logs - logsumexp(logs, axis=0)) * weights
-        mixture = from_shares(shares, points, n_values)
+        responsibilities = np.exp(logs - logsumexp(logs, axis=0)) * weights
+        mixture = from_responsibilities(responsibilities, points, n_values)
         if len(mixture.components) == 1:
             break
     return mixture
 
 
-def from_shares(shares: FloatMatrix, points: FloatMatrix, n_values: Sequence[int]) -> Mixture:
-    """Fit a component to each row of shares of points; leave those out that have too few."""
-    totals = shares.sum(axis=1)
-    enough = totals**2 > _FEWEST * (shares**2).sum(axis=1)
+def from_responsibilities(
+    rows: FloatMatrix, points: FloatMatrix, n_values: Sequence[int]
+) -> Mixture:
+    """Fit a component to each row of responsibilities for points, but for those with too few."""
+    totals = rows.sum(axis=1)
+    enough = totals**2 > _FEWEST * (rows**2).sum(axis=1)
     if not enough.any():
-        shares, totals, enough = shares.sum(axis=0)[None], totals.sum()[None], np.array([True])
+        rows, totals, enough = rows.sum(axis=0)[None], totals.sum()[None], np.array([True])
 
-    def fit(own: FloatVector) -> Component:
-        # Points of other components cost as much time as its own, and tell nothing.
-        near = np.flatnonzero(own > _NEGLIGIBLE * own.max())
-        return fit_component(points[:, near], _normed(own[near]), n_values)
+    def fit(row: FloatVector) -> Component:
+        # Points of other components cost as much time as its own, and do not matter.
+        near = np.flatnonzero(row > _NEGLIGIBLE * row.max())
+        return fit_component(points[:, near], _normed(row[near]), n_values)
 
-    components = _each(fit, list(shares[enough]), points.size)
+    components = _each(fit, list(rows[enough]), points.size)
     return Mixture(tuple(components), _normed(totals[enough]))
 
 
@@ -298,17 +302,17 @@ def _clusters(
         labels = distances(centres).argmin(axis=0)
         masses = np.bincount(labels, weights, centres.shape[1])
         for j in np.flatnonzero(masses):
-            own = labels == j
-            centres[:, j] = mean_of(scaled[:, own], weights[own]) / masses[j]
-    found: IntVector = distances(centres).argmin(axis=0)
-    return found
+            cluster = labels == j
+            centres[:, j] = mean_of(scaled[:, cluster], weights[cluster]) / masses[j]
+    nearest: IntVector = distances(centres).argmin(axis=0)
+    return nearest
 
 
 def _tempered(logs: FloatVector) -> FloatVector:
     """Return weights, or a power of them below one where few of them are almost all.
 
-    A fit to few points is worse than one to many that stand for a law between that of the draws
-    and that of the region.
+    A fit to few points is worse than one to many that stand for a distribution between that
+    of the draws and that of the region.
     """
 
     def weights(power: float) -> FloatVector:
@@ -317,8 +321,8 @@ def _tempered(logs: FloatVector) -> FloatVector:
     lowest, highest = 0.0, 1.0
     while highest - lowest > _CLOSE:
         power = (lowest + highest) / 2
-        own = weights(power)
-        if 1 / dot(own, own) >= _LEAST_EVEN * logs.shape[0]:
+        tempered = weights(power)
+        if 1 / dot(tempered, tempered) >= _LEAST_EVEN * logs.shape[0]:
             lowest = power
         else:
             highest = power
@@ -336,5 +340,5 @@ def _each(
 
 def _normed(weights: FloatVector) -> FloatVector:
     """Return weights of sum one."""
-    found: FloatVector = weights / weights.sum()
-    return found
+    normed: FloatVector = weights / weights.sum()
+    return normed

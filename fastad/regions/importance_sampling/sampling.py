@@ -1,8 +1,8 @@
 """Importance sampling: draws where the data say that the region is, weighted by their density.
 
-The share of a region of the unit cube is the mean of 1 / q over draws of density q, those outside
-of the region counted as zero. q is a mixture around the normal data of the region, refined by
-cross-entropy, and of the uniform law, which keeps 1 / q bounded.
+The fraction of the unit cube in a region is the mean of 1 / q over draws of density q, those
+outside of the region counted as zero. q is a mixture around the normal data of the region, refined
+by cross-entropy, and of the uniform distribution, which keeps 1 / q bounded.
 """
 
 import math
@@ -15,15 +15,15 @@ from scipy.special import logsumexp, stdtrit
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
-from fastad.regions.cube import Cube
 from fastad.regions.importance_sampling.proposal import Mixture, adapt, mixed, start
 from fastad.regions.linear import dot
-from fastad.regions.results import VolumeEstimate, of_log_share
+from fastad.regions.results import VolumeEstimate, from_log_fraction
+from fastad.regions.scores import Cube
 from fastad.regions.uniform import Progress
 
 # Fewer score calls leave the pilots too few hits to fit anything to.
 FEWEST_DRAWS = 1000
-# With fewer effective draws the weights do not tell their own error: the largest ones, which
+# With fewer effective draws the weights do not estimate their own error: the largest ones, which
 # matter most, may not have been drawn. No single weight is then above a tenth of their sum.
 FEWEST_EFFECTIVE = 100
 # A heavier tail of the weights hides a part of the region that is hardly drawn (Hill 1975; the
@@ -33,7 +33,7 @@ FEWEST_EFFECTIVE = 100
 HEAVIEST_TAIL = 0.7
 # The tail is so many times the root of the number of weights.
 _ROOTS = 3.0
-# Distinct points that tell a place and a width.
+# Distinct points that a place and a width can be estimated from.
 FEWEST_POINTS = 5
 # Regions that a part of the mixture is fitted to; others lie between two of them.
 _MOST_REGIONS = 8
@@ -42,7 +42,7 @@ _MOST_REGIONS = 8
 _REGIONS_OF_MANY = 4
 # Part of the draws that is uniform.
 _UNIFORM_PART = 0.1
-# Shares of the budget: of scores of the data, and of each pilot.
+# Fractions of the budget: of scores of the data, and of each pilot.
 _DATA_PART, _PILOT_PART = 0.1, 0.06
 _N_PILOTS = 5
 # A pilot in which a draw is worth so many independent ones in the region needs no other.
@@ -52,12 +52,12 @@ _POOLED = 3
 # Hits that a fit reads; more do not improve it by what they cost.
 _MOST_HITS = 30_000
 _BLOCK = 2**13
-# Parts of the draws that tell the errors of many thresholds together.
+# Parts of the draws that the errors of many thresholds are estimated from.
 N_PARTS = 16
 
 
 class RefusedError(InvalidInputError):
-    """Importance sampling has no estimate to stand by; another method may.
+    """Importance sampling has no reliable estimate; another method may.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class _Sums:
 
     @property
     def effective(self) -> float:
-        """How many equal weights would tell as much."""
+        """How many equal weights would be as informative."""
         return self._first**2 / self._second if self.n_inside else 0.0
 
     @property
@@ -119,7 +119,7 @@ class _Sums:
         return float(np.mean(largest[1:] - largest[0]))
 
 
-def estimate_shares(
+def estimate_fractions(
     cube: Cube,
     thresholds: Sequence[float],
     data: FloatMatrix,
@@ -128,7 +128,7 @@ def estimate_shares(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate shares from weighted draws, the same ones for all thresholds.
+    """Estimate fractions from weighted draws, the same ones for all thresholds.
 
     Parameters
     ----------
@@ -154,8 +154,9 @@ def estimate_shares(
 
     Notes
     -----
-    The numbers of draws from each component and from the uniform law are fixed, and weights are
-    the inverse of the whole mixture's density (the balance heuristic, or deterministic mixture).
+    The numbers of draws from each component and from the uniform distribution are fixed, and
+    weights are the inverse of the whole mixture's density (the balance heuristic, or deterministic
+    mixture).
     The mixture is fitted to other draws than those of the estimate, which is thus unbiased. The
     standard error is that of independent draws from the mixture: fixed numbers only lower it.
 
@@ -176,8 +177,8 @@ def estimate_shares(
         n_drawn, blocks = _weighted_draws(cube, thresholds, data, n_draws, rng, progress)
         sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
         for hits in blocks:
-            for threshold, own in sums.items():
-                own.add(hits.logs[hits.scores < threshold])
+            for threshold, weights in sums.items():
+                weights.add(hits.logs[hits.scores < threshold])
         n_scored = cube.n_scored - first
         return [
             _estimate(sums[threshold], threshold, n_drawn, n_scored, level)
@@ -188,7 +189,7 @@ def estimate_shares(
         raise
 
 
-def repeat_log_shares(
+def repeat_log_fractions(
     cube: Cube,
     rising: FloatVector,
     data: FloatMatrix,
@@ -196,10 +197,10 @@ def repeat_log_shares(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> FloatMatrix:
-    """Return logarithms of the shares below many thresholds, by parts of the weighted draws.
+    """Return logarithms of the fractions below many thresholds, by parts of the weighted draws.
 
     Each part takes every 16th draw of each component. Some of the thresholds, the last one among
-    them, must pass the tests of `estimate_shares`.
+    them, must pass the tests of `estimate_fractions`.
 
     Returns
     -------
@@ -207,8 +208,8 @@ def repeat_log_shares(
         Rising; -inf where no draw of a part is below.
     """
     # Below the first ones are too few data, where each score of these is a threshold.
-    places = np.linspace(min(FEWEST_POINTS, len(rising) - 1), len(rising) - 1, _REGIONS_OF_MANY)
-    some = rising[places.round().astype(int)].tolist()
+    indices = np.linspace(min(FEWEST_POINTS, len(rising) - 1), len(rising) - 1, _REGIONS_OF_MANY)
+    some = rising[indices.round().astype(int)].tolist()
     n_drawn, blocks = _weighted_draws(cube, some, data, n_draws, rng, progress)
     hits = _together(list(blocks))
     for threshold in some:
@@ -223,8 +224,8 @@ def repeat_log_shares(
     added = np.bincount(cells, weights, N_PARTS * rising.shape[0])
     sums_of_parts = np.cumsum(added.reshape(N_PARTS, -1), axis=1)
     with np.errstate(divide="ignore"):
-        shares: FloatMatrix = np.log(sums_of_parts) + largest + math.log(N_PARTS / n_drawn)
-    return shares
+        fractions: FloatMatrix = np.log(sums_of_parts) + largest + math.log(N_PARTS / n_drawn)
+    return fractions
 
 
 def _weighted_draws(
@@ -269,7 +270,7 @@ def _points_below(
         inside[rising[k]] = np.unique(data[:, scores < rising[k]], axis=1)
         if (n_points := inside[rising[k]].shape[1]) < FEWEST_POINTS:
             raise RefusedError(
-                f"data must hold at least {FEWEST_POINTS} distinct points with scores below "
+                f"data must contain at least {FEWEST_POINTS} distinct points with scores below "
                 f"{rising[k]} for method='importance'; found {n_points} among {data.shape[1]} "
                 "points of the box: give more data, or use method='splitting'"
             )
@@ -284,50 +285,51 @@ def _refined(
     report: Callable[[], None],
 ) -> Mixture:
     """Fit a mixture to the data below each threshold, and then to the weighted hits of pilots."""
-    n_values = [0 if own is None else own.shape[0] for own in cube.box.values]
+    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
     mixtures = {threshold: start(points, n_values, rng) for threshold, points in inside.items()}
     pilots: list[_Hits] = []
     for _ in range(_N_PILOTS):
-        mixture = mixed(list(mixtures.values()))
-        drawn = list(_drawn(cube, mixture, n_pilot, max(inside), rng, report))
+        drawn = list(
+            _drawn(cube, mixed(list(mixtures.values())), n_pilot, max(inside), rng, report)
+        )
         pilots = [*pilots[1 - _POOLED :], _together(drawn)]
-        found = []
-        for threshold, own in mixtures.items():
+        efficiencies = []
+        for threshold, mixture in mixtures.items():
             points, logs, n_effective = _pooled(pilots, threshold)
-            found.append(n_effective / n_pilot)
+            efficiencies.append(n_effective / n_pilot)
             if n_effective > 1:
-                mixtures[threshold] = adapt(own, points, logs, n_values, rng)
-        if min(found) * len(found) >= _GOOD:
+                mixtures[threshold] = adapt(mixture, points, logs, n_values, rng)
+        if min(efficiencies) * len(efficiencies) >= _GOOD:
             break
     return mixed(list(mixtures.values()))
 
 
 def _together(blocks: Sequence[_Hits]) -> _Hits:
     return _Hits(
-        np.concatenate([one.points for one in blocks], axis=1),
-        np.concatenate([one.scores for one in blocks]),
-        np.concatenate([one.logs for one in blocks]),
-        np.concatenate([one.numbers for one in blocks]),
+        np.concatenate([hits.points for hits in blocks], axis=1),
+        np.concatenate([hits.scores for hits in blocks]),
+        np.concatenate([hits.logs for hits in blocks]),
+        np.concatenate([hits.numbers for hits in blocks]),
     )
 
 
 def _pooled(pilots: Sequence[_Hits], threshold: float) -> tuple[FloatMatrix, FloatVector, float]:
     """Return the hits of pilots, logarithms of weights, and the last one's effective number.
 
-    Each pilot weighs as much as it tells: by its effective number of hits.
+    Each pilot has the weight of its effective number of hits.
     """
     points, logs, n_effective = [], [], 0.0
-    share = _MOST_HITS // len(pilots)
+    most = _MOST_HITS // len(pilots)
     for pilot in pilots:
-        own = np.flatnonzero(pilot.scores < threshold)
-        sums = _Sums(own.shape[0])
-        sums.add(pilot.logs[own])
+        below = np.flatnonzero(pilot.scores < threshold)
+        sums = _Sums(below.shape[0])
+        sums.add(pilot.logs[below])
         n_effective = sums.effective
-        if own.shape[0]:
+        if below.shape[0]:
             # Hits stand component by component: evenly spaced ones are of all components.
-            own = own[:: -(-own.shape[0] // share)]
-            points.append(pilot.points[:, own])
-            logs.append(pilot.logs[own] - sums.log_sum + math.log(n_effective))
+            below = below[:: -(-below.shape[0] // most)]
+            points.append(pilot.points[:, below])
+            logs.append(pilot.logs[below] - sums.log_sum + math.log(n_effective))
     if not points:
         return np.empty((pilots[0].points.shape[0], 0)), np.empty(0), 0.0
     return np.concatenate(points, axis=1), np.concatenate(logs), n_effective
@@ -349,19 +351,21 @@ def _drawn(
     n_uniform = n_drawn - int(counts.sum())
     # Weights by the numbers that are drawn in truth: only with those is the estimate unbiased.
     drawn = Mixture(
-        tuple(one for one, n in zip(mixture.components, counts, strict=True) if n),
+        tuple(part for part, n in zip(mixture.components, counts, strict=True) if n),
         counts[counts > 0] / n_drawn,
     )
     log_uniform = math.log(n_uniform / n_drawn)
     for component, n in zip(drawn.components, counts[counts > 0].tolist(), strict=True):
-        for own in in_steps(0, n, _BLOCK):
-            points = component.draw(len(own), rng)
+        for block in in_steps(0, n, _BLOCK):
+            points = component.draw(len(block), rng)
             kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
-            yield _weighted(cube, drawn, log_uniform, points[:, kept], own.start + kept, threshold)
+            yield _weighted(
+                cube, drawn, log_uniform, points[:, kept], block.start + kept, threshold
+            )
             report()
-    for own in in_steps(0, n_uniform, _BLOCK):
-        points = rng.random((cube.n_features, len(own)))
-        yield _weighted(cube, drawn, log_uniform, points, np.asarray(own), threshold)
+    for block in in_steps(0, n_uniform, _BLOCK):
+        points = rng.random((cube.n_features, len(block)))
+        yield _weighted(cube, drawn, log_uniform, points, np.asarray(block), threshold)
         report()
 
 
@@ -390,7 +394,7 @@ def _estimate(
     log_value = sums.log_sum - math.log(n_drawn)
     error = math.sqrt(max(1 / n_effective - 1 / n_drawn, 0.0))
     half = float(stdtrit(n_effective - 1, (1 + level) / 2)) * error
-    return of_log_share(
+    return from_log_fraction(
         log_value,
         error,
         min(log_value - half, 0.0),
@@ -407,7 +411,7 @@ def _estimate(
 
 
 def _check_weights(sums: _Sums, threshold: float, n_drawn: int) -> None:
-    """Refuse weights that do not tell their own error."""
+    """Refuse weights that do not estimate their own error."""
     if (n_effective := sums.effective) < FEWEST_EFFECTIVE:
         raise RefusedError(
             f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "

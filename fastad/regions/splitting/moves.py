@@ -1,7 +1,7 @@
 """Moves of particles inside a region: of several kinds, most often those that go far.
 
-Each kind leaves the uniform law on the region as it is (Metropolis, Rosenbluth, Rosenbluth, Teller
-and Teller 1953), given the cloud, which is that of other particles.
+Each kind leaves the uniform distribution on the region as it is (Metropolis, Rosenbluth,
+Rosenbluth, Teller and Teller 1953), given the cloud, which is that of other particles.
 """
 
 import math
@@ -23,19 +23,19 @@ class Kind(NamedTuple):
     ----------
     number : int
         By which kernels know it.
-    wished : float
-        Share of accepted moves that its scale is led to; 0 where the scale stays.
+    target_rate : float
+        Fraction of accepted moves that its scale is tuned to; 0 where the scale stays.
     largest : float
         The scale may not be larger.
     """
 
     number: int
-    wished: float
+    target_rate: float
     largest: float
 
 
-# As a process moves whose law is the normal one of the cloud (Neal 1998; Cotter, Roberts, Stuart
-# and White 2013), at scale 1 to a place that knows nothing of the last: in ellipsoids of many
+# As a process moves whose distribution is the normal one of the cloud (Neal 1998; Cotter, Roberts,
+# Stuart and White 2013), at scale 1 to a place independent of the last: in ellipsoids of many
 # dimensions a large part of such moves is accepted. In any direction, by correlated steps or by
 # independent ones. By the difference of two particles (ter Braak 2006). Along one coordinate. By
 # new values of some coordinates.
@@ -49,20 +49,20 @@ KINDS = {
     "redraw": Kind(kernels.REDRAW, 0.25, 1.0),
 }
 _NAMES = tuple(KINDS)
-# Each kind makes at least this share of all moves, so that one that becomes better is noticed.
+# Each kind makes at least this fraction of all moves, so that one that becomes better is noticed.
 _LEAST = 0.02
 # A proposal that needs no score costs this part of one that does.
 _UNSCORED = 0.05
 _SMALLEST = 1e-9
-# Of what is known of a shape this part counts at the next level.
+# This part of the weight of earlier levels counts at the next level.
 _KEPT = 0.9
 
 
 class Shape:
-    """Correlations of particles, as they are learnt from level to level.
+    """Correlations of particles, as they are estimated from level to level.
 
-    Regions of levels that follow one another are alike but for their widths: some levels together
-    know more than the particles of one.
+    Regions of levels that follow one another are identical but for their widths: some levels
+    together give better estimates than the particles of one.
     """
 
     def __init__(self) -> None:
@@ -78,9 +78,9 @@ class Shape:
         correlations = covariance / np.outer(spread, spread)
         weight = float(n)
         if self._correlations is not None:
-            known = _KEPT * self._weight
-            correlations = (n * correlations + known * self._correlations) / (n + known)
-            weight += known
+            kept = _KEPT * self._weight
+            correlations = (n * correlations + kept * self._correlations) / (n + kept)
+            weight += kept
         self._correlations, self._weight = correlations, weight
         # Few particles seem to lie in a plane.
         shrunk = correlations * (weight / (weight + d))
@@ -93,7 +93,7 @@ class Shape:
 
 @dataclass(slots=True)
 class Tally:
-    """What moves of a kind have come to."""
+    """Results of moves of a kind."""
 
     tried: int = 0
     scored: int = 0
@@ -118,14 +118,16 @@ class Tuning:
     def choose(self, rng: np.random.Generator, n_sweeps: int) -> list[str]:
         """Choose the kinds of some sweeps."""
         worths = np.array(list(self._worths.values()))
-        shares = _LEAST + (1 - _LEAST * len(KINDS)) * worths / worths.sum()
-        return [_NAMES[i] for i in rng.choice(len(KINDS), n_sweeps, p=shares / shares.sum())]
+        rates = _LEAST + (1 - _LEAST * len(KINDS)) * worths / worths.sum()
+        return [_NAMES[i] for i in rng.choice(len(KINDS), n_sweeps, p=rates / rates.sum())]
 
     def learn(self, name: str, tally: Tally) -> None:
-        """Lead a kind's scale and worth to what has come of its moves."""
+        """Tune a kind's scale and worth to the results of its moves."""
         kind = KINDS[name]
-        if kind.wished:
-            scale = self.scales[name] * math.exp(2 * (tally.accepted / tally.tried - kind.wished))
+        if kind.target_rate:
+            scale = self.scales[name] * math.exp(
+                2 * (tally.accepted / tally.tried - kind.target_rate)
+            )
             self.scales[name] = min(max(scale, _SMALLEST), kind.largest)
         # Squared, so that the best kinds make most of the moves.
         cost = tally.scored + _UNSCORED * tally.tried

@@ -1,8 +1,6 @@
-"""Where a warning is to point: at the line of the user."""
+"""Repeats of multilevel splitting, and the volumes that they estimate."""
 
 import math
-import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,28 +11,15 @@ import numpy as np
 from scipy.special import chdtrc, logsumexp, stdtrit
 
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad.errors import InsufficientMixingWarning, InvalidInputError
-from fastad.regions.cube import Cube
-from fastad.regions.results import VolumeEstimate, of_log_share
-from fastad.regions.splitting.levels import Splitting
-from fastad.regions.splitting.particles import Particles, insertion_p_value
+from fastad.errors import InvalidInputError
+from fastad.regions.results import VolumeEstimate, from_log_fraction
+from fastad.regions.scores import Cube
+from fastad.regions.splitting.diagnostics import insertion_p_value, warn_of_mixing
+from fastad.regions.splitting.particles import Particles, Splitting
 from fastad.regions.uniform import Progress
 from fastad.uncertainty.closed_forms import clopper_pearson
 
-
-def callers_level() -> int:
-    """Return the ``stacklevel`` of the first caller that is not of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def _is_ours(module: str) -> bool:
-    return module == "fastad" or module.startswith("fastad.")
-
-
-# Repeats that tell the error.
+# Repeats that the error is estimated from.
 N_REPEATS = 8
 # Particles of a repeat: of the trial, and at least.
 _TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
@@ -50,28 +35,29 @@ _OVER = 1.1
 _WORTH_MORE = 0.4
 # Coordinates of all particles: 128 megabytes.
 _LARGEST = 2**24
-# P-values that are warned of; and how many times the variance of independent particles is none.
+# P-values that are warned of; and up to how many times the variance of independent particles is no
+# reason to warn.
 _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
 # Correlations with the beginning that are warned of.
-_ALIKE = 0.9
+_CORRELATED = 0.9
 
 
 @dataclass(frozen=True, eq=False)  # no slots: the p-value is kept
-class Run:
+class SplittingRun:
     """Repeats that have come down to a threshold, or as far as they could."""
 
     repeats: list[Particles]
     deviations: list[float]
-    likenesses: list[float]
+    correlations: list[float]
 
     @classmethod
-    def of(cls, sets: Sequence[Splitting]) -> "Run":
+    def of(cls, sets: Sequence[Splitting]) -> "SplittingRun":
         """Return the repeats of several sets together."""
         return cls(
-            [repeat for one in sets for repeat in one.repeats],
-            [deviation for one in sets for deviation in one.deviations],
-            [likeness for one in sets for likeness in one.likenesses],
+            [repeat for group in sets for repeat in group.repeats],
+            [deviation for group in sets for deviation in group.deviations],
+            [correlation for group in sets for correlation in group.correlations],
         )
 
     @cached_property
@@ -86,7 +72,7 @@ def split(
     n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Run:
+) -> SplittingRun:
     """Bring particles down to a threshold, as many as about so many score calls allow.
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
@@ -97,11 +83,11 @@ def split(
             argument="n_draws",
         )
 
-    def tell() -> None:
+    def report() -> None:
         if progress is not None:
             progress(min(cube.n_scored, n_draws), n_draws)
 
-    trial, n_levels, each = _try(cube, target, n_draws, rng, tell)
+    trial, n_levels, each = _try(cube, target, n_draws, rng, report)
     sets: list[Splitting] = []
     while (left := n_draws - cube.n_scored) > _WORTH_MORE * n_draws:
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
@@ -112,15 +98,15 @@ def split(
             allowance = (n_draws - cube.n_scored) / levels_left
             if cube.n_scored > _OVER * n_draws or not more.advance(target, allowance):
                 break
-            tell()
+            report()
         sets.append(more)
         each = (left - (n_draws - cube.n_scored)) / (N_REPEATS * more.n_particles)
-    tell()
-    return Run.of(sets or [trial])  # the trial where it alone took most of the budget
+    report()
+    return SplittingRun.of(sets or [trial])  # the trial where it alone took most of the budget
 
 
 def _try(
-    cube: Cube, target: float, n_draws: int, rng: np.random.Generator, tell: Callable[[], None]
+    cube: Cube, target: float, n_draws: int, rng: np.random.Generator, report: Callable[[], None]
 ) -> tuple[Splitting, int, float]:
     """Bring a few particles down with few moves, to learn how many levels and calls it takes.
 
@@ -139,7 +125,7 @@ def _try(
         allowance = _LONG_PART * n_draws - before if is_long else 0.0
         if before >= n_draws or not trial.advance(target, allowance):
             break
-        tell()
+        report()
         if level == base + 1 or not is_long:
             costs = long if is_long else short
             costs.append((cube.n_scored - before) / (N_REPEATS * n_particles))
@@ -148,7 +134,7 @@ def _try(
     return trial, level, 1.0 + (level + 0.5) * each_level
 
 
-def estimate_shares(
+def estimate_fractions(
     cube: Cube,
     thresholds: Sequence[float],
     n_draws: int,
@@ -156,18 +142,18 @@ def estimate_shares(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[VolumeEstimate]:
-    """Estimate the share below each threshold, by one set of particles."""
-    found = split(cube, min(thresholds), n_draws, rng, progress)
-    warn_of_mixing(mixing_problems(found, min(thresholds)))
-    return estimates(found, thresholds, level, cube.n_scored)
+    """Estimate the fraction below each threshold, by one set of particles."""
+    run = split(cube, min(thresholds), n_draws, rng, progress)
+    warn_of_mixing(mixing_problems(run, min(thresholds)))
+    return estimates(run, thresholds, level, cube.n_scored)
 
 
-def log_shares(found: Run, thresholds: FloatVector) -> FloatMatrix:
-    """Return the logarithm of the share below each threshold, as each repeat has it.
+def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
+    """Return the logarithm of the fraction below each threshold, as each repeat has it.
 
     Parameters
     ----------
-    found : Run
+    run : SplittingRun
         The repeats.
     thresholds : numpy.ndarray of shape (n_thresholds,)
         In any order.
@@ -178,73 +164,68 @@ def log_shares(found: Run, thresholds: FloatVector) -> FloatMatrix:
         -inf where no particle of a repeat was below; in each repeat non-decreasing in the
         threshold.
     """
-    return np.array([one.log_shares_below(thresholds) for one in found.repeats])
-
-
-def estimate(found: Run, threshold: float, level: float, n_scored: int) -> VolumeEstimate:
-    """Return what the repeats tell of one threshold, as `estimates` of several."""
-    return estimates(found, [threshold], level, n_scored)[0]
+    return np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
 
 
 def estimates(
-    found: Run, thresholds: Sequence[float], level: float, n_scored: int
+    run: SplittingRun, thresholds: Sequence[float], level: float, n_scored: int
 ) -> list[VolumeEstimate]:
-    """Return what the repeats tell of each threshold.
+    """Return the estimate of each threshold.
 
-    Logarithms of the repeats' shares are nearly normal, and the shares unbiased but for the choice
+    Logarithms of the repeats' fractions are nearly normal, and these unbiased but for the choice
     of levels. So the estimate is the mean logarithm and half its variance, with the interval of
     Cox (Land 1972) for such means; never narrower than for particles that are independent.
     """
     # A row for each threshold, whose sums do not depend on how many there are.
-    by_threshold = np.ascontiguousarray(log_shares(found, np.array(thresholds, np.float64)).T)
+    by_threshold = np.ascontiguousarray(log_fractions(run, np.array(thresholds, np.float64)).T)
     return [
-        _estimate_at(found, threshold, logs, level, n_scored)
+        _estimate_at(run, threshold, logs, level, n_scored)
         for threshold, logs in zip(thresholds, by_threshold, strict=True)
     ]
 
 
 def _estimate_at(
-    found: Run, threshold: float, logs: FloatVector, level: float, n_scored: int
+    run: SplittingRun, threshold: float, logs: FloatVector, level: float, n_scored: int
 ) -> VolumeEstimate:
-    repeats = found.repeats
-    others: dict[str, Any] = {
+    repeats = run.repeats
+    fields: dict[str, Any] = {
         "n_drawn": n_scored,
-        "n_inside": sum(one.n_below(threshold) for one in repeats),
+        "n_inside": sum(repeat.n_below(threshold) for repeat in repeats),
         "n_scored": n_scored,
         "method": "splitting",
         "confidence_level": level,
         "threshold": threshold,
-        "mixing_p_value": found.mixing_p_value,
+        "mixing_p_value": run.mixing_p_value,
     }
     quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
-    if all(one.is_first(threshold) for one in repeats):
+    if all(repeat.is_first(threshold) for repeat in repeats):
         # No level was passed: these are independent uniform draws.
-        n_inside, n_drawn = others["n_inside"], sum(one.n_particles for one in repeats)
+        n_inside, n_drawn = fields["n_inside"], sum(repeat.n_particles for repeat in repeats)
         low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
         if n_inside:
             value = n_inside / n_drawn
             error = math.sqrt((1 - value) / n_inside)
             ends = math.log(low), math.log(high)
-            return _estimate(math.log(value), error, ends, others)
+            return _estimate(math.log(value), error, ends, fields)
     if np.isneginf(logs).any():
-        return _bound(found, logs, quantile, level, others)
+        return _bound(run, logs, quantile, level, fields)
     log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
     return _estimate(
-        log_value, error, (log_value - quantile * error, log_value + quantile * error), others
+        log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
     )
 
 
 def _estimate(
-    log_value: float, error: float, ends: tuple[float, float], others: dict[str, Any]
+    log_value: float, error: float, ends: tuple[float, float], fields: dict[str, Any]
 ) -> VolumeEstimate:
     ess = 1 / error**2 if error else math.inf
-    return of_log_share(
-        log_value, error, *ends, effective_sample_size=ess, is_bound=False, **others
+    return from_log_fraction(
+        log_value, error, *ends, effective_sample_size=ess, is_bound=False, **fields
     )
 
 
 class _Scatter(NamedTuple):
-    """How much the logarithms of the repeats' shares differ, larger repeats counting for more.
+    """How much the logarithms of the repeats' fractions differ, larger repeats counting for more.
 
     Attributes
     ----------
@@ -269,15 +250,15 @@ class _Scatter(NamedTuple):
     @classmethod
     def of(cls, repeats: Sequence[Particles], logs: FloatVector, threshold: float) -> "_Scatter":
         """Compute it from logarithms that are finite."""
-        sizes = np.array([one.n_particles for one in repeats])
+        sizes = np.array([repeat.n_particles for repeat in repeats])
         n_particles = float(sizes.sum())
         mean = float(sizes @ logs) / n_particles
         squares = float(sizes @ (logs - mean) ** 2)
-        variances = [one.variance(threshold) * one.n_particles for one in repeats]
+        variances = [repeat.variance(threshold) * repeat.n_particles for repeat in repeats]
         return cls(len(repeats), n_particles, mean, squares, float(np.mean(variances)))
 
     def log_value(self) -> tuple[float, float]:
-        """Return the logarithm of the mean share, and its standard error."""
+        """Return the logarithm of the mean fraction, and its standard error."""
         # Variances are in inverse proportion to the particles.
         each = max(self.squares / (self.n_repeats - 1), self.independent)
         shift = self.n_repeats * each / (2 * self.n_particles)
@@ -290,63 +271,55 @@ class _Scatter(NamedTuple):
 
 
 def _bound(
-    found: Run, logs: FloatVector, quantile: float, level: float, others: dict[str, Any]
+    run: SplittingRun, logs: FloatVector, quantile: float, level: float, fields: dict[str, Any]
 ) -> VolumeEstimate:
     """Return an upper bound: of some repeats no particle has come below the threshold.
 
-    Their shares may be as large as that below their last level, times what none of so many
+    Their fractions may be as large as that below their last level, times what none of so many
     particles leaves possible (Clopper and Pearson).
     """
-    repeats = found.repeats
-    above = [one for one, log in zip(repeats, logs, strict=True) if log == -math.inf]
-    n = sum(one.n_particles for one in above)
+    repeats = run.repeats
+    above = [repeat for repeat, log in zip(repeats, logs, strict=True) if log == -math.inf]
+    n = sum(repeat.n_particles for repeat in above)
     none = math.log(-math.expm1(math.log((1 - level) / 2) / n))
-    ends = np.where(np.isneginf(logs), [one.log_shares[-1] + none for one in repeats], logs)
+    ends = np.where(
+        np.isneginf(logs), [repeat.log_fractions[-1] + none for repeat in repeats], logs
+    )
     error = float(ends.std(ddof=1)) / math.sqrt(len(repeats))
     high = float(logsumexp(ends)) - math.log(len(repeats)) + quantile * error
-    lowest = min(float(one.scores.min()) for one in above)
-    stuck = all(one.is_stuck for one in above)
+    lowest = min(float(repeat.scores.min()) for repeat in above)
+    stuck = all(repeat.is_stuck for repeat in above)
     what = "all particles have the same score" if stuck else "n_draws was used up"
     where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
-    return of_log_share(
+    return from_log_fraction(
         *(high, math.nan, -math.inf, high),
-        **others,
+        **fields,
         effective_sample_size=0.0,
         is_bound=True,
         reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}",
     )
 
 
-def mixing_problems(found: Run, threshold: float) -> list[str]:
-    """Say where particles have moved too little, or repeats differ by more than chance."""
+def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
+    """Return where particles have moved too little, or repeats differ by more than chance."""
     problems = []
-    if found.mixing_p_value < _SUSPICIOUS:
+    if run.mixing_p_value < _SUSPICIOUS:
         problems.append(
             "ranks of moved particles among the others are not those of new points (p-value "
-            f"{found.mixing_p_value:.2g})"
+            f"{run.mixing_p_value:.2g})"
         )
-    likeness = float(np.mean(found.likenesses)) if found.likenesses else 0.0
-    if likeness > _ALIKE:
+    correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
+    if correlation > _CORRELATED:
         problems.append(
-            f"particles were still much like those they are copies of (correlation {likeness:.2f})"
+            "particles were still close to those they are copies of (correlation "
+            f"{correlation:.2f})"
         )
-    logs = np.array([one.log_share(threshold) for one in found.repeats])
+    logs = np.array([repeat.log_fraction(threshold) for repeat in run.repeats])
     if np.isfinite(logs).all():
-        ratio, freedom = _Scatter.of(found.repeats, logs, threshold).ratio(), len(logs) - 1
-        if float(chdtrc(freedom, ratio / _TOLERATED)) < _SUSPICIOUS:
+        ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
+        if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
             problems.append(
-                f"repeats differ {math.sqrt(ratio / freedom):.1f} times as much as those of "
+                f"repeats differ {math.sqrt(ratio / df):.1f} times as much as those of "
                 "independent particles"
             )
     return problems
-
-
-def warn_of_mixing(problems: Sequence[str]) -> None:
-    """Warn of problems, if there are any."""
-    if problems:
-        warnings.warn(
-            f"particles may have missed parts of the region: {'; '.join(problems)}. The interval "
-            "follows from how much repeats differ; a larger n_draws lets particles move more",
-            InsufficientMixingWarning,
-            stacklevel=callers_level(),
-        )

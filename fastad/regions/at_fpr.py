@@ -1,8 +1,8 @@
-"""``volumes``: the decision regions of several detectors, on one set of draws."""
+"""Volumes at false positive rates: of one detector, and of several on one set of draws."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,108 @@ from fastad._core.random import random_seed
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
-from fastad._core.types import Label, Point, Points
+from fastad._core.types import Interpolation, Label, Point, Points
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.measures.thresholds import threshold_at_fpr
 from fastad.ordering.labels import check_labels
-from fastad.regions.box import Box
-from fastad.regions.estimation import Score
-from fastad.regions.methods import VolumeMethod, check_box, check_plan, estimate_volumes
+from fastad.regions.box import Box, check_box
+from fastad.regions.estimation import VolumeMethod, check_plan, estimate_volumes, volume
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import block_score
+from fastad.regions.scores import Score, block_score
+
+
+@overload
+def volume_at_fpr(
+    score: Score,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    box: Box,
+    *,
+    fpr: Point,
+    interpolation: Interpolation = ...,
+    pos_label: Label | None = ...,
+    **options: Any,
+) -> VolumeEstimate: ...
+@overload
+def volume_at_fpr(
+    score: Score,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    box: Box,
+    *,
+    fpr: Points,
+    interpolation: Interpolation = ...,
+    pos_label: Label | None = ...,
+    **options: Any,
+) -> list[VolumeEstimate]: ...
+def volume_at_fpr(
+    score: Score,
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    box: Box,
+    *,
+    fpr: Point | Points,
+    interpolation: Interpolation = "linear",
+    pos_label: Label | None = None,
+    **options: Any,
+) -> VolumeEstimate | list[VolumeEstimate]:
+    """Volume of the decision region at a false positive rate, VOL@FPR.
+
+    Parameters
+    ----------
+    score : callable or CompiledScorer
+        Anomaly score of any point, as for `volume`.
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal point, or booleans; there need be no anomalies.
+    y_score : array-like of shape (n_samples,)
+        Scores of these points, by the same score.
+    box : Box
+        Where points are drawn.
+    fpr : float or sequence of floats
+        Operating points, in [0, 1]; several share one set of draws.
+    interpolation : {"linear", "conservative"}, default "linear"
+        How `threshold_at_fpr` finds the threshold.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    **options
+        Those of `volume`: ``method``, ``n_draws``, ``rtol``, ``rng``, ….
+
+    Returns
+    -------
+    VolumeEstimate, or a list of them for several rates
+        VOL@FPR; its ``complement`` is CVOL@FPR.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there are no normal points, or normal points that score +inf exceed the rate.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equations (6) and (7), algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> normals = np.random.default_rng(0).uniform(-1, 1, (1000, 2))
+    >>> def distance(X):
+    ...     return np.hypot(*X.T)
+    >>> box = fastad.Box.from_data(normals)
+    >>> y_true, y_score = np.zeros(1000), distance(normals)
+    >>> result = fastad.volume_at_fpr(distance, y_true, y_score, box, fpr=0.5, rng=0)
+    >>> 0.45 < result.value < 0.55
+    True
+    """
+    # Both in one form: the types distinguish a rate from several, and a threshold from several.
+    find: Any = threshold_at_fpr
+    thresholds = find(y_true, y_score, fpr=fpr, interpolation=interpolation, pos_label=pos_label)
+    result: VolumeEstimate | list[VolumeEstimate] = volume(score, thresholds, box, **options)
+    return result
 
 
 class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
@@ -79,16 +171,19 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
         """
         columns: dict[str, list[Any]] = {"detector": list(self)}
         for label in self.labels:
-            found = [estimates[label] for estimates in self.values()]
-            columns[label] = [one.value for one in found]
-            columns[f"{label}_low"] = [one.low for one in found]
-            columns[f"{label}_high"] = [one.high for one in found]
+            column = [estimates[label] for estimates in self.values()]
+            columns[label] = [estimate.value for estimate in column]
+            columns[f"{label}_low"] = [estimate.low for estimate in column]
+            columns[f"{label}_high"] = [estimate.high for estimate in column]
         return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, the box's volume, and for each detector its estimates."""
         detectors = [
-            {"detector": name, "volumes": {at: one.to_dict() for at, one in estimates.items()}}
+            {
+                "detector": name,
+                "volumes": {at: estimate.to_dict() for at, estimate in estimates.items()},
+            }
             for name, estimates in self.items()
         ]
         return with_versions({"log_volume_of_box": self.box.log_volume, "detectors": detectors})
@@ -158,13 +253,13 @@ def volumes(
     ...     "round": lambda rows: np.hypot(*rows.T),
     ...     "square": lambda rows: abs(rows).max(axis=1),
     ... }
-    >>> found = fastad.volumes(scores, X, np.zeros(1000), fpr=0.1, rng=0)
-    >>> found["round"]["vol@0.1"].value < found["square"]["vol@0.1"].value
+    >>> result = fastad.volumes(scores, X, np.zeros(1000), fpr=0.1, rng=0)
+    >>> result["round"]["vol@0.1"].value < result["square"]["vol@0.1"].value
     True
     """
     check_mapping(scores, "scores", "score")
-    found_rates = check_rate(fpr, "fpr")
-    rates = [found_rates] if isinstance(found_rates, Fraction) else found_rates
+    rate = check_rate(fpr, "fpr")
+    rates = [rate] if isinstance(rate, Fraction) else rate
     labels = check_labels(y_true, pos_label=pos_label)
     samples = check_samples(X, None)
     if samples.shape[0] != labels.n_rows:
@@ -182,19 +277,19 @@ def volumes(
     names = [f"vol@{float(rate):g}" for rate in rates]
     if len(set(names)) < len(names):
         raise InvalidInputError(
-            "operating points of fpr must differ in six digits; found two alike"
+            "operating points of fpr must differ in six digits; found two that do not"
         )
     normals = samples[labels.values == 0]
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng, progress)
     seed = random_seed(plan.rng)
     at_each: Any = rates
-    estimates: dict[str, dict[str, VolumeEstimate]] = {}
+    table: dict[str, dict[str, VolumeEstimate]] = {}
     with thread_limit(n_threads):
         for name, score in scores.items():
             scored = block_score(score, samples.shape[1])
-            own = scored.of_rows(samples)
-            thresholds = threshold_at_fpr(labels.values, own, fpr=at_each).tolist()
-            again = plan._replace(rng=np.random.default_rng(seed))
-            volumes_of_one = estimate_volumes(scored, thresholds, region, again)
-            estimates[str(name)] = dict(zip(names, volumes_of_one, strict=True))
-    return Volumes(estimates, region, [float(rate) for rate in rates])
+            y_score = scored.of_rows(samples)
+            thresholds = threshold_at_fpr(labels.values, y_score, fpr=at_each).tolist()
+            same_draws = plan._replace(rng=np.random.default_rng(seed))
+            estimates = estimate_volumes(scored, thresholds, region, same_draws)
+            table[str(name)] = dict(zip(names, estimates, strict=True))
+    return Volumes(table, region, [float(rate) for rate in rates])

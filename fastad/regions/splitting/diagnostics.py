@@ -1,0 +1,93 @@
+"""Whether particles have moved enough: tests of their ranks and positions, and the warning."""
+
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import chdtr, chdtrc, ndtr
+
+from fastad._core.types import FloatVector
+from fastad.errors import InsufficientMixingWarning
+from fastad.regions.linear import dot
+
+# So many scores are enough to test whether their ranks are right.
+_RANKED = 1024
+# The mean square of deviations may be within this factor of 1. Particles that still know in part
+# where they began cost some accuracy, which the repeats measure; they are no reason to warn.
+_TOLERATED = 2.0
+
+
+def ranks_among(rising: FloatVector, scores: FloatVector) -> FloatVector:
+    """Return ranks of scores among others, in [0, 1]; those of ties are in the middle."""
+    left = np.searchsorted(rising, scores, "left")
+    right = np.searchsorted(rising, scores, "right")
+    ranks: FloatVector = (left + right) / (2 * rising.shape[0])
+    return ranks
+
+
+def rank_deviation(rising: FloatVector, scores: FloatVector) -> float:
+    """Return by how many standard errors the mean rank is off (Mann and Whitney 1947).
+
+    Were the scores independent of the others, and of the same distribution, it would be of mean
+    0 and variance 1. Copies that have not moved have the ranks of the others: then it is 0. NaN
+    where all are tied.
+    """
+    scores = scores[:_RANKED]
+    n, m = rising.shape[0], scores.shape[0]
+    _, ties = np.unique(np.concatenate([rising, scores]), return_counts=True)
+    total = n + m
+    tied = float((ties.astype(np.float64) ** 3 - ties).sum()) / (total * (total - 1.0))
+    variance = (total + 1.0 - tied) / (12.0 * n * m)
+    if variance <= 0:
+        return math.nan
+    return float((ranks_among(rising, scores).mean() - 0.5) / math.sqrt(variance))
+
+
+def insertion_p_value(deviations: Sequence[float]) -> float:
+    """Return the p-value of rank deviations of many steps: of their mean and of their spread.
+
+    Ranks of new points among the others are uniform where both have the same distribution (Fowlie,
+    Handley and Su 2020, for nested sampling).
+    """
+    defined = np.array(deviations, np.float64)
+    defined = defined[~np.isnan(defined)]
+    n = defined.shape[0]
+    if n == 0:
+        return 1.0
+    shifted = 2.0 * float(ndtr(-abs(defined.sum()) / math.sqrt(n)))
+    squares = float((defined**2).sum())
+    narrow = float(chdtr(n, squares * _TOLERATED))
+    wide = float(chdtrc(n, squares / _TOLERATED))
+    return min(1.0, 3.0 * min(shifted, narrow, wide))
+
+
+def correlation(before: FloatVector, after: FloatVector) -> float:
+    """Return the correlation of what was and what is; 0 where nothing varies."""
+    before, after = before - before.mean(), after - after.mean()
+    scale = math.sqrt(dot(before, before) * dot(after, after))
+    return dot(before, after) / scale if scale > 0 else 0.0
+
+
+def warn_of_mixing(problems: Sequence[str]) -> None:
+    """Warn of problems, if there are any; at the line of the user."""
+    if problems:
+        warnings.warn(
+            f"particles may have missed parts of the region: {'; '.join(problems)}. The interval "
+            "follows from how much repeats differ; a larger n_draws lets particles move more",
+            InsufficientMixingWarning,
+            stacklevel=_callers_level(),
+        )
+
+
+def _callers_level() -> int:
+    """Return the ``stacklevel`` of the first caller that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module == "fastad" or module.startswith("fastad.")
