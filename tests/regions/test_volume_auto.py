@@ -190,7 +190,7 @@ def test_a_relative_error_is_uniform() -> None:
     region = ball(3)
     found = volume(region.batch, 1.0, region.box, rtol=0.1, rng=0, data=region.data(9, 0))
     assert found.method == "uniform"
-    assert found.reason == "a relative error was asked for"
+    assert found.reason == "a relative error is given"
 
 
 def test_no_region_at_all_is_uniform() -> None:
