@@ -37,8 +37,8 @@ from fastad.cli._detectors import (
 )
 from fastad.unsupervised.criteria import CRITERIA
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
-from fastad.unsupervised.subsampled import emmv_subsampled
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
+from fastad.unsupervised.subsampled import emmv_subsampled
 
 # In more features 10⁵ uniform draws miss the volumes that matter.
 _MANY_FEATURES = 8
