@@ -31,7 +31,12 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-from fastad.uncertainty.estimation import Task, Wanted, check_wanted, finish
+from fastad.uncertainty.intervals import (
+    IntervalOptions,
+    Task,
+    check_interval_options,
+    estimate_interval,
+)
 from fastad.uncertainty.methods import RESAMPLING, methods_of
 
 SIZES = (10, 30, 100, 1000)
@@ -132,7 +137,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     found: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
-        wanted = check_wanted("auto", 0.95, N_RESAMPLES, seed)
+        wanted = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
         for (i, method), interval in intervals(counts, wanted).items():
             held = interval[0] <= true[i] <= interval[1]
             found.setdefault((i, method), []).append((held, interval[1] - interval[0]))
@@ -145,7 +150,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             "auc": cell.auc,
             "ties": "yes" if cell.ties else "no",
             "defined": len(cases),
-            "held": round(float(np.mean([held for held, _ in cases])), 4),
+            "coverage": round(float(np.mean([held for held, _ in cases])), 4),
             "width": float(f"{np.mean([width for _, width in cases]):.4g}"),
         }
         for (i, method), cases in found.items()
@@ -153,7 +158,9 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     ]
 
 
-def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tuple[float, float]]:
+def intervals(
+    counts: OrderedCounts, wanted: IntervalOptions
+) -> dict[tuple[int, str], tuple[float, float]]:
     """Return the intervals of all questions by all their methods."""
     defined = {}
     for i, asked in enumerate(questions()):
@@ -167,7 +174,7 @@ def intervals(counts: OrderedCounts, wanted: Wanted) -> dict[tuple[int, str], tu
     for (i, (asked, value)), replicates in zip(defined.items(), drawn, strict=True):
         for method in methods_of(asked):
             used = replicates if method in RESAMPLING else None
-            found = finish(counts, Task(asked, value, method), wanted, used)
+            found = estimate_interval(counts, Task(asked, value, method), wanted, used)
             if not isinstance(found, UndefinedMeasureError):
                 ends[i, method] = found.low, found.high
     return ends

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.coverage import AREAS, COMPARISONS, SIZES
-from fastad.uncertainty.methods import Coverage, best_of, coverage_table
+from fastad.uncertainty.methods import Coverage, best_method, coverage_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 MARKS = {
@@ -64,13 +64,13 @@ def _chosen(rows: Sequence[Coverage], n: int) -> Iterable[Coverage]:
     for auc in AREAS:
         cell = [row for row in rows if row.n_anomalies == n and row.auc == auc]
         if cell:
-            method, _ = best_of(cell)
+            method, _ = best_method(cell)
             yield from (row for row in cell if row.method == method)
 
 
 def _cell(rows: Iterable[Coverage]) -> str:
-    held = [100 * row.held for row in rows]
-    return f"{min(held):.0f} / {sum(held) / len(held):.0f}" if held else "-"
+    coverages = [100 * row.coverage for row in rows]
+    return f"{min(coverages):.0f} / {sum(coverages) / len(coverages):.0f}" if coverages else "-"
 
 
 def _line(cells: Iterable[str]) -> str:

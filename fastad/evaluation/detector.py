@@ -22,7 +22,7 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
-    from fastad.uncertainty.estimation import Wanted
+    from fastad.uncertainty.intervals import IntervalOptions
 
 Found = TypeVar("Found")
 
@@ -37,16 +37,16 @@ class EvaluationRequest:
         The measures, in the order of the table.
     on_error : {"raise", "record"}
         What to do about invalid scores.
-    intervals : Wanted or None
+    intervals : IntervalOptions or None
         Options of the intervals beside the values.
-    chance : Wanted or None
+    chance : IntervalOptions or None
         Options of the resamples that tell the level of chance of the values.
     """
 
     measures: Sequence[BoundMeasure]
     on_error: OnError
-    intervals: "Wanted | None" = None
-    chance: "Wanted | None" = None
+    intervals: "IntervalOptions | None" = None
+    chance: "IntervalOptions | None" = None
 
     @property
     def is_only_auc(self) -> bool:
@@ -125,28 +125,28 @@ def evaluate_measures(
 
 
 def _intervals(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], wanted: "Wanted | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: "IntervalOptions | None"
 ) -> "dict[str, Interval | UndefinedMeasureError]":
     """Return the interval of each value, or why it has none."""
-    if wanted is None:
+    if options is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.estimation import intervals_of
+    from fastad.uncertainty.intervals import intervals_of
 
-    intervals = intervals_of(counts, measures, wanted)
+    intervals = intervals_of(counts, measures, options)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 
 def _chance(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], wanted: "Wanted | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: "IntervalOptions | None"
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
     """Return the level of chance of each value, or why that is undefined."""
-    if wanted is None:
+    if options is None:
         return {}
     # Here, as the functions of intervals are.
     from fastad.uncertainty.chance import chances_of
 
-    levels = chances_of(counts, measures, n_resamples=wanted.n_resamples, key=wanted.key)
+    levels = chances_of(counts, measures, n_resamples=options.n_resamples, key=options.key)
     return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
 
 

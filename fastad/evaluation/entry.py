@@ -169,12 +169,12 @@ def evaluate(
         check_generator(rng)
     if check_flag(chance, "chance") or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.estimation import check_wanted
+        from fastad.uncertainty.intervals import check_interval_options
 
         level = 0.95 if confidence_level is None else confidence_level
-        wanted = check_wanted("auto", level, n_resamples, rng)
-        intervals = None if confidence_level is None else wanted
-        request = EvaluationRequest(bound, on_error, intervals, wanted if chance else None)
+        options = check_interval_options("auto", level, n_resamples, rng)
+        intervals = None if confidence_level is None else options
+        request = EvaluationRequest(bound, on_error, intervals, options if chance else None)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.n_rows)

@@ -83,7 +83,7 @@ class RankedScores(MeasureMethods):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty import intervals
 
-        question = intervals.check_question(
+        bound, options = intervals.check_interval(
             measure,
             operating_point,
             method,
@@ -93,7 +93,7 @@ class RankedScores(MeasureMethods):
             stratified=stratified,
         )
         with thread_limit(n_threads):
-            return intervals.interval_of(self._counts, *question)
+            return intervals.interval_of(self._counts, bound, options)
 
     def roc_band(
         self,

@@ -1,14 +1,10 @@
-"""Confidence intervals, comparisons of detectors, bands, guarantees and the level of chance."""
+"""Confidence intervals and bands, comparisons of detectors, guarantees and chance levels."""
 
 from typing import TYPE_CHECKING
 
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastad.uncertainty.all_pairs import Comparisons as Comparisons
-    from fastad.uncertainty.all_pairs import Covariance as Covariance
-    from fastad.uncertainty.all_pairs import compare_all as compare_all
-    from fastad.uncertainty.all_pairs import delong_covariance as delong_covariance
     from fastad.uncertainty.bands import PrecisionRecallBand as PrecisionRecallBand
     from fastad.uncertainty.bands import RocBand as RocBand
     from fastad.uncertainty.bands import precision_recall_band as precision_recall_band
@@ -16,22 +12,20 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel as ChanceLevel
     from fastad.uncertainty.chance import chance_level as chance_level
     from fastad.uncertainty.comparison import compare as compare
+    from fastad.uncertainty.comparison import compare_all as compare_all
+    from fastad.uncertainty.comparison import delong_covariance as delong_covariance
     from fastad.uncertainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
     from fastad.uncertainty.guarantee import sample_size_for_guarantee as sample_size_for_guarantee
     from fastad.uncertainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
     from fastad.uncertainty.intervals import interval as interval
     from fastad.uncertainty.results import Comparison as Comparison
+    from fastad.uncertainty.results import Comparisons as Comparisons
+    from fastad.uncertainty.results import Covariance as Covariance
     from fastad.uncertainty.results import Interval as Interval
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "fastad.uncertainty.all_pairs": (
-            "Comparisons",
-            "Covariance",
-            "compare_all",
-            "delong_covariance",
-        ),
         "fastad.uncertainty.bands": (
             "PrecisionRecallBand",
             "RocBand",
@@ -42,7 +36,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ChanceLevel",
             "chance_level",
         ),
-        "fastad.uncertainty.comparison": ("compare",),
+        "fastad.uncertainty.comparison": ("compare", "compare_all", "delong_covariance"),
         "fastad.uncertainty.guarantee": (
             "GuaranteedThreshold",
             "sample_size_for_guarantee",
@@ -51,6 +45,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.uncertainty.intervals": ("interval",),
         "fastad.uncertainty.results": (
             "Comparison",
+            "Comparisons",
+            "Covariance",
             "Interval",
         ),
     },

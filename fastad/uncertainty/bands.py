@@ -1,4 +1,4 @@
-"""Confidence bands of the ROC and the precision-recall curve, from exact laws."""
+"""Confidence bands of the ROC and the precision-recall curve, from exact distributions."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,7 +13,6 @@ from fastad._core.parameters import (
     check_inside,
     check_prevalence,
     check_rate,
-    exact_rate,
 )
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError
@@ -28,8 +27,8 @@ from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks,
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100
 _LOGARITHMIC = 100
-# Of more points in a class, floats do not tell the bounds of the lowest ranks from 1.
-_MOST = 10**10
+# With more samples in a class, the bounds of the lowest ranks round to 1.
+_LARGEST_CLASS = 10**10
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
@@ -44,9 +43,9 @@ class RocBand(Curve):
     tpr : numpy.ndarray of shape (n_points,)
         True positive rates of the interpolated curve there, as `fastad.tpr_at_fpr`.
     low, high : numpy.ndarray of shape (n_points,)
-        Bounds on the true positive rates of all points, not only of those at hand.
+        Bounds on the true positive rates of the population.
     confidence_level : float
-        How probable it is, at least, that the bounds hold.
+        Lower bound on the probability that the bounds hold.
     simultaneous : bool
         Whether they hold at all false positive rates at once, or at each by itself.
     """
@@ -70,9 +69,9 @@ class PrecisionRecallBand(Curve):
     precision : numpy.ndarray of shape (n_points,)
         Precision of the interpolated curve there, whose area is `fastad.measures.pr_auc`.
     low, high : numpy.ndarray of shape (n_points,)
-        Bounds on the precision among all points, not only among those at hand.
+        Bounds on the precision in the population.
     confidence_level : float
-        How probable it is, at least, that the bounds hold.
+        Lower bound on the probability that the bounds hold.
     simultaneous : bool
         Whether they hold at all recalls at once, or at each by itself.
     """
@@ -94,23 +93,23 @@ def roc_band(
     confidence_level: Point = 0.95,
     pos_label: Label | None = None,
 ) -> RocBand:
-    """Confidence band of the ROC curve, from exact laws; nothing is assumed of the scores.
+    """Confidence band of the ROC curve, without assumptions on the scores' distribution.
 
-    Bounds on the curve that all points would have, of which those given are a sample. At an FPR
-    below 1 the band has a width, also where the curve at hand is at 0 or at 1.
+    Bounds on the curve of the population from which the samples are drawn. At an FPR below 1 the
+    band has a width, also where the empirical curve is at 0 or at 1.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous, of points that the detector was not fitted to.
+        Anomaly score, higher is more anomalous, of samples that the detector was not fitted to.
     fpr : float or sequence of floats, optional
         False positive rates in [0, 1]; by default about 200, evenly and logarithmically spaced.
     simultaneous : bool, default False
         Whether the whole curve lies in the band with the confidence, or each of its points.
     confidence_level : float, default 0.95
-        How probable it must be, over the draw of the points, that the bounds hold; in (0, 1).
+        Probability, over the draw of the samples, that the bounds hold; in (0, 1).
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -128,9 +127,9 @@ def roc_band(
 
     Notes
     -----
-    Points must be independent, and alike within their class. The confidence is at least as given,
-    and higher with ties. O(n log n) time for n points. A simultaneous band takes some 0.4 s more
-    and 50 MB once for sizes of the classes that are new; it is the same in every run.
+    Samples must be independent, and identically distributed within their class. The confidence is
+    at least as given, and higher with ties. O(n log n) time. A simultaneous band takes some 0.4 s
+    more and 50 MB once for new sizes of the classes; it is the same in every run.
 
     References
     ----------
@@ -148,12 +147,10 @@ def roc_band(
     (array([1., 1.]), array([0.   , 0.929]))
     """
     rates = None if fpr is None else check_rate(fpr, "fpr")
-    whole, level = (
-        check_flag(simultaneous, "simultaneous"),
-        check_inside(confidence_level, "confidence_level"),
-    )
+    at_once = check_flag(simultaneous, "simultaneous")
+    level = check_inside(confidence_level, "confidence_level")
     with counted(y_true, y_score, pos_label=pos_label) as counts:
-        return roc_band_of(counts, rates, simultaneous=whole, confidence_level=level)
+        return roc_band_of(counts, rates, simultaneous=at_once, confidence_level=level)
 
 
 def precision_recall_band(
@@ -166,25 +163,26 @@ def precision_recall_band(
     prevalence: Point | None = None,
     pos_label: Label | None = None,
 ) -> PrecisionRecallBand:
-    """Confidence band of the precision-recall curve, from exact laws as `roc_band`.
+    """Confidence band of the precision-recall curve, from exact distributions as `roc_band`.
 
-    Bounds on the precision among all points at a recall. The share of anomalies is taken as
-    known: it is that of the sample, or ``prevalence``.
+    Bounds on the precision in the population at a recall. The prevalence of anomalies is taken as
+    known: it is that of the samples, or ``prevalence``.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous, of points that the detector was not fitted to.
+        Anomaly score, higher is more anomalous, of samples that the detector was not fitted to.
     recall : float or sequence of floats, optional
         Recalls in [0, 1]; by default 0, 0.005, …, 1.
     simultaneous : bool, default False
         Whether the whole curve lies in the band with the confidence, or each of its points.
     confidence_level : float, default 0.95
-        How probable it must be, over the draw of the points, that the bounds hold; in (0, 1).
+        Probability, over the draw of the samples, that the bounds hold; in (0, 1).
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies, in (0, 1), to which the classes are weighted; by default as they
+        are.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -202,7 +200,7 @@ def precision_recall_band(
 
     Notes
     -----
-    At recall 0, where precision is a limit that no sample bounds, the band is [0, 1]. Time and
+    At recall 0, where no sample bounds the precision, the band is [0, 1]. Time and
     memory are those of `roc_band`.
 
     References
@@ -219,14 +217,12 @@ def precision_recall_band(
     (array([1.]), array([0.875]))
     """
     rates = None if recall is None else check_rate(recall, "recall")
-    whole, level = (
-        check_flag(simultaneous, "simultaneous"),
-        check_inside(confidence_level, "confidence_level"),
-    )
-    share = check_prevalence(prevalence)
+    at_once = check_flag(simultaneous, "simultaneous")
+    level = check_inside(confidence_level, "confidence_level")
+    weight = check_prevalence(prevalence)
     with counted(y_true, y_score, pos_label=pos_label) as counts:
         return precision_recall_band_of(
-            counts, rates, simultaneous=whole, confidence_level=level, prevalence=share
+            counts, rates, simultaneous=at_once, confidence_level=level, prevalence=weight
         )
 
 
@@ -241,11 +237,11 @@ def roc_band_of(
     anomalies, normals = _bounds(counts, "roc_band", confidence_level, simultaneous=simultaneous)
     rates = _grid_of_fpr(normals.n_points) if fpr is None else _listed(fpr)
     x = _floats(rates)
-    # The FPR strictly above one normal point is surely at most x, that at another surely above x.
-    inside = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_points, len(x))
+    # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
+    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_points, len(x))
     beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_points, len(x)) + 1
-    low = anomalies.lower(_above(counts.fps, counts.tps, inside))
-    high = anomalies.upper(_from(counts.fps, counts.tps, beyond))
+    low = anomalies.lower(_rank_above(counts.fps, counts.tps, within))
+    high = anomalies.upper(_rank_below(counts.fps, counts.tps, beyond))
     tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
     return RocBand.of(x, tpr, low, high, float(confidence_level), simultaneous)
 
@@ -265,11 +261,11 @@ def precision_recall_band_of(
     rates = [Fraction(i, 2 * _EVEN) for i in range(2 * _EVEN + 1)]
     rates = rates if recall is None else _listed(recall)
     x = _floats(rates)
-    # The TPR strictly above one anomaly is surely below x, that at another surely at least x.
+    # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
     below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_points, len(x))
     reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_points, len(x)) + 1
-    fewest = normals.lower(_above(counts.tps, counts.fps, below))
-    most = normals.upper(_from(counts.tps, counts.fps, reaching))
+    fewest = normals.lower(_rank_above(counts.tps, counts.fps, below))
+    most = normals.upper(_rank_below(counts.tps, counts.fps, reaching))
 
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     weight = counts.normal_weight(prevalence) * m / n
@@ -291,49 +287,52 @@ def _bounds(
 ) -> tuple[RateBounds, RateBounds]:
     """Return bounds on the rates of anomalies and of normals.
 
-    At all points at once, both classes must hold: they are independent, and their confidences
-    multiply to the level. At one point each class has the whole doubt, because no curve lets both
+    Simultaneous bounds must hold for both classes: they are independent, and their confidences
+    multiply to the level. At one point each class has the full alpha, because no curve lets both
     fail on both sides; docs/guide/bands.md has the proof.
     """
     need_both(counts, measure)
     if counts.weighting == "real":
         raise InvalidInputError(
-            f"{measure} counts points and takes no sample_weight but whole numbers; "
-            "found real weights"
+            f"sample_weight must contain integers for {measure}, which counts samples; "
+            "found real weights",
+            argument="sample_weight",
         )
-    n, m, doubt = int(counts.n_anomalies), int(counts.n_normals), float(1 - level)
-    if max(n, m) > _MOST:
+    n, m, alpha = int(counts.n_anomalies), int(counts.n_normals), float(1 - level)
+    if max(n, m) > _LARGEST_CLASS:
         raise InvalidInputError(
-            f"{measure} takes at most {_MOST} points of a class; found {max(n, m)}"
+            f"y_true must have at most {_LARGEST_CLASS} samples of a class for {measure}; "
+            f"found {max(n, m)}",
+            argument="y_true",
         )
     if not simultaneous:
-        return EachRank(n, doubt), EachRank(m, doubt)
-    # 1 - sqrt(level), of which nothing is lost where the level is close to 1.
-    doubt /= 1 + math.sqrt(level)
-    return all_ranks(n, doubt), all_ranks(m, doubt)
+        return EachRank(n, alpha), EachRank(m, alpha)
+    # This is 1 - sqrt(level), without cancellation where the level is close to 1.
+    alpha /= 1 + math.sqrt(level)
+    return all_ranks(n, alpha), all_ranks(m, alpha)
 
 
-def _above(own: CountVector, others: CountVector, ranks: IntVector) -> IntVector:
-    """Return the rank in the other class of its lowest point strictly above a point of one's own.
+def _rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+    """Return the rank in the other class of its lowest sample strictly above one of this class.
 
-    The rate strictly above that point is at least the rate at the rank that is returned. Rank 0
-    is above all points, and n + 1 below all.
+    The rate strictly above that sample is at least the rate at the rank that is returned. Rank 0
+    is above all samples, and n + 1 below all.
     """
-    points = np.searchsorted(own, ranks, side="left")
-    return np.where(ranks > own[-1], others[-1] + 1, others[np.maximum(points - 1, 0)])
+    points = np.searchsorted(of_class, ranks, side="left")
+    return np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
 
 
-def _from(own: CountVector, others: CountVector, ranks: IntVector) -> IntVector:
-    """Return the rank in the other class of its highest point strictly below a point of one's own.
+def _rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+    """Return the rank in the other class of its highest sample strictly below one of this class.
 
-    The rate at or above that point is at most the rate strictly above the one that is returned.
+    The rate at or above that sample is at most the rate strictly above the one that is returned.
     """
-    points = np.minimum(np.searchsorted(own, ranks, side="left"), own.shape[0] - 1)
-    return np.where(ranks < 1, 0, others[points] + 1)
+    points = np.minimum(np.searchsorted(of_class, ranks, side="left"), of_class.shape[0] - 1)
+    return np.where(ranks < 1, 0, of_other[points] + 1)
 
 
 def _fp_at(counts: OrderedCounts, tp: Fraction) -> Fraction:
-    """Return the count of normals where the interpolated curve reaches one of anomalies."""
+    """Return the count of normal samples where the interpolated curve reaches one of anomalies."""
     right = first_reaching(counts.tps, tp)
     return Fraction(*height(counts.tps, counts.fps, right - 1, tp, 1))
 
@@ -343,24 +342,22 @@ def _listed(rates: Fraction | list[Fraction]) -> list[Fraction]:
 
 
 def _floats(rates: list[Fraction]) -> FloatVector:
-    """Return rates as floats; what is below 1 stays below, for the curve at 1 is known."""
+    """Return rates as floats; rates below 1 stay below, because the curve at 1 is known."""
     return np.array([1.0 if rate == 1 else min(float(rate), _BELOW_ONE) for rate in rates])
 
 
 def _grid_of_fpr(n_normals: Count) -> list[Fraction]:
-    """Return 0, rates evenly spaced to 1, and rates logarithmically spaced from half a point."""
+    """Return 0, rates evenly spaced to 1, and rates logarithmically spaced from 1 / (2 m)."""
     even = np.linspace(0, 1, _EVEN + 1)
     logarithmic = np.geomspace(0.5 / n_normals, 1, _LOGARITHMIC)
     return [Fraction(x) for x in np.union1d(even, logarithmic).tolist()]
 
 
-def order_interval(counts: OrderedCounts, asked: BoundMeasure, level: Fraction) -> Bounds:
+def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) -> Bounds:
     """Return bounds on the TPR at an FPR, or on the FPR at a TPR; see `roc_band`."""
-    if "fpr" in asked.parameters:
-        return _tpr_bounds(counts, exact_rate(asked.parameters["fpr"], "fpr"), level)
-    low, high = _tpr_bounds(
-        _other_way_round(counts), 1 - exact_rate(asked.parameters["tpr"], "tpr"), level
-    )
+    if "fpr" in bound.parameters:
+        return _tpr_bounds(counts, bound.parameters["fpr"], level)
+    low, high = _tpr_bounds(_swap_classes(counts), 1 - bound.parameters["tpr"], level)
     return 1 - high, 1 - low
 
 
@@ -369,7 +366,7 @@ def _tpr_bounds(counts: OrderedCounts, fpr: Fraction, level: Fraction) -> Bounds
     return band.low.item(), band.high.item()
 
 
-def _other_way_round(counts: OrderedCounts) -> OrderedCounts:
+def _swap_classes(counts: OrderedCounts) -> OrderedCounts:
     """Return the counts of negated scores with the classes exchanged.
 
     There the FPR is 1 - TPR of here, and the TPR 1 - FPR.

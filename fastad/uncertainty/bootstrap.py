@@ -1,7 +1,7 @@
 """Bootstrap replicates of ordered counts: drawn with replacement, never sorted again.
 
-A replicate is known by a key and its number alone: the same points are drawn for every measure,
-for every detector, and for any number of threads.
+A replicate is determined by a key and its number alone: the same samples are drawn for every
+measure, for every detector, and for any number of threads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,17 +23,17 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.influence import Influence
 
-# An index of a point is made of 32 random bits.
-_LARGEST = 2**31
+# An index of a sample is made of 32 random bits.
+_LARGEST_TOTAL = 2**31
 # Twice an area must fit into 64 bits.
 _LARGEST_AREA = 2**63
-# What a thread does between two looks at whether it is to stop.
-_POINTS_A_STEP = 1_000_000
+# Work of a thread between two checks of whether it is to stop.
+_SAMPLES_PER_STEP = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """Which replicates are drawn.
+    """The replicates to draw.
 
     Attributes
     ----------
@@ -53,49 +53,54 @@ class Resamples:
 
 
 class Ranking(NamedTuple):
-    """Ordered counts, and which points they count.
+    """Ordered counts, and the samples that they count.
 
     Attributes
     ----------
     counts : OrderedCounts
-        Of whole numbers.
+        Integer counts.
     rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
-        Points of each class from the highest score down, within a tie in any order; None for
-        points that are numbered so, as those of a single detector may be.
+        Samples of each class from the highest score down, within a tie in any order; None where
+        samples are numbered in this order, as those of a single detector may be.
     """
 
     counts: OrderedCounts
     rows: tuple[ShortVector, ShortVector] | None = None
 
 
-def need_whole(counts: OrderedCounts) -> None:
-    """Raise where points cannot be drawn: for real weights, and beyond memory."""
+def check_drawable(counts: OrderedCounts) -> None:
+    """Raise where samples cannot be drawn: for real weights, and beyond memory."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            "sample_weight must hold whole numbers, because points are counted; found other values",
+            "sample_weight must contain integers, because samples are counted; found other values",
             argument="sample_weight",
         )
-    if counts.n_points == 0 or counts.total >= _LARGEST:
-        raise InvalidInputError(f"at most {_LARGEST - 1} points can be drawn from")
+    if counts.n_points == 0 or counts.total >= _LARGEST_TOTAL:
+        raise InvalidInputError(
+            f"y_true must have between 1 and {_LARGEST_TOTAL - 1} samples; found {counts.total}",
+            argument="y_true",
+        )
 
 
-def too_few_points(what: str, n_anomalies: Count, n_normals: Count) -> UndefinedMeasureError | None:
-    """Return the error that a class has fewer than two points, of which nothing varies."""
+def too_few_samples(
+    what: str, n_anomalies: Count, n_normals: Count
+) -> UndefinedMeasureError | None:
+    """Return the error that a class has fewer than two samples, which have no variance."""
     if min(n_anomalies, n_normals) >= 2:
         return None
     return UndefinedMeasureError(
-        f"{what} needs two points of each class; found {n_anomalies} anomalies and {n_normals} "
-        "normal points"
+        f"{what} needs two samples of each class; found {n_anomalies} anomalies and {n_normals} "
+        "normal samples"
     )
 
 
 def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:
-    """Decide on the replicates.
+    """Return the numbers of samples that each replicate draws from each class.
 
-    Stratified, each class is drawn from by itself; otherwise from all points, which makes the
-    number of anomalies binomial, and the draws within a class the same.
+    Stratified, each class is drawn from by itself; otherwise all samples are drawn from, so that
+    the number of anomalies is binomial, and the draws within a class are the same.
     """
-    need_whole(counts)
+    check_drawable(counts)
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     n_drawn = np.tile(np.array([n, m], np.int64), (n_resamples, 1))
     if not stratified:
@@ -106,20 +111,20 @@ def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified:
 
 
 def replicate_values(
-    ranking: Ranking, asked: Sequence[BoundMeasure], resamples: Resamples
+    ranking: Ranking, measures: Sequence[BoundMeasure], resamples: Resamples
 ) -> npt.NDArray[np.float64]:
-    """Return each measure of each replicate, shape (n_asked, n_resamples).
+    """Return each measure of each replicate, shape (n_measures, n_resamples).
 
     NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads.
     """
-    if [one.measure.name for one in asked] == ["roc_auc"] and _area_fits(ranking, resamples):
+    if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(ranking, resamples):
         return _areas(ranking, resamples)[np.newaxis]
-    values = np.empty((len(asked), resamples.n_resamples))
+    values = np.empty((len(measures), resamples.n_resamples))
 
     def fill(part: range) -> None:
         for replicate, counts in zip(part, _replicates(ranking, resamples, part), strict=True):
-            for i, one in enumerate(asked):
-                values[i, replicate] = one.value_or_nan(counts)
+            for i, bound in enumerate(measures):
+                values[i, replicate] = bound.value_or_nan(counts)
 
     thread_map(fill, _parts(ranking, resamples))
     return values
@@ -131,12 +136,12 @@ def _replicates(ranking: Ranking, resamples: Resamples, part: range) -> Iterator
     g, n, m = counts.keys.shape[0], int(counts.n_anomalies), int(counts.n_normals)
     keys, fps, tps = np.empty(g, np.int64), np.empty(g + 1, np.int64), np.empty(g + 1, np.int64)
     times = np.empty(n, np.uint8), np.empty(m, np.uint8)
-    room = np.empty(n + 1, np.int32), np.empty(m + 1, np.int32)
+    buffers = np.empty(n + 1, np.int32), np.empty(m + 1, np.int32)
     rows, points = ranking.rows or (None, None), (counts.keys, counts.fps, counts.tps)
     for replicate in part:
         n_drawn = resamples.n_drawn[replicate]
         n_distinct = resample.resample_counts(
-            resamples.key, replicate, n_drawn, rows, points, (keys, fps, tps), times, room
+            resamples.key, replicate, n_drawn, rows, points, (keys, fps, tps), times, buffers
         )
         n_anomalies, n_normals = n_drawn.tolist()
         yield OrderedCounts(
@@ -159,7 +164,7 @@ def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
 
 
 def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
-    """Return the area under the ROC of each replicate, without counting each one."""
+    """Return the area under the ROC curve of each replicate, without counting each one."""
     counts = ranking.counts
     widths = np.diff(counts.fps)
     above = np.repeat(counts.tps[:-1].astype(np.int32), widths)
@@ -168,17 +173,17 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
     twice = np.empty(resamples.n_resamples, np.int64)
 
     def fill(part: range) -> None:
-        own = slice(part.start, part.stop)
+        block = slice(part.start, part.stop)
         resample.resample_areas(
             resamples.key,
             part.start,
-            resamples.n_drawn[own],
+            resamples.n_drawn[block],
             int(counts.n_anomalies),
             anomalies,
             normals,
             above,
             reached,
-            twice[own],
+            twice[block],
         )
 
     thread_map(fill, _parts(ranking, resamples))
@@ -189,44 +194,44 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
 
 
 def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:
-    """Cut the replicates into steps of some milliseconds."""
-    step = max(1, _POINTS_A_STEP // int(ranking.counts.total))
+    """Split the replicates into steps of some milliseconds."""
+    step = max(1, _SAMPLES_PER_STEP // int(ranking.counts.total))
     return in_steps(0, resamples.n_resamples, step)
 
 
-def percentile(replicates: FloatVector, doubt: float) -> Bounds:
+def percentile(replicates: FloatVector, alpha: float) -> Bounds:
     """Return the central part of the replicates."""
-    low, high = np.quantile(replicates, [doubt / 2, 1 - doubt / 2]).tolist()
+    low, high = np.quantile(replicates, [alpha / 2, 1 - alpha / 2]).tolist()
     return low, high
 
 
-def basic(value: float, replicates: FloatVector, doubt: float) -> Bounds:
-    """Return what is left if replicates err as the value itself does."""
-    low, high = percentile(replicates, doubt)
+def basic(value: float, replicates: FloatVector, alpha: float) -> Bounds:
+    """Return the percentiles, reflected at the value."""
+    low, high = percentile(replicates, alpha)
     return 2 * value - high, 2 * value - low
 
 
 def bias_corrected(
-    value: float, replicates: FloatVector, acceleration: float, doubt: float
+    value: float, replicates: FloatVector, acceleration: float, alpha: float
 ) -> Bounds:
-    """Return percentiles that allow for bias and for a variance that moves with the value.
+    """Return percentiles corrected for bias and for a variance that changes with the value.
 
     BCa, DiCiccio and Efron 1996, equation (2.3).
     """
     below = np.count_nonzero(replicates < value) + np.count_nonzero(replicates == value) / 2
     # All replicates on one side would put an end at infinity.
-    share = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
-    bias = ndtri(share)
-    reach = float(ndtri(doubt / 2))
-    shifted = bias + np.array([reach, -reach])
-    # Beyond this an end would turn round.
-    stretch = np.maximum(1 - acceleration * shifted, 0.1)
-    low, high = np.quantile(replicates, ndtr(bias + shifted / stretch)).tolist()
+    fraction = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
+    bias = ndtri(fraction)
+    quantile = float(ndtri(alpha / 2))
+    shifted = bias + np.array([quantile, -quantile])
+    # Beyond this the ends would change places.
+    denominator = np.maximum(1 - acceleration * shifted, 0.1)
+    low, high = np.quantile(replicates, ndtr(bias + shifted / denominator)).tolist()
     return low, high
 
 
 def acceleration(counts: OrderedCounts, influence: Influence) -> float:
-    """Return how fast the standard deviation moves with the value, from the influences' skewness.
+    """Return how fast the standard deviation changes with the value, from the influences' skewness.
 
     Efron 1987, "Better bootstrap confidence intervals", equation (7.3), over both classes; O(n).
     """

@@ -1,4 +1,4 @@
-"""What a measure is worth by chance: when the labels are permuted among the points."""
+"""``chance_level``: the distribution of a measure when the labels are permuted."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,32 +17,32 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.null_distributions import (
-    Law,
+    NullDistribution,
     drawn_values,
     enumerated,
     filled,
     labelled,
-    law,
+    null_distribution,
     sizes_of,
 )
-from fastad.uncertainty.null_moments import moments, normal_law
+from fastad.uncertainty.null_moments import moments, normal_approximation
 
-# Equal values may differ by their rounding, some 1e-15 of the largest of them. What lies so near
-# to the observed value counts as equal, which can only raise a p-value.
-_NEAR = 1e-12
+# Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
+# observed one count as equal, which can only raise a p-value.
+_TOLERANCE = 1e-12
 
 Parameters = ParamSpec("Parameters")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChanceLevel:
-    """A value beside those that it has by chance.
+    """A value and its distribution by chance, when the labels are permuted.
 
     Attributes
     ----------
     value : float
-        Of the labels as they are.
+        With the given labels.
     expected : float
         Mean over all permutations of the labels.
     standard_deviation : float
@@ -53,12 +53,12 @@ class ChanceLevel:
         ``(value - expected) / (best - expected)``: 1 for a perfect order, 0 at chance level,
         negative below it. NaN where the best value is the expected one, or undefined.
     method : {"exact", "normal", "permutation"}
-        Whether the p-value comes from the whole law, from the normal law that is near to it, or
-        from permutations that were drawn.
+        Whether the p-value comes from the exact distribution, from its normal approximation, or
+        from drawn permutations.
     n_resamples : int
-        Permutations that were drawn; 0 if none.
-    undefined_share : float
-        Share of the permutations without a value, which are left out.
+        Number of drawn permutations; 0 if none.
+    undefined_fraction : float
+        Fraction of the permutations on which the measure is undefined, which are left out.
     """
 
     value: float
@@ -68,12 +68,11 @@ class ChanceLevel:
     adjusted: float
     method: Literal["exact", "normal", "permutation"]
     n_resamples: int
-    undefined_share: float
+    undefined_fraction: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        plain = asdict(self)
-        return {name: None if found != found else found for name, found in plain.items()}
+        return {name: None if x != x else x for name, x in asdict(self).items()}
 
 
 def chance_level(
@@ -89,23 +88,23 @@ def chance_level(
 ) -> ChanceLevel:
     """Level of chance of a measure, the value adjusted for it, and a p-value.
 
-    By chance means that the labels are permuted among the points, every choice of as many
-    anomalies being as likely. Scores and their ties stay as they are.
+    By chance means that the labels are permuted among the samples, all choices of as many
+    anomalies being equally likely. Scores and their ties stay as they are.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
         ordered as they are. Infinities are ordered, NaN is refused.
     measure : str
-        Label, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
+        Key, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
         operating point as an option: ``measure="tpr_at_fpr", fpr=0.01``.
     n_resamples : int, default 9999
-        Permutations that are drawn where no law is known, from 1 on. A p-value is then at least
-        ``1 / (1 + n_resamples)``. Where no more outcomes than that are possible, and up to 10 000
-        points, all are counted instead.
+        Permutations to draw, at least 1, where the exact distribution is unknown. A p-value is
+        then at least ``1 / (1 + n_resamples)``. Where no more outcomes than that are possible, and
+        up to 10 000 samples, all are enumerated instead.
     rng : int or numpy.random.Generator, optional
         Seed, or source of one; the same seed gives the same result with any number of threads.
     pos_label : label, optional
@@ -119,21 +118,21 @@ def chance_level(
     Returns
     -------
     ChanceLevel
-        ``value``, ``expected``, ``standard_deviation``, ``p_value``, ``adjusted``, and how they
-        were found.
+        ``value``, ``expected``, ``standard_deviation``, ``p_value``, ``adjusted``, and the
+        ``method``.
 
     Raises
     ------
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If the data do not determine the measure, or more than half of the permutations do not.
+        If the measure is undefined on the data, or on more than half of the permutations.
 
     Notes
     -----
-    A permutation takes O(n) time for n points, a thread O(n) memory. The area under the ROC of
-    many points has the normal law instead, where each class has at least 50 points and no score
-    more than a twentieth of all points.
+    A permutation takes O(n) time for n samples, a thread O(n) memory. For the area under the ROC
+    curve of many samples the normal approximation is used instead, where each class has at least 50
+    samples and no score is that of more than a twentieth of all samples.
 
     References
     ----------
@@ -147,68 +146,71 @@ def chance_level(
     Examples
     --------
     >>> import fastad
-    >>> found = fastad.chance_level([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], measure="auc")
-    >>> found.value, found.expected, found.adjusted, round(found.p_value, 12)
+    >>> level = fastad.chance_level([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], measure="auc")
+    >>> level.value, level.expected, level.adjusted, round(level.p_value, 12)
     (0.75, 0.5, 0.5, 0.333333333333)
     """
-    asked = bind(measure, options)
+    bound = bind(measure, options)
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
     with thread_limit(n_threads):
         counts = count(y_true, y_score, pos_label=pos_label)
-        return chance_of(counts, asked, n_resamples=n_drawn, key=key)
+        return chance_of(counts, bound, n_resamples=n_drawn, key=key)
 
 
 def chance_of(
-    counts: OrderedCounts, asked: BoundMeasure, *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts, bound: BoundMeasure, *, n_resamples: int, key: np.uint64
 ) -> ChanceLevel:
     """Return the level of chance of one measure, or raise where it has none."""
-    (found,) = chances_of(counts, [asked], n_resamples=n_resamples, key=key)
-    if isinstance(found, UndefinedMeasureError):
-        raise found
-    return found
+    (level,) = chances_of(counts, [bound], n_resamples=n_resamples, key=key)
+    if isinstance(level, UndefinedMeasureError):
+        raise level
+    return level
 
 
 def chances_of(
-    counts: OrderedCounts, asked: Sequence[BoundMeasure], *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], *, n_resamples: int, key: np.uint64
 ) -> list[ChanceLevel | UndefinedMeasureError]:
     """Return the level of chance of each measure, or why it has none.
 
-    Counts are those of the whole curve; a whole weight counts as so many points, each with a label
-    of its own. A key has its permutations, which all measures share; each gets what it would alone.
+    Counts are those of the whole curve; an integer weight k counts as k samples, each with a label
+    of its own. The key determines the permutations, which all measures share; each gets the result
+    that it would get alone.
     """
-    found = [_or_error(_undrawn, counts, one, n_resamples) for one in asked]
-    left = [one for one, answer in zip(asked, found, strict=True) if answer is None]
-    drawn = iter(drawn_values(counts, left, n_resamples, key))
+    levels = [_or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
+    remaining = [bound for bound, level in zip(measures, levels, strict=True) if level is None]
+    draws = iter(drawn_values(counts, remaining, n_resamples, key))
     return [
-        _or_error(_from_draws, counts, one, next(drawn)) if answer is None else answer
-        for one, answer in zip(asked, found, strict=True)
+        _or_error(_from_draws, counts, bound, next(draws)) if level is None else level
+        for bound, level in zip(measures, levels, strict=True)
     ]
 
 
 def _or_error(
-    find: Callable[Parameters, Found], *args: Parameters.args, **kwargs: Parameters.kwargs
-) -> Found | UndefinedMeasureError:
+    function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> Result | UndefinedMeasureError:
     try:
-        return find(*args, **kwargs)
+        return function(*args, **kwargs)
     except UndefinedMeasureError as error:
         return error
 
 
-def _undrawn(counts: OrderedCounts, asked: BoundMeasure, n_resamples: int) -> ChanceLevel | None:
-    """Return what is known without permutations; None where they must be drawn."""
+def _without_draws(
+    counts: OrderedCounts, bound: BoundMeasure, n_resamples: int
+) -> ChanceLevel | None:
+    """Return the level where it is known in closed form; None where permutations must be drawn."""
     if counts.weighting == "real":
         raise UndefinedMeasureError(
-            "the level of chance is undefined for sample weights that are not whole numbers: "
-            "their labels are not alike"
+            "the level of chance is undefined for sample weights that are not integers: "
+            "their labels are not exchangeable"
         )
-    value = asked.value(counts)
+    value = bound.value(counts)
     if math.isnan(value):
-        raise UndefinedMeasureError(f"{asked.key} is undefined for these data")
-    known = law(counts, asked) or enumerated(counts, asked, n_resamples + 1)
-    if known is not None:
-        return _from_law(counts, asked, known)
-    normal = normal_law(counts, asked)
+        raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
+    exact = null_distribution(counts, bound) or enumerated(counts, bound, n_resamples + 1)
+    if exact is not None:
+        return _from_distribution(counts, bound, exact)
+    normal = normal_approximation(counts, bound)
     if normal is None:
         return None
     return ChanceLevel(
@@ -216,87 +218,89 @@ def _undrawn(counts: OrderedCounts, asked: BoundMeasure, n_resamples: int) -> Ch
         expected=normal.expected,
         standard_deviation=normal.standard_deviation,
         p_value=normal.at_least(value),
-        adjusted=_adjusted(value, normal.expected, _best(counts, asked)),
+        adjusted=_adjusted(value, normal.expected, _best(counts, bound)),
         method="normal",
         n_resamples=0,
-        undefined_share=0.0,
+        undefined_fraction=0.0,
     )
 
 
-def _from_draws(counts: OrderedCounts, asked: BoundMeasure, values: FloatVector) -> ChanceLevel:
+def _from_draws(counts: OrderedCounts, bound: BoundMeasure, values: FloatVector) -> ChanceLevel:
     n_drawn = values.shape[0]
-    return _from_law(counts, asked, Law(values, np.full(n_drawn, 1 / n_drawn)), n_drawn)
+    drawn = NullDistribution(values, np.full(n_drawn, 1 / n_drawn))
+    return _from_distribution(counts, bound, drawn, n_drawn)
 
 
-def _from_law(
-    counts: OrderedCounts, asked: BoundMeasure, found: Law, n_drawn: int = 0
+def _from_distribution(
+    counts: OrderedCounts, bound: BoundMeasure, distribution: NullDistribution, n_drawn: int = 0
 ) -> ChanceLevel:
-    """Place the value in a law, the whole one unless it is that of so many drawn permutations."""
-    value = asked.value(counts)
-    undefined = np.isnan(found.values)
-    undefined_share = math.fsum(found.shares[undefined])
-    if undefined_share > 0.5:
+    """Compare the value with a distribution, which is exact unless permutations were drawn."""
+    value = bound.value(counts)
+    undefined = np.isnan(distribution.values)
+    undefined_fraction = math.fsum(distribution.probabilities[undefined])
+    if undefined_fraction > 0.5:
         raise UndefinedMeasureError(
-            f"the level of chance of {asked.key} is undefined: more than half of the "
+            f"the level of chance of {bound.key} is undefined: more than half of the "
             "permutations of the labels have no value"
         )
-    values, shares = found.values[~undefined], found.shares[~undefined]
-    shares = shares / math.fsum(shares)
-    near = _NEAR * max(abs(value), float(np.max(np.abs(values))))
-    if asked.measure.higher_is_better is False:
-        better = values <= value + near
+    values = distribution.values[~undefined]
+    probabilities = distribution.probabilities[~undefined]
+    probabilities = probabilities / math.fsum(probabilities)
+    tolerance = _TOLERANCE * max(abs(value), float(np.max(np.abs(values))))
+    if bound.measure.higher_is_better is False:
+        better = values <= value + tolerance
     else:
-        better = values >= value - near
+        better = values >= value - tolerance
     if n_drawn:
         p_value = (1 + int(np.count_nonzero(better))) / (1 + values.shape[0])
     else:
-        p_value = min(math.fsum(shares[better]), 1.0)
-    expected, deviation = _mean_and_deviation(values, shares)
-    known = moments(counts, asked)
-    if known is not None:
-        expected = known.expected
-        if known.standard_deviation is not None:
-            deviation = known.standard_deviation
+        p_value = min(math.fsum(probabilities[better]), 1.0)
+    expected, deviation = _mean_and_deviation(values, probabilities)
+    exact = moments(counts, bound)
+    if exact is not None:
+        expected = exact.expected
+        if exact.standard_deviation is not None:
+            deviation = exact.standard_deviation
     return ChanceLevel(
         value=value,
         expected=expected,
         standard_deviation=deviation,
         p_value=p_value,
-        adjusted=_adjusted(value, expected, _best(counts, asked)),
+        adjusted=_adjusted(value, expected, _best(counts, bound)),
         method="permutation" if n_drawn else "exact",
         n_resamples=n_drawn,
-        undefined_share=undefined_share,
+        undefined_fraction=undefined_fraction,
     )
 
 
-def _mean_and_deviation(values: FloatVector, shares: FloatVector) -> tuple[float, float]:
-    # From a value on, so that equal values have no deviation at all.
+def _mean_and_deviation(values: FloatVector, probabilities: FloatVector) -> tuple[float, float]:
+    # Relative to one value, so that equal values have a deviation of exactly 0.
     differences = values - values[0]
-    mean = math.fsum(differences * shares)
-    return float(values[0] + mean), math.sqrt(math.fsum((differences - mean) ** 2 * shares))
+    mean = math.fsum(differences * probabilities)
+    return float(values[0] + mean), math.sqrt(math.fsum((differences - mean) ** 2 * probabilities))
 
 
 def _adjusted(value: float, expected: float, best: float) -> float:
-    room = best - expected
-    if not abs(room) > _NEAR * max(abs(best), abs(expected)):
+    distance = best - expected
+    if not abs(distance) > _TOLERANCE * max(abs(best), abs(expected)):
         return math.nan
-    return (value - expected) / room
+    return (value - expected) / distance
 
 
-def _best(counts: OrderedCounts, asked: BoundMeasure) -> float:
-    """Return the value of a perfect order, NaN where there is none.
+def _best(counts: OrderedCounts, bound: BoundMeasure) -> float:
+    """Return the value of a perfect order, NaN where it is undefined.
 
-    Of the order alone: all scores distinct. A detector whose ties keep it from a perfect order
-    must not be excused for them, and without ties no order of as many points is better by any
-    measure of the registry (a test goes through all). Of the scores' values, or at a threshold:
-    the highest of the given scores are those of the anomalies.
+    For measures of the order: all scores distinct. A detector whose ties keep it from a perfect
+    order must not be excused for them, and without ties no order of as many samples is better by
+    any measure of the registry (a test covers all). For measures of the scores' values, or at a
+    threshold: the highest of the given scores are those of the anomalies.
     """
     n, total = int(counts.n_anomalies), int(counts.total)
     try:
-        if asked.measure.reads == "values":
+        if bound.measure.reads == "values":
             sizes = sizes_of(counts)
-            return asked.value(labelled(counts, sizes, filled(sizes, n)))
+            return bound.value(labelled(counts, sizes, filled(sizes, n)))
         order = np.arange(total)
-        return asked.value(count(order >= total - n, order))
+        return bound.value(count(order >= total - n, order))
     except UndefinedMeasureError:
         return math.nan

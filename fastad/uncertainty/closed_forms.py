@@ -1,4 +1,4 @@
-"""Intervals for a binomial share: k of n independent trials."""
+"""Intervals in closed form: binomial proportions, areas under the ROC curve, smooth measures."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -14,29 +14,29 @@ from fastad.uncertainty.influence import Influence
 Bounds = tuple[float, float]
 
 
-def wilson(k: float, n: float, doubt: float) -> Bounds:
-    """Return the shares that a score test does not reject (Wilson 1927)."""
-    z = -float(ndtri(doubt / 2))
+def wilson(k: float, n: float, alpha: float) -> Bounds:
+    """Return the proportions that a score test does not reject (Wilson 1927)."""
+    z = -float(ndtri(alpha / 2))
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
     # Rounding must not leave the ends.
     return (0.0 if k == 0 else centre - half), (1.0 if k == n else centre + half)
 
 
-def clopper_pearson(k: float, n: float, doubt: float) -> Bounds:
-    """Return the shares that neither exact one-sided test rejects (Clopper and Pearson 1934)."""
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, doubt / 2))
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - doubt / 2))
+def clopper_pearson(k: float, n: float, alpha: float) -> Bounds:
+    """Return the proportions that no exact one-sided test rejects (Clopper and Pearson 1934)."""
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha / 2))
+    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
     return low, high
 
 
-def jeffreys(k: float, n: float, doubt: float) -> Bounds:
+def jeffreys(k: float, n: float, alpha: float) -> Bounds:
     """Return the central part of the posterior under Jeffreys' prior, open at 0 and n.
 
     Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.2.
     """
-    low = 0.0 if k == 0 else float(betaincinv(k + 0.5, n - k + 0.5, doubt / 2))
-    high = 1.0 if k == n else float(betaincinv(k + 0.5, n - k + 0.5, 1 - doubt / 2))
+    low = 0.0 if k == 0 else float(betaincinv(k + 0.5, n - k + 0.5, alpha / 2))
+    high = 1.0 if k == n else float(betaincinv(k + 0.5, n - k + 0.5, 1 - alpha / 2))
     return low, high
 
 
@@ -45,47 +45,48 @@ BINOMIAL: Mapping[str, Callable[[float, float, float], Bounds]] = MappingProxyTy
 )
 
 
-# Closer to 0 and 1 than this no end of an interval is looked for.
+# Closer to 0 and 1 than this no end of an interval is searched.
 _NEAREST = 1e-15
 
 
-def newcombe(area: float, n: float, m: float, doubt: float) -> Bounds:
-    """Return the areas whose own standard error does not set them apart from the one at hand.
+def newcombe(area: float, n: float, m: float, alpha: float) -> Bounds:
+    """Return the areas that do not differ significantly from the observed one.
 
-    The standard error is a function of the area, as under exponential laws (Hanley and McNeil
-    1982) but alike for both classes. So an area of 1 has an interval, too. Newcombe 2006,
+    The standard error is a function of the area, as for exponential distributions (Hanley and
+    McNeil 1982) but the same for both classes. So an area of 1 has an interval, too. Newcombe 2006,
     "Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2",
     method 5.
     """
-    # Here, because SciPy's solvers take a while to import.
+    # Imported here, because scipy.optimize takes a while to import.
     from scipy.optimize import brentq
 
-    quantile = -float(ndtri(doubt / 2))
+    quantile = -float(ndtri(alpha / 2))
 
-    def excess(other: float) -> float:
-        distance = abs(area - other)
-        return distance - quantile * math.sqrt(_variance(other, n, m))
+    def excess(candidate: float) -> float:
+        distance = abs(area - candidate)
+        return distance - quantile * math.sqrt(newcombe_variance(candidate, n, m))
 
     first, last = _NEAREST, 1 - _NEAREST
     inside = min(max(area, first), last)
-    if excess(inside) >= 0:  # at an end, with next to no confidence
+    if excess(inside) >= 0:  # at an end, at a confidence level near 0
         return area, area
     low = float(brentq(excess, first, inside)) if excess(first) > 0 else 0.0
     high = float(brentq(excess, inside, last)) if excess(last) > 0 else 1.0
     return low, high
 
 
-def _variance(area: float, n: float, m: float) -> float:
-    others = (n + m) / 2 - 1
-    by_chance = area * (1 - area)
-    return by_chance * (1 + others * ((1 - area) / (2 - area) + area / (1 + area))) / (n * m)
+def newcombe_variance(area: float, n: float, m: float) -> float:
+    """Return the variance of an area under the ROC curve by Newcombe's method 5."""
+    mean_size = (n + m) / 2 - 1
+    binomial = area * (1 - area)
+    return binomial * (1 + mean_size * ((1 - area) / (2 - area) + area / (1 + area))) / (n * m)
 
 
 def variance(counts: OrderedCounts, influence: Influence) -> float:
     """Return the variance of a measure.
 
     For the area under the ROC it is that of DeLong, DeLong and Clarke-Pearson 1988, equation (6).
-    Needs two points of each class.
+    Needs two samples of each class.
     """
     total = 0.0
     for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
@@ -94,32 +95,32 @@ def variance(counts: OrderedCounts, influence: Influence) -> float:
     return total
 
 
-def plain_interval(value: float, deviation: float, bounds: Bounds, doubt: float) -> Bounds:
-    """Return value and normal quantiles, clipped to what the measure can be."""
-    half = -float(ndtri(doubt / 2)) * deviation
+def plain_interval(value: float, standard_error: float, bounds: Bounds, alpha: float) -> Bounds:
+    """Return normal quantiles around the value, clipped to the range of the measure."""
+    half = -float(ndtri(alpha / 2)) * standard_error
     return max(value - half, bounds[0]), min(value + half, bounds[1])
 
 
-def logit_interval(value: float, deviation: float, bounds: Bounds, doubt: float) -> Bounds:
+def logit_interval(value: float, standard_error: float, bounds: Bounds, alpha: float) -> Bounds:
     """Return the same on the scale of the log odds, which has no ends to clip at.
 
     Pepe 2003, "The Statistical Evaluation of Medical Tests", section 5.2.
     """
     low, high = bounds
-    share = (value - low) / (high - low)
-    if deviation == 0 or not 0 < share < 1:
+    scaled = (value - low) / (high - low)
+    if standard_error == 0 or not 0 < scaled < 1:
         return value, value
-    half = -float(ndtri(doubt / 2)) * deviation / (high - low) / (share * (1 - share))
-    ends = expit(logit(share) + np.array([-half, half]))
+    half = -float(ndtri(alpha / 2)) * standard_error / (high - low) / (scaled * (1 - scaled))
+    ends = expit(logit(scaled) + np.array([-half, half]))
     return tuple((low + (high - low) * ends).tolist())
 
 
-def pairs_interval(value: float, counts: OrderedCounts, doubt: float) -> Bounds:
-    """Return what pairs of points that share none can tell of the area under the ROC.
+def pairs_interval(value: float, counts: OrderedCounts, alpha: float) -> Bounds:
+    """Return an interval of the area under the ROC curve from disjoint pairs of samples.
 
-    An area of 1 leaves no variance to estimate. But of min(n, m) such pairs, independent of one
-    another, each has its anomaly above its normal with the probability that the area is; all had.
-    A share of pairs stands for the number of them.
+    An area of 1 leaves no variance to estimate. But min(n, m) disjoint pairs are independent, and
+    each has its anomaly above its normal sample with the probability that the area is; all had.
+    Their number is the area times the number of pairs.
     """
     n_pairs = int(min(counts.n_anomalies, counts.n_normals))
-    return clopper_pearson(value * n_pairs, n_pairs, doubt)
+    return clopper_pearson(value * n_pairs, n_pairs, alpha)

@@ -1,11 +1,11 @@
-"""What one point more would move: the influence of anomalies and normals on a measure.
+"""Influence functions: the derivative of a measure towards one more anomaly or normal sample.
 
 A measure is a function of two distributions, of the anomalies' scores and of the normals'. Its
-derivative towards a point (its influence function) averages to 0 over each class, and the
+derivative towards a sample (its influence function) averages to 0 over each class, and the
 variance of the measure is, to first order, the sum over the classes of the variance of the
 influence over the number of points (Hampel 1974). For the area under the ROC the influences are
 DeLong's placements (DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (5)). None needs a
-density: an operating point moves with the normals' distribution itself.
+density: an operating point changes with the distribution of the normal scores.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.parameters import check_prevalence, check_range, exact_rate
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
 from fastad.measures.measure import BoundMeasure
@@ -23,70 +22,70 @@ from fastad.measures.points import at_share, first_reaching, last_within
 from fastad.measures.scaled_scores import scaled_scores
 from fastad.ordering.counts import OrderedCounts
 
+Parameters = Mapping[str, Any]
+
 
 class Influence(NamedTuple):
-    """Influence of an anomaly and of a normal point at each distinct score, from the highest.
+    """Influence of an anomaly and of a normal sample at each distinct score, from the highest.
 
     Attributes
     ----------
     anomalies, normals : numpy.ndarray of shape (n_distinct,)
-        Averages to 0 over the points of the class.
+        Averages to 0 over the samples of the class.
     """
 
     anomalies: FloatVector
     normals: FloatVector
 
 
-def _roc_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+def _roc_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     return Influence(*_under(counts.tps, counts.fps, Fraction(0), Fraction(1)))
 
 
-def _auc_at_fpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    low, high = _ends(options, "min_fpr", "fpr")
+def _auc_at_fpr(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    low, high = parameters["min_fpr"], parameters["fpr"]
     anomalies, normals = _under(counts.tps, counts.fps, low, high)
-    scale = _scale(low, high, (high**2 - low**2) / 2, options)
+    scale = _scale(low, high, (high**2 - low**2) / 2, parameters)
     return Influence(scale * anomalies, scale * normals)
 
 
-def _auc_at_tpr(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    low, high = _ends(options, "min_tpr", "max_tpr")
-    # What is on the left of the curve is the rectangle less what is below it, seen sideways.
+def _auc_at_tpr(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    low, high = parameters["min_tpr"], parameters["max_tpr"]
+    # The area on the left of the curve is the rectangle minus that below it, with axes swapped.
     normals, anomalies = _under(counts.fps, counts.tps, low, high)
-    scale = _scale(low, high, high - low - (high**2 - low**2) / 2, options)
+    scale = _scale(low, high, high - low - (high**2 - low**2) / 2, parameters)
     return Influence(-scale * anomalies, -scale * normals)
 
 
-def _ht_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+def _ht_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     m = int(counts.n_normals)
-    forgiven = Fraction(int(exact_rate(options["alpha"], "alpha") * m), m)
-    return Influence(
-        *_under(counts.tps, counts.fps, forgiven, Fraction(1), cut_by_expectation=True)
-    )
+    lowest = Fraction(int(parameters["alpha"] * m), m)
+    return Influence(*_under(counts.tps, counts.fps, lowest, Fraction(1), cut_by_expectation=True))
 
 
-def _lf_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+def _lf_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     n = int(counts.n_anomalies)
-    judged = Fraction(int(exact_rate(options["alpha"], "alpha") * n), n)
+    highest = Fraction(int(parameters["alpha"] * n), n)
     normals, anomalies = _under(
-        counts.fps, counts.tps, Fraction(0), judged, cut_by_expectation=True
+        counts.fps, counts.tps, Fraction(0), highest, cut_by_expectation=True
     )
     return Influence(-anomalies, -normals)
 
 
-def _average_precision(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    scaled = counts.at_prevalence(check_prevalence(options.get("prevalence")))
+def _average_precision(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    scaled = counts.at_prevalence(parameters["prevalence"])
     tps, fps = scaled.tps[1:].astype(np.float64), scaled.fps[1:].astype(np.float64)
-    found = np.diff(scaled.tps)
+    hits = np.diff(scaled.tps)
     precision = tps / (tps + fps)
-    share = found / (tps + fps) ** 2
-    anomalies = precision + _from_here_on(share * fps)
-    normals = -_from_here_on(share * tps) * (scaled.n_normals / scaled.n_anomalies)
+    weights = hits / (tps + fps) ** 2
+    anomalies = precision + _from_here_on(weights * fps)
+    normals = -_from_here_on(weights * tps) * (scaled.n_normals / scaled.n_anomalies)
     return _centred(counts, anomalies, normals)
 
 
-def _pr_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+def _pr_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     """Derive the closed form of each straight piece, see `_kernels.area.precision_area`."""
-    scaled = counts.at_prevalence(check_prevalence(options.get("prevalence")))
+    scaled = counts.at_prevalence(parameters["prevalence"])
     dy, dx = (np.diff(c).astype(np.float64) for c in (scaled.tps, scaled.fps))
     tp, fp = scaled.tps[:-1].astype(np.float64), scaled.fps[:-1].astype(np.float64)
     rises = dy > 0
@@ -99,7 +98,7 @@ def _pr_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
     rest = u - log
     by_u = tp / (a * (1 + u)) + s * (u / (1 + u)) / a**2
     by_a = -tp * log / a**2 - 2 * s * rest / a**3
-    # By the counts at the left end, and by what the piece itself adds.
+    # By the counts at the left end, and by those that the piece itself adds.
     by_fp = np.where(rises & ~first, -u / s * by_u + rest / a**2, 0.0)
     by_tp = np.where(rises & ~first, by_fp + log / a, 0.0)
     by_dy = np.where(first, (dy + 2 * dx) * dy, 0.0) / np.where(first, (dx + dy) ** 2, 1.0)
@@ -112,7 +111,7 @@ def _pr_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
     return _centred(counts, anomalies, normals)
 
 
-def _precision_gain_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
+def _precision_gain_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     """Derive the sum of trapezoids by the counts at their corners."""
     n, m = float(counts.n_anomalies), float(counts.n_normals)
     start = n * n / (n + m)
@@ -134,49 +133,47 @@ def _precision_gain_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> In
     by_y = by_precision * n * x / (m * y**2) + by_recall * n * n / (m * y**2)
     by_tp, by_fp = np.zeros_like(tps), np.zeros_like(fps)
     by_tp[right:], by_fp[right:] = by_y[1:], by_x[1:]
-    # The first corner lies between two points, at a height that does not move.
+    # The first corner lies between two points, at a height that does not change.
     slope = (fps[right] - fps[right - 1]) / (tps[right] - tps[right - 1])
-    for point, share in ((right - 1, 1 - along), (right, along)):
-        by_fp[point] += by_x[0] * share
-        by_tp[point] -= by_x[0] * share * slope
+    for point, fraction in ((right - 1, 1 - along), (right, along)):
+        by_fp[point] += by_x[0] * fraction
+        by_tp[point] -= by_x[0] * fraction * slope
     return _centred(counts, n * _from_here_on(by_tp[1:]), m * _from_here_on(by_fp[1:]))
 
 
-def _separation(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    scores = scaled_scores(counts, check_range(options["score_range"]), "interval")
+def _separation(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    scores = scaled_scores(counts, parameters["score_range"], "interval")
     return _centred(counts, scores / 2, -scores / 2)
 
 
-def _scored_auc(counts: OrderedCounts, options: Mapping[str, Any]) -> Influence:
-    scores = scaled_scores(counts, check_range(options["score_range"]), "interval")
+def _scored_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    scores = scaled_scores(counts, parameters["score_range"], "interval")
     normals, anomalies = np.diff(counts.fps), np.diff(counts.tps)
     below = scores * _after(normals) - _after(normals * scores)
     above = np.cumsum(anomalies * scores) - scores * counts.tps[1:]
     return _centred(counts, below / counts.n_normals, above / counts.n_anomalies)
 
 
-INFLUENCES: Mapping[str, Callable[[OrderedCounts, Mapping[str, Any]], Influence]] = (
-    MappingProxyType(
-        {
-            "roc_auc": _roc_auc,
-            "auc_at_fpr": _auc_at_fpr,
-            "auc_at_tpr": _auc_at_tpr,
-            "average_precision": _average_precision,
-            "pr_auc": _pr_auc,
-            "precision_gain_auc": _precision_gain_auc,
-            "ht_auc": _ht_auc,
-            "lf_auc": _lf_auc,
-            "rp_auc": _separation,
-            "probabilistic_auc": _separation,
-            "scored_auc": _scored_auc,
-        }
-    )
+INFLUENCES: Mapping[str, Callable[[OrderedCounts, Parameters], Influence]] = MappingProxyType(
+    {
+        "roc_auc": _roc_auc,
+        "auc_at_fpr": _auc_at_fpr,
+        "auc_at_tpr": _auc_at_tpr,
+        "average_precision": _average_precision,
+        "pr_auc": _pr_auc,
+        "precision_gain_auc": _precision_gain_auc,
+        "ht_auc": _ht_auc,
+        "lf_auc": _lf_auc,
+        "rp_auc": _separation,
+        "probabilistic_auc": _separation,
+        "scored_auc": _scored_auc,
+    }
 )
 
 
-def influence(counts: OrderedCounts, asked: BoundMeasure) -> Influence:
+def influence(counts: OrderedCounts, bound: BoundMeasure) -> Influence:
     """Return the influences on a smooth measure; O(g) for g distinct scores."""
-    return INFLUENCES[asked.measure.name](counts, asked.parameters)
+    return INFLUENCES[bound.measure.name](counts, bound.parameters)
 
 
 def _under(
@@ -198,18 +195,11 @@ def _under(
     return upright, level
 
 
-def _ends(options: Mapping[str, Any], low: str, high: str) -> tuple[Fraction, Fraction]:
-    return (
-        exact_rate(options.get(low, 0), low),
-        exact_rate(options.get(high, 1), high),
-    )
-
-
-def _scale(low: Fraction, high: Fraction, chance: Fraction, options: Mapping[str, Any]) -> float:
+def _scale(low: Fraction, high: Fraction, chance: Fraction, parameters: Parameters) -> float:
     """Return the factor by which an area was normalised."""
     width = high - low
     factors = {"none": 1.0, "width": float(1 / width), "mcclish": float(1 / (width - chance) / 2)}
-    return factors[options.get("normalize", "width")]
+    return factors[parameters["normalize"]]
 
 
 def _from_here_on(values: FloatVector) -> FloatVector:

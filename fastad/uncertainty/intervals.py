@@ -1,22 +1,58 @@
-"""``interval``: how sure one number is."""
+"""``interval``: confidence intervals of measures, from one order and one set of replicates."""
 
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import N_RESAMPLES
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    check_count,
+    check_flag,
+    check_inside,
+)
+from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import IntervalMethod, Label, Point
+from fastad._core.types import FloatVector, IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS, confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.estimation import Wanted, check_wanted, intervals_of
-from fastad.uncertainty.methods import check_method
+from fastad.uncertainty.bands import order_interval
+from fastad.uncertainty.bootstrap import (
+    Ranking,
+    acceleration,
+    basic,
+    bias_corrected,
+    check_drawable,
+    percentile,
+    plan,
+    replicate_values,
+    too_few_samples,
+)
+from fastad.uncertainty.closed_forms import (
+    BINOMIAL,
+    Bounds,
+    logit_interval,
+    newcombe,
+    newcombe_variance,
+    pairs_interval,
+    plain_interval,
+    variance,
+)
+from fastad.uncertainty.influence import influence
+from fastad.uncertainty.methods import METHODS, RESAMPLING, check_method, select_method
 from fastad.uncertainty.results import Interval
+
+# Methods that need no variance of the given samples.
+_FOR_ANY_SIZE = (*BINOMIAL, "newcombe", "order")
 
 
 def interval(
@@ -43,21 +79,21 @@ def interval(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     measure : str
-        Label such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such
-        as ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
+        Key such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such as
+        ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
         ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``.
     method : str, default "auto"
         ``"delong"``
             Normal interval from DeLong's placements, for partial areas, average precision and
-            other smooth measures from the influence of each point; clipped to the measure's range.
+            other smooth measures from the influence of each sample; clipped to the measure's range.
         ``"logit"``
             The same on the scale of the log odds.
         ``"newcombe"``
             For the area under the ROC: Newcombe's score interval, for few anomalies and areas
             near 1.
         ``"order"``
-            For the TPR at an FPR and the FPR at a TPR: the exact laws of the threshold, which
-            lies between two scores, and of the rate at it.
+            For the TPR at an FPR and the FPR at a TPR: the exact distributions of the threshold,
+            which lies between two scores, and of the rate at it.
         ``"wilson"``, ``"clopper-pearson"``, ``"jeffreys"``
             Binomial, for a rate at a threshold that was fixed beforehand.
         ``"bootstrap"``, ``"basic"``
@@ -65,19 +101,19 @@ def interval(
         ``"bca"``
             Bias-corrected and accelerated bootstrap, for smooth measures.
         ``"auto"``
-            The method with the narrowest intervals of those that held the truth often enough on
-            generated data like these; warns where none did in 90 % of the cases at 95 %.
+            The method with the narrowest intervals of those with sufficient coverage on similar
+            generated data; warns where none covered the true value in 90 % of the samples at 95 %.
     confidence_level : float, default 0.95
-        How often such intervals are to hold the truth, in (0, 1).
+        Probability with which such intervals are to cover the true value, in (0, 1).
     n_resamples : int, default 2000
-        Replicates of a bootstrap.
+        Number of replicates of a bootstrap.
     stratified : bool, default True
         Whether a bootstrap draws from each class by itself; otherwise the number of anomalies
         varies too.
     rng : int or numpy.random.Generator, optional
         Seed or generator of a bootstrap.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers: a weight k counts the row k times, 0 leaves it out.
+        Integers: a weight k counts the row k times, 0 leaves it out.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -88,26 +124,26 @@ def interval(
     Returns
     -------
     Interval
-        ``value``, ``low``, ``high``, and the ``method``.
+        ``value``, ``low``, ``high``, ``standard_error``, and the ``method``.
 
     Raises
     ------
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If the measure is undefined, if a class has fewer than two points, or if more than half
+        If the measure is undefined, if a class has fewer than two samples, or if more than half
         of the replicates leave the measure undefined.
 
     Warns
     -----
     LowCoverageWarning
-        If no method is known to hold the truth often enough, or the interval has no width.
+        If no method is known to have sufficient coverage, or the interval has no width.
 
     Notes
     -----
     Scores are ordered once, in O(n log n); a replicate takes O(n). Everything else is O(n). All
-    points are taken to be independent. An area under the ROC of 1 gets an interval too: a lower
-    bound from pairs of points that share none (method ``"pairs"``).
+    samples are assumed to be independent. An area under the ROC curve of 1 gets an interval too: a
+    lower bound from disjoint pairs of samples (method ``"pairs"``).
 
     References
     ----------
@@ -128,7 +164,7 @@ def interval(
     >>> print(fastad.interval(labels, scores, measure="auc", method="delong"))
     0.9200 [0.8716, 0.9684]
     """
-    question = check_question(
+    bound, options = check_interval(
         measure,
         operating_point,
         method,
@@ -139,34 +175,201 @@ def interval(
     )
     with thread_limit(n_threads):
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        return interval_of(counts, *question)
+        return interval_of(counts, bound, options)
 
 
-def check_question(
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalOptions:
+    """Options of an interval, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    level : Fraction
+        Confidence level.
+    n_resamples, stratified, key
+        Of a bootstrap; the key is that of its random numbers.
+    """
+
+    method: str
+    level: Fraction
+    n_resamples: int
+    stratified: bool
+    key: np.uint64
+
+    @property
+    def alpha(self) -> float:
+        """Nominal probability that the interval does not cover the true value."""
+        return float(1 - self.level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A measure with its value on the data, and the method for its interval.
+
+    Attributes
+    ----------
+    coverage : float or None
+        Coverage of the method on generated data, where it was selected by that.
+    """
+
+    bound: BoundMeasure
+    value: float
+    method: str
+    coverage: float | None = None
+
+
+def check_interval_options(
+    method: str,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    *,
+    stratified: bool = True,
+) -> IntervalOptions:
+    """Check the options of an interval."""
+    return IntervalOptions(
+        check_choice(method, ("auto", *METHODS), "method"),
+        check_inside(confidence_level, "confidence_level"),
+        check_count(n_resamples, "n_resamples"),
+        check_flag(stratified, "stratified"),
+        random_key(rng),
+    )
+
+
+def check_interval(
     measure: str,
-    options: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     method: str,
     confidence_level: Point,
     n_resamples: int,
     rng: int | np.random.Generator | None,
     *,
     stratified: bool,
-) -> tuple[BoundMeasure, Wanted]:
-    """Check which interval of what is wanted."""
-    asked = bind(measure, options)
-    wanted = check_wanted(method, confidence_level, n_resamples, rng, stratified=stratified)
-    check_method(wanted.method, asked)
-    return asked, wanted
+) -> tuple[BoundMeasure, IntervalOptions]:
+    """Check all arguments of `interval` but the data."""
+    bound = bind(measure, parameters)
+    options = check_interval_options(
+        method, confidence_level, n_resamples, rng, stratified=stratified
+    )
+    check_method(options.method, bound)
+    return bound, options
 
 
-def interval_of(counts: OrderedCounts, asked: BoundMeasure, wanted: Wanted) -> Interval:
-    """Return the interval of one measure; warn of one that should not be taken at its word.
+def interval_of(counts: OrderedCounts, bound: BoundMeasure, options: IntervalOptions) -> Interval:
+    """Return the interval of one measure; warn if it is unreliable.
 
     For a function that users call: the warning names the line that called it.
     """
-    found = intervals_of(counts, [asked], wanted)[0]
-    if isinstance(found, UndefinedMeasureError):
-        raise found
-    if found.reliability_note is not None:
-        warnings.warn(f"{asked.key}: {found.reliability_note}", LowCoverageWarning, stacklevel=3)
-    return found
+    result = intervals_of(counts, [bound], options)[0]
+    if isinstance(result, UndefinedMeasureError):
+        raise result
+    if result.reliability_note is not None:
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
+    return result
+
+
+def intervals_of(
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: IntervalOptions
+) -> list[Interval | UndefinedMeasureError]:
+    """Return the interval of each measure, or why there is none; all share their replicates."""
+    check_drawable(counts)
+    tasks = [_task(counts, bound, options) for bound in measures]
+    resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
+    replicates: dict[int, FloatVector] = {}
+    if resampled:
+        resamples = plan(counts, options.n_resamples, options.key, stratified=options.stratified)
+        values = replicate_values(Ranking(counts), [task.bound for task in resampled], resamples)
+        replicates = dict(zip(map(id, resampled), values, strict=True))
+    return [
+        task
+        if isinstance(task, UndefinedMeasureError)
+        else estimate_interval(counts, task, options, replicates.get(id(task)))
+        for task in tasks
+    ]
+
+
+def _task(
+    counts: OrderedCounts, bound: BoundMeasure, options: IntervalOptions
+) -> Task | UndefinedMeasureError:
+    try:
+        value = bound.value(counts)
+    except UndefinedMeasureError as error:
+        return error
+    method, coverage = options.method, None
+    if method == "auto":
+        method, coverage = select_method(bound, counts)
+    too_few = None
+    if method not in _FOR_ANY_SIZE:
+        too_few = too_few_samples(
+            f"an interval of {bound.key}", counts.n_anomalies, counts.n_normals
+        )
+    return too_few or Task(bound, value, method, coverage)
+
+
+def estimate_interval(
+    counts: OrderedCounts, task: Task, options: IntervalOptions, replicates: FloatVector | None
+) -> Interval | UndefinedMeasureError:
+    """Return the interval of a measure, from its replicates where its method needs them."""
+    n_resamples = n_undefined = 0
+    if replicates is None:
+        (low, high), standard_error = _closed_form(counts, task, options)
+    else:
+        defined = replicates[~np.isnan(replicates)]
+        n_resamples = replicates.shape[0]
+        n_undefined = n_resamples - defined.shape[0]
+        if 2 * n_undefined > n_resamples:
+            return UndefinedMeasureError(
+                f"an interval of {task.bound.key} needs the measure on resamples; it is "
+                f"undefined on {n_undefined} of {n_resamples}"
+            )
+        low, high = _from_replicates(counts, task, defined, options.alpha)
+        standard_error = float(np.std(defined, ddof=1)) if defined.shape[0] > 1 else math.nan
+    method = task.method
+    if low == high and task.bound.measure.name == "roc_auc":
+        method, standard_error = "pairs", math.nan
+        low, high = pairs_interval(task.value, counts, options.alpha)
+    return Interval(
+        value=task.value,
+        low=low,
+        high=high,
+        standard_error=standard_error,
+        confidence_level=float(options.level),
+        method=method,
+        coverage=task.coverage,
+        n_resamples=n_resamples,
+        n_undefined=n_undefined,
+    )
+
+
+def _from_replicates(
+    counts: OrderedCounts, task: Task, replicates: FloatVector, alpha: float
+) -> Bounds:
+    if task.method == "bca":
+        skewness = acceleration(counts, influence(counts, task.bound))
+        return bias_corrected(task.value, replicates, skewness, alpha)
+    if task.method == "basic":
+        low, high = basic(task.value, replicates, alpha)
+        lowest, highest = task.bound.bounds
+        return max(low, lowest), min(high, highest)
+    return percentile(replicates, alpha)
+
+
+def _closed_form(
+    counts: OrderedCounts, task: Task, options: IntervalOptions
+) -> tuple[Bounds, float]:
+    """Return the ends of an interval that needs no replicates, and the standard error."""
+    bound, value, alpha = task.bound, task.value, options.alpha
+    if task.method in BINOMIAL:
+        confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
+        k, n = TRIALS[bound.measure.name](confusion)
+        return BINOMIAL[task.method](k, n, alpha), math.sqrt(k * (n - k) / n) / n
+    if task.method == "newcombe":
+        n, m = counts.n_anomalies, counts.n_normals
+        return newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
+    if task.method == "order":
+        return order_interval(counts, bound, options.level), math.nan
+    standard_error = math.sqrt(variance(counts, influence(counts, bound)))
+    ends = plain_interval if task.method == "delong" else logit_interval
+    return ends(value, standard_error, bound.bounds, alpha), standard_error

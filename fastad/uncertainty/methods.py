@@ -1,4 +1,4 @@
-"""Which intervals there are for a measure, and which one `auto` takes."""
+"""The interval methods of each measure, and the selection of one by measured coverage."""
 
 import csv
 import math
@@ -18,29 +18,29 @@ from fastad.uncertainty.influence import INFLUENCES
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, *RESAMPLING)
 
-# Of 400 intervals that hold the truth in 95 % of all cases, at least so many do but for bad luck
-# (one table in twenty).
-_ENOUGH = 0.93
-# Mean widths within this factor are alike.
-_ALIKE = 1.05
+# Of 400 intervals with a coverage of 95 %, at least this fraction covers the true value with
+# probability 95 %.
+_SUFFICIENT_COVERAGE = 0.93
+# Mean widths within this factor count as equal.
+_WIDTH_TOLERANCE = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How a method did on generated data.
+    """Coverage and width of the intervals of a method on generated data.
 
     Attributes
     ----------
     measure, method : str
-        What was asked, and how.
+        Names of both.
     n_anomalies : int
-        Anomalies in each sample.
+        Anomalies in each data set.
     auc : float
-        True area under the ROC.
+        True area under the ROC curve.
     ties : bool
         Whether scores were rounded.
-    held : float
-        Share of the samples whose interval held the truth.
+    coverage : float
+        Fraction of the data sets whose interval covered the true value.
     width : float
         Mean width of the intervals.
     """
@@ -50,20 +50,20 @@ class Coverage:
     n_anomalies: int
     auc: float
     ties: bool
-    held: float
+    coverage: float
     width: float
 
 
-def methods_of(asked: BoundMeasure) -> list[str]:
-    """Return the methods for a measure, of which the last resorts come last."""
-    name = asked.measure.name
+def methods_of(bound: BoundMeasure) -> list[str]:
+    """Return the methods for a measure, closed forms before resampling."""
+    name = bound.measure.name
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
     if name in ("tpr_at_fpr", "fpr_at_tpr"):
         return ["order", "bootstrap", "basic"]
     if name in INFLUENCES:
         closed = ["delong"]
-        if all(abs(end) < math.inf for end in asked.bounds):
+        if all(abs(end) < math.inf for end in bound.bounds):
             closed.append("logit")
         if name == "roc_auc":
             closed.append("newcombe")
@@ -71,49 +71,52 @@ def methods_of(asked: BoundMeasure) -> list[str]:
     return ["bootstrap", "basic"]
 
 
-def check_method(method: str, asked: BoundMeasure) -> None:
+def check_method(method: str, bound: BoundMeasure) -> None:
     """Raise where a measure has no interval of this method."""
-    possible = ["auto", *methods_of(asked)]
+    possible = ["auto", *methods_of(bound)]
     if method not in possible:
         expected = ", ".join(map(repr, possible))
         raise InvalidInputError(
-            f"method must be one of {expected} for {asked.measure.name}; found {method!r}",
+            f"method must be one of {expected} for {bound.measure.name}; found {method!r}",
             argument="method",
         )
 
 
-def chosen_method(asked: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
-    """Return the method that `auto` takes, and how often it held the truth if that is known."""
-    if asked.parameters.get("prevalence") is not None:
-        # With another prevalence few points may weigh most, which no cell of the table tried.
+def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
+    """Return the method that `auto` selects, and its coverage where that is known."""
+    if bound.parameters.get("prevalence") is not None:
+        # With another prevalence a few samples may dominate, which no cell of the table covers.
         return "bootstrap", None
-    possible = methods_of(asked)
-    rows = _alike(_table_of(_stands_for(asked)), counts)
-    return best_of([row for row in rows if row.method in possible])
+    possible = methods_of(bound)
+    name = "tpr" if bound.measure.name in TRIALS else bound.measure.name
+    rows = _nearest_cell(_rows_of(name), counts)
+    return best_method([row for row in rows if row.method in possible])
 
 
-def best_of(rows: Sequence[Coverage]) -> tuple[str, float]:
-    """Return the best method on generated data, and how often it held the truth.
+def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
+    """Return the best method on generated data, and its coverage.
 
-    Of the methods that held it often enough, with ties and without, one with the narrowest
-    intervals: the first in the order of `methods_of`, where closed forms come before resampling.
-    If none held it often enough, the one that held it most often.
+    Of the methods with sufficient coverage, with ties and without, the first (closed forms come
+    before resampling) of those with the narrowest intervals. If none has sufficient coverage, the
+    method with the highest.
     """
     methods = list(dict.fromkeys(row.method for row in rows))
-    held = {method: min(row.held for row in rows if row.method == method) for method in methods}
-    good = [method for method in methods if held[method] >= _ENOUGH]
+    coverage = {
+        method: min(row.coverage for row in rows if row.method == method) for method in methods
+    }
+    good = [method for method in methods if coverage[method] >= _SUFFICIENT_COVERAGE]
     if not good:
-        best = max(methods, key=lambda method: held[method])
-        return best, held[best]
+        best = max(methods, key=lambda method: coverage[method])
+        return best, coverage[best]
     widths = {method: sum(row.width for row in rows if row.method == method) for method in good}
-    narrow = _ALIKE * min(widths.values())
-    best = next(method for method in good if widths[method] <= narrow)
-    return best, held[best]
+    narrowest = _WIDTH_TOLERANCE * min(widths.values())
+    best = next(method for method in good if widths[method] <= narrowest)
+    return best, coverage[best]
 
 
 @cache
 def coverage_table() -> list[Coverage]:
-    """Return how every method did for every measure."""
+    """Return the coverage of every method for every measure."""
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
     return [
         Coverage(
@@ -122,7 +125,7 @@ def coverage_table() -> list[Coverage]:
             int(row["n_anomalies"]),
             float(row["auc"]),
             row["ties"] == "yes",
-            float(row["held"]),
+            float(row["coverage"]),
             float(row["width"]),
         )
         for row in csv.DictReader(text.splitlines())
@@ -130,25 +133,19 @@ def coverage_table() -> list[Coverage]:
 
 
 @cache
-def _table_of(measure: str) -> list[Coverage]:
+def _rows_of(measure: str) -> list[Coverage]:
     return [row for row in coverage_table() if row.measure == measure]
 
 
-def _stands_for(asked: BoundMeasure) -> str:
-    """Return the measure of the table that is most like the one asked about."""
-    name = asked.measure.name
-    return "tpr" if name in TRIALS else name
-
-
-def _alike(rows: Sequence[Coverage], counts: OrderedCounts) -> list[Coverage]:
-    """Return the rows with the nearest area under the ROC and no more points of a class."""
+def _nearest_cell(rows: Sequence[Coverage], counts: OrderedCounts) -> list[Coverage]:
+    """Return the rows with the nearest area under the ROC curve and no more samples of a class."""
     try:
         auc = ROC_AUC.compute(counts)
     except UndefinedMeasureError:
         auc = 0.5
     sizes = {row.n_anomalies for row in rows}
-    fewest = min(counts.n_anomalies, counts.n_normals)
-    size = max((one for one in sizes if one <= fewest), default=min(sizes))
+    smallest_class = min(counts.n_anomalies, counts.n_normals)
+    size = max((n for n in sizes if n <= smallest_class), default=min(sizes))
     rows = [row for row in rows if row.n_anomalies == size]
-    area = min((row.auc for row in rows), key=lambda one: abs(one - auc))
+    area = min((row.auc for row in rows), key=lambda area: abs(area - auc))
     return [row for row in rows if row.auc == area]

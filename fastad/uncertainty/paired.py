@@ -1,43 +1,83 @@
-"""Several detectors on the same points, each ordered with its rows."""
+"""Several detectors on the same samples: their order, and the methods that compare pairs."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatVector, IntVector, ShortVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_scores
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.bootstrap import Ranking
+from fastad.uncertainty.bootstrap import Ranking, percentile, plan, replicate_values
 from fastad.uncertainty.influence import influence
+
+# Differences that are equal but for rounding are equal: the measures are right to 1e-14 or so.
+# Below this fraction of a measure's range a standard deviation is 0 but for rounding.
+_ROUNDING = 1e-12
+_SAMPLES_PER_STEP = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonOptions:
+    """Options of a comparison, checked."""
+
+    method: str
+    level: Fraction
+    n_resamples: int
+    stratified: bool
+    key: np.uint64
+    min_difference: Fraction | None
+    power: Fraction
+
+    @property
+    def alpha(self) -> float:
+        """Nominal probability that an interval does not cover the true difference."""
+        return float(1 - self.level)
+
+
+class PairEstimate(NamedTuple):
+    """The estimate of a method for one pair."""
+
+    low: float
+    high: float
+    p_value: float
+    variance: float
+    method: str
+    n_resamples: int = 0
+    n_undefined: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detectors:
-    """What is known of detectors on the same points.
+    """Detectors on the same samples, each in its order.
 
     Attributes
     ----------
     labels : Labels
-        Of the points, unweighted.
-    names, shown : sequence of str
+        Of the samples, unweighted.
+    names, score_names : sequence of str
         Of the detectors, and of their scores in messages.
     rankings : sequence of Ranking
-        Points of each class are numbered as they come among the rows, alike for all detectors.
+        Samples of each class are numbered in the order of the rows, the same for all detectors.
     """
 
     labels: Labels
     names: Sequence[str]
-    shown: Sequence[str]
+    score_names: Sequence[str]
     rankings: Sequence[Ranking]
 
     @property
@@ -47,31 +87,38 @@ class Detectors:
 
     @property
     def n_normals(self) -> int:
-        """Number of normal points."""
+        """Number of normal samples."""
         return int(self.labels.values.shape[0]) - self.labels.n_anomalies
 
 
-def order_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLike]]) -> Detectors:
-    """Order the scores of each detector, given its name and how messages name its scores."""
-    # Places among the points of one's own class.
-    anomalous = labels.values == 1
-    places = np.where(anomalous, np.cumsum(anomalous), np.cumsum(~anomalous)) - 1
-    checked = [(shown, check_scores(values, labels, name=shown)) for _, shown, values in scores]
+def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLike]]) -> Detectors:
+    """Order the scores of each detector, given its name, its scores' name in messages, and them."""
+    is_anomaly = labels.values == 1
+    index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1
+    checked = [(name, check_scores(values, labels, name=name)) for _, name, values in scores]
     ones = np.ones(labels.values.shape[0], np.int64)
 
     def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Ranking:
-        shown, values = detector
-        order = order_rows(values, labels, shown)
-        return Ranking(count_rows(order, labels, ones), _by_class(order, labels, places))
+        score_name, values = detector
+        order = order_rows(values, labels, score_name)
+        return Ranking(count_rows(order, labels, ones), _by_class(order, labels, index_in_class))
 
     names = [name for name, _, _ in scores]
-    return Detectors(labels, names, [shown for shown, _ in checked], thread_map(rank, checked))
+    return Detectors(labels, names, [name for name, _ in checked], thread_map(rank, checked))
 
 
-def row_influences(ranking: Ranking, asked: BoundMeasure) -> tuple[FloatVector, FloatVector]:
-    """Return the influence of each anomaly and of each normal point, as they come."""
+def _by_class(
+    order: RowOrder, labels: Labels, index_in_class: IntVector
+) -> tuple[ShortVector, ShortVector]:
+    is_anomaly = labels.values[order.rows] == 1
+    ordered = index_in_class[order.rows].astype(np.int32)
+    return ordered[is_anomaly], ordered[~is_anomaly]
+
+
+def row_influences(ranking: Ranking, bound: BoundMeasure) -> tuple[FloatVector, FloatVector]:
+    """Return the influence of each anomaly and of each normal sample, in the order of the rows."""
     counts = ranking.counts
-    by_score = influence(counts, asked)
+    by_score = influence(counts, bound)
     assert ranking.rows is not None
     anomalies, normals = ranking.rows
     of_anomalies, of_normals = np.empty(counts.tps[-1]), np.empty(counts.fps[-1])
@@ -80,90 +127,155 @@ def row_influences(ranking: Ranking, asked: BoundMeasure) -> tuple[FloatVector, 
     return of_anomalies, of_normals
 
 
-def _by_class(
-    order: RowOrder, labels: Labels, places: IntVector
-) -> tuple[ShortVector, ShortVector]:
-    anomalous = labels.values[order.rows] == 1
-    ordered = places[order.rows].astype(np.int32)
-    return ordered[anomalous], ordered[~anomalous]
-
-
-# Differences that are equal but for rounding are equal: the measures are right to 1e-14 or so.
-_ROUNDING = 1e-12
-_POINTS_A_STEP = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NullDifferences:
-    """Differences of two detectors whose ranks were exchanged.
-
-    Attributes
-    ----------
-    values : numpy.ndarray
-        A difference of each permutation that leaves it defined.
-    n_undefined : int
-        How many do not.
-    exact : bool
-        Whether every permutation was tried.
-    """
-
-    values: FloatVector
-    n_undefined: int
-    exact: bool
-
-    def p_value(self, difference: float) -> float:
-        """Return how probable so large a difference is, of either sign."""
-        extreme = np.count_nonzero(np.abs(self.values) >= abs(difference) - _ROUNDING)
-        if self.exact:
-            return float(extreme / self.values.shape[0])
-        # The data themselves are one permutation more (Phipson and Smyth 2010).
-        return float((1 + extreme) / (1 + self.values.shape[0]))
-
-
-def permute(
+def _delong(
     detectors: Detectors,
-    pair: tuple[int, int],
-    asked: BoundMeasure,
-    n_resamples: int,
-    key: np.uint64,
-) -> NullDifferences:
-    """Return the differences of two detectors if each point's two ranks are exchangeable.
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+) -> list[PairEstimate]:
+    influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
+    quantile = -float(ndtri(options.alpha / 2))
+    low, high = bound.bounds
+    rounding = _ROUNDING * min(1.0, high - low)
+    estimates = []
+    for (i, j), difference in zip(pairs, differences, strict=True):
+        # Of the difference itself: detectors that are equal leave no rounding.
+        variance = sum(
+            float(np.var(first - second, ddof=1)) / first.shape[0]
+            for first, second in zip(influences[i], influences[j], strict=True)
+        )
+        deviation = math.sqrt(variance)
+        if deviation > rounding:
+            p_value = 2 * float(ndtr(-abs(difference) / deviation))
+        else:
+            p_value = float(abs(difference) <= rounding)
+        half = quantile * deviation
+        estimates.append(
+            PairEstimate(difference - half, difference + half, p_value, variance, "delong")
+        )
+    return estimates
 
-    Scores of two detectors have no common unit, their ranks have: each point keeps its two mean
+
+def _bootstrap(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+) -> list[PairEstimate]:
+    resamples = plan(
+        detectors.rankings[0].counts,
+        options.n_resamples,
+        options.key,
+        stratified=options.stratified,
+    )
+    replicates = [
+        replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings
+    ]
+    estimates = []
+    for i, j in pairs:
+        values = replicates[i] - replicates[j]
+        defined = values[~np.isnan(values)]
+        n_undefined = values.shape[0] - defined.shape[0]
+        _check_defined(bound, n_undefined, values.shape[0])
+        low, high = percentile(defined, options.alpha)
+        # The interval excludes 0 from this confidence on.
+        on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
+        p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
+        variance = float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0
+        estimates.append(
+            PairEstimate(low, high, p_value, variance, "bootstrap", values.shape[0], n_undefined)
+        )
+    return estimates
+
+
+def _permutation(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+) -> list[PairEstimate]:
+    if not bound.reads_ranks:
+        raise InvalidInputError(
+            "method must not be 'permutation', which exchanges ranks, for a measure of the "
+            f"scores' values; found measure {bound.measure.name}",
+            argument="method",
+        )
+    estimates = []
+    for pair, difference in zip(pairs, differences, strict=True):
+        values, is_exact = _permuted_differences(detectors, pair, bound, options)
+        null = values[~np.isnan(values)]
+        n_undefined = values.shape[0] - null.shape[0]
+        _check_defined(bound, n_undefined, values.shape[0])
+        n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - _ROUNDING)
+        # The data themselves are one permutation more (Phipson and Smyth 2010).
+        extra = 0 if is_exact else 1
+        half = float(np.quantile(np.abs(null), 1 - options.alpha))
+        estimates.append(
+            PairEstimate(
+                difference - half,
+                difference + half,
+                float((extra + n_extreme) / (extra + null.shape[0])),
+                float(np.mean(null**2)),
+                "exact permutation" if is_exact else "permutation",
+                values.shape[0],
+                n_undefined,
+            )
+        )
+    return estimates
+
+
+PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(
+    {"delong": _delong, "bootstrap": _bootstrap, "permutation": _permutation}
+)
+
+
+def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> None:
+    if 2 * n_undefined > n_resamples:
+        raise UndefinedMeasureError(
+            f"a comparison of {bound.key} needs the measure on resamples; it is undefined on "
+            f"{n_undefined} of {n_resamples}"
+        )
+
+
+def _permuted_differences(
+    detectors: Detectors, pair: tuple[int, int], bound: BoundMeasure, options: ComparisonOptions
+) -> tuple[FloatVector, bool]:
+    """Return the differences if each sample's two ranks are exchangeable, and whether all are here.
+
+    Scores of two detectors have no common unit, their ranks have: each sample keeps its two mean
     ranks, and a coin decides which detector gets which (Venkatraman and Begg 1996, for areas).
     """
-    if not asked.reads_ranks:
-        raise InvalidInputError(
-            f"method='permutation' exchanges ranks, and {asked.measure.name} reads scores"
-        )
     first, second = (mean_ranks(detectors.rankings[i], detectors) for i in pair)
-    known = np.unique(np.concatenate([first, second]))
+    distinct = np.unique(np.concatenate([first, second]))
     ranks = (
-        np.searchsorted(known, first).astype(np.int32),
-        np.searchsorted(known, second).astype(np.int32),
+        np.searchsorted(distinct, first).astype(np.int32),
+        np.searchsorted(distinct, second).astype(np.int32),
     )
     labels = as_readonly(detectors.labels.values)
     differ = np.flatnonzero(first != second)
-    exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= n_resamples
-    n_tried = 2 ** differ.shape[0] if exact else n_resamples
-    like = replace(detectors.rankings[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
-    found = np.empty(n_tried)
+    is_exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= options.n_resamples
+    n_tried = 2 ** differ.shape[0] if is_exact else options.n_resamples
+    template = replace(detectors.rankings[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
+    differences = np.empty(n_tried)
 
     def fill(part: range) -> None:
         flips = np.zeros(labels.shape[0], np.uint8)
-        fps, tps = np.empty((2, 2, known.shape[0] + 1), np.int64)
+        fps, tps = np.empty((2, 2, distinct.shape[0] + 1), np.int64)
         for i in part:
-            if exact:
+            if is_exact:
                 flips[differ] = (i >> np.arange(differ.shape[0])) & 1
             else:
-                resample.flip(np.uint64(bits(key, i)), flips)
+                resample.flip(np.uint64(bits(options.key, i)), flips)
             resample.count_swapped(flips, labels, ranks, fps, tps)
-            found[i] = _difference(asked, like, fps, tps)
+            values = [bound.value_or_nan(_counts(template, fps[k], tps[k])) for k in range(2)]
+            differences[i] = values[0] - values[1]
 
-    step = max(1, _POINTS_A_STEP // labels.shape[0])
+    step = max(1, _SAMPLES_PER_STEP // labels.shape[0])
     thread_map(fill, in_steps(0, n_tried, step))
-    defined = found[~np.isnan(found)]
-    return NullDifferences(defined, n_tried - defined.shape[0], exact)
+    return differences, is_exact
 
 
 def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
@@ -172,28 +284,23 @@ def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
     flagged = counts.fps + counts.tps
     by_score = flagged[:-1] + flagged[1:] + 1
     ranks = np.empty(detectors.labels.values.shape[0], np.int64)
-    anomalous = detectors.labels.values == 1
+    is_anomaly = detectors.labels.values == 1
     assert ranking.rows is not None
-    for own, rows, cumulative in zip(
-        (anomalous, ~anomalous), ranking.rows, (counts.tps, counts.fps), strict=True
+    for mask, rows, cumulative in zip(
+        (is_anomaly, ~is_anomaly), ranking.rows, (counts.tps, counts.fps), strict=True
     ):
         of_class = np.empty(cumulative[-1], np.int64)
         of_class[rows] = np.repeat(by_score, np.diff(cumulative))
-        ranks[own] = of_class
+        ranks[mask] = of_class
     return ranks
 
 
-def _difference(asked: BoundMeasure, like: OrderedCounts, fps: IntVector, tps: IntVector) -> float:
-    first, second = (asked.value_or_nan(_counts(like, fps[i], tps[i])) for i in range(2))
-    return first - second
-
-
-def _counts(like: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:
-    """Return the counts at the ranks that some point has; keys are the ranks."""
+def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:
+    """Return the counts at the ranks that occur; keys are the ranks."""
     flagged = fps + tps
     kept = np.flatnonzero(np.diff(flagged, prepend=-1))
     return replace(
-        like,
+        template,
         fps=as_readonly(fps[kept]),
         tps=as_readonly(tps[kept]),
         keys=as_readonly(kept[1:].astype(np.int64)),

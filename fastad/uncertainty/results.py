@@ -1,15 +1,25 @@
-"""What is known of a number, or of a difference, with its uncertainty."""
+"""Results: intervals, comparisons of detectors, and their covariance.
 
+No SciPy is needed here, so that evaluations can name them without loading it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# How often a 95 % interval must hold the truth to be taken at its word.
-_LEAST = 0.9
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
+
+# Intervals at 95 % that cover less often than this are reported as unreliable.
+_LEAST_COVERAGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value, and what it may be beside it.
+    """A value and its confidence interval.
 
     Attributes
     ----------
@@ -17,16 +27,19 @@ class Interval:
         The measure on the data.
     low, high : float
         Ends of the interval.
+    standard_error : float
+        From the variance of a closed form, or the standard deviation of the replicates of a
+        bootstrap; NaN where the method has none (``"order"`` and ``"pairs"``).
     confidence_level : float
-        How often such an interval is to hold the truth, in (0, 1).
+        Nominal probability that such an interval covers the true value, in (0, 1).
     method : str
-        What it was made with: never "auto", and "pairs" for an area under the ROC of which
-        nothing varies.
+        How it was computed: never "auto", and "pairs" for an area under the ROC curve with zero
+        variance.
     coverage : float or None
-        How often such intervals at 95 % held the truth on generated data like these; None where
-        the method was not chosen by it.
+        Coverage of such intervals at 95 % on similar generated data; None where the method was
+        not selected by it.
     n_resamples : int
-        Replicates that it was made of; 0 for a closed form.
+        Number of replicates; 0 for a closed form.
     n_undefined : int
         How many of them left the measure undefined, and were left out.
     """
@@ -34,6 +47,7 @@ class Interval:
     value: float
     low: float
     high: float
+    standard_error: float
     confidence_level: float
     method: str
     coverage: float | None = None
@@ -42,13 +56,13 @@ class Interval:
 
     @property
     def reliability_note(self) -> str | None:
-        """Why it should not be taken at its word, or None."""
+        """Why the interval is unreliable, or None."""
         if self.low == self.high:
-            return "nothing varies, so that the interval has no width; that makes nothing certain"
-        if self.coverage is not None and self.coverage < _LEAST:
+            return "the estimated variance is zero and the interval has no width"
+        if self.coverage is not None and self.coverage < _LEAST_COVERAGE:
             return (
-                f"on data like these the best 95 % intervals, by {self.method!r}, hold the truth "
-                f"in {self.coverage:.0%} of the cases"
+                f"on similar generated data the best 95 % intervals, by {self.method!r}, cover "
+                f"the true value in {self.coverage:.0%} of the samples"
             )
         return None
 
@@ -56,29 +70,29 @@ class Interval:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
+        """Return plain values; NaN becomes None."""
+        return {name: None if x != x else x for name, x in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The difference of two detectors in one measure, and what it may be beside it.
+    """The difference of two detectors in one measure, with its confidence interval.
 
     Attributes
     ----------
     difference : float
-        Value of the first less that of the second.
+        Value of the first minus that of the second.
     low, high : float
         Ends of its interval.
     p_value : float
-        Probability of so large a difference, of either sign, if there were none.
+        Two-sided p-value of the hypothesis that the detectors are equal.
     method : str
-        What interval and probability were made with: never "auto", and "exact permutation" where
-        all permutations were tried.
+        How interval and p-value were computed: never "auto", and "exact permutation" where all
+        permutations were enumerated.
     confidence_level : float
-        How often such an interval is to hold the true difference, in (0, 1).
+        Nominal probability that such an interval covers the true difference, in (0, 1).
     measure : str
-        Label of the measure.
+        Key of the measure.
     higher_is_better : bool
         Direction of the measure.
     names : tuple of str
@@ -86,15 +100,15 @@ class Comparison:
     values : tuple of float
         The measure of each.
     n_anomalies, n_normals : int
-        Numbers of points.
+        Numbers of samples.
     min_difference : float or None
-        The smallest difference that matters, as it was given.
+        The smallest difference of interest, as given.
     power : float
-        How probable it is to be to see that difference.
+        Probability with which that difference is to be detected.
     required_anomalies : int or None
-        How many anomalies that takes, at the present ratio of normals to anomalies.
+        Number of anomalies that this needs, at the present ratio of normal samples to anomalies.
     n_resamples, n_undefined : int
-        Replicates, and how many of them left the measure undefined.
+        Number of replicates, and how many of them left the measure undefined.
     """
 
     difference: float
@@ -117,36 +131,135 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the difference is more than chance makes at this confidence level."""
+        """Whether the difference is significant at this confidence level."""
         return self.p_value <= 1 - self.confidence_level
 
     @property
-    def verdict(self) -> str:
-        """What may be said, in words."""
+    def _better(self) -> str:
+        return self.names[0 if (self.difference > 0) == self.higher_is_better else 1]
+
+    @property
+    def summary(self) -> str:
+        """The result in a sentence."""
         first, second = self.names
-        margin = (
-            f"{self.difference:.4f} ({100 * self.confidence_level:g} % interval {self.low:.4f} to "
-            f"{self.high:.4f}, p = {self.p_value:.2g}, {self.method})."
-        )
         if self.is_significant:
-            first_wins = (self.difference > 0) == self.higher_is_better
-            better, worse = self.names if first_wins else self.names[::-1]
-            said = f"{better} is better than {worse} in {self.measure}"
+            worse = second if self._better == first else first
+            result = f"{self._better} is better than {worse} in {self.measure}"
         else:
-            said = f"No difference between {first} and {second} in {self.measure} is shown"
-        said = f"{said}: {first} - {second} = {margin}"
+            result = f"{first} and {second} do not differ significantly in {self.measure}"
+        summary = (
+            f"{result}: {first} - {second} = {self.difference:.4f} "
+            f"({100 * self.confidence_level:g} % interval {self.low:.4f} to {self.high:.4f}, "
+            f"p = {self.p_value:.2g}, {self.method})."
+        )
         if self.required_anomalies is None:
-            return said
+            return summary
         return (
-            f"{said} To see a difference of {self.min_difference:g} with probability "
-            f"{self.power:g} takes about {self.required_anomalies} anomalies, with "
-            f"{self.n_normals / self.n_anomalies:.3g} normal points for each; here are "
+            f"{summary} To detect a difference of {self.min_difference:g} with probability "
+            f"{self.power:g} requires about {self.required_anomalies} anomalies, with "
+            f"{self.n_normals / self.n_anomalies:.3g} normal samples for each; here are "
             f"{self.n_anomalies}."
         )
 
     def __str__(self) -> str:
-        return self.verdict
+        return self.summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the verdict."""
-        return {**asdict(self), "verdict": self.verdict}
+        """Return plain values, with the summary."""
+        return {**asdict(self), "summary": self.summary}
+
+
+class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
+    """Comparisons of all pairs of detectors, by their names; prints as a table.
+
+    Attributes
+    ----------
+    adjusted : mapping of (str, str) to float
+        p-values that allow for the number of comparisons.
+    correction : str
+        How they were adjusted.
+    """
+
+    __slots__ = ("_comparisons", "adjusted", "correction")
+
+    def __init__(
+        self, comparisons: Sequence[Comparison], adjusted: Sequence[float], correction: str
+    ) -> None:
+        self._comparisons = {comparison.names: comparison for comparison in comparisons}
+        self.adjusted = dict(zip(self._comparisons, adjusted, strict=True))
+        self.correction = correction
+
+    def __getitem__(self, names: tuple[str, str]) -> Comparison:
+        return self._comparisons[names]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._comparisons)
+
+    def __len__(self) -> int:
+        return len(self._comparisons)
+
+    def __repr__(self) -> str:
+        return f"<Comparisons of {len(self)} pairs, {self.correction}>"
+
+    def text_table(self) -> TextTable:
+        """Return differences, intervals and p-values as strings."""
+        first = next(iter(self.values()))
+        level = f"{100 * first.confidence_level:g} % interval"
+        header = [first.measure, "difference", level, "p", f"p, {self.correction}", "better"]
+        rows = []
+        for names, comparison in self.items():
+            adjusted = self.adjusted[names]
+            is_significant = adjusted <= 1 - comparison.confidence_level
+            rows.append(
+                [
+                    " - ".join(names),
+                    f"{comparison.difference:.4f}",
+                    f"[{comparison.low:.4f}, {comparison.high:.4f}]",
+                    f"{comparison.p_value:.2g}",
+                    f"{adjusted:.2g}",
+                    comparison._better if is_significant else "not significant",
+                ]
+            )
+        return TextTable(header, rows)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each pair.
+
+        Columns are ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
+        ``adjusted_p_value``.
+        """
+        columns: dict[str, list[Any]] = {
+            "first": [first for first, _ in self],
+            "second": [second for _, second in self],
+        }
+        for field in ("difference", "low", "high", "p_value"):
+            columns[field] = [getattr(comparison, field) for comparison in self.values()]
+        columns["adjusted_p_value"] = list(self.adjusted.values())
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: versions, and the comparison of each pair."""
+        comparisons = [
+            {**comparison.to_dict(), "adjusted_p_value": self.adjusted[names]}
+            for names, comparison in self.items()
+        ]
+        return with_versions({"correction": self.correction, "comparisons": comparisons})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariance:
+    """Values of several detectors on the same samples, and their covariance.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of the detectors.
+    values : numpy.ndarray of shape (n_detectors,)
+        The measure of each.
+    matrix : numpy.ndarray of shape (n_detectors, n_detectors)
+        Their covariance over samples like this one.
+    """
+
+    names: Sequence[str]
+    values: npt.NDArray[np.float64]
+    matrix: npt.NDArray[np.float64]

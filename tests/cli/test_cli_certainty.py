@@ -98,7 +98,7 @@ def test_compare_says_the_verdict_of_python(file: Path) -> None:
     expected = fastad.compare_all(
         Y, {name: SCORES[name] for name in "ab"}, measure="auc", min_difference=0.02
     )
-    assert shown == f"{expected['a', 'b'].verdict}\n"
+    assert shown == f"{expected['a', 'b'].summary}\n"
 
 
 def test_compare_prints_a_table_of_several(file: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import fastad
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.methods import chosen_method
+from fastad.uncertainty.methods import select_method
 
 Y = [0] * 30 + [1] * 30
 PERFECT = list(range(60))
@@ -43,7 +43,7 @@ def test_few_normals_count_as_few_anomalies_do(n_normals: int) -> None:
     auc = bind("auc", {})
     counts = count(labels, rng.normal(size=labels.shape[0]) + 0.7 * labels)
     few = count(np.arange(1010) < 10, rng.normal(size=1010) + 0.7 * (np.arange(1010) < 10))
-    assert chosen_method(auc, counts) == chosen_method(auc, few)
+    assert select_method(auc, counts) == select_method(auc, few)
 
 
 def test_nothing_is_promised_at_another_prevalence() -> None:

@@ -22,8 +22,8 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of, chances_of
-from fastad.uncertainty.null_distributions import law, shares_of_areas, sizes_of
-from fastad.uncertainty.null_moments import moments, normal_law
+from fastad.uncertainty.null_distributions import area_probabilities, null_distribution, sizes_of
+from fastad.uncertainty.null_moments import moments, normal_approximation
 from tests.support.operating import domain
 
 Vector = npt.NDArray[Any]
@@ -87,7 +87,7 @@ def agrees(found: ChanceLevel, name: str, values: Vector) -> None:
     # A deviation of 0 is the root of what rounding has left.
     assert found.standard_deviation == pytest.approx(np.std(defined), abs=1e-8, rel=1e-10)
     assert found.p_value == pytest.approx(np.mean(better(name, defined, found.value)), abs=1e-12)
-    assert found.undefined_share == pytest.approx(np.mean(np.isnan(values)), abs=1e-12)
+    assert found.undefined_fraction == pytest.approx(np.mean(np.isnan(values)), abs=1e-12)
     assert (found.method, found.n_resamples) == ("exact", 0)
 
 
@@ -169,7 +169,7 @@ def test_what_is_known_is_not_drawn(ties: str, laws: set[str], means: set[str]) 
     counts = count(labelled(8, [0, 1, 4]), SCORES[ties])
     for row in VALUES:
         asked = bind(row.name, options_of(row.name))
-        assert (law(counts, asked) is not None) == (row.name in laws)
+        assert (null_distribution(counts, asked) is not None) == (row.name in laws)
         assert (moments(counts, asked) is not None) == (row.name in means)
         drawn = chance_of(counts, asked, n_resamples=9, key=np.uint64(0))
         assert (drawn.method == "permutation") == (row.name not in laws)
@@ -268,12 +268,12 @@ def test_large_areas_against_scipy(n: int, m: int, digits: int) -> None:
     for shift in (-0.3, 0, 0.1, 0.5):
         found, test = areas(y, (2 * rng.normal(size=n + m) + shift * y).round(digits))
         assert (found.method, found.n_resamples) == ("normal", 0)
-        assert (found.expected, found.undefined_share) == (0.5, 0)
+        assert (found.expected, found.undefined_fraction) == (0.5, 0)
         assert found.value == pytest.approx(test.statistic / (n * m))
         assert found.p_value == pytest.approx(test.pvalue, rel=1e-9)
 
 
-def test_where_the_normal_law_is_not_taken() -> None:
+def test_where_the_normal_approximation_is_not_taken() -> None:
     """Fewer than 50 points of a class, or more than a twentieth of all in one tie."""
     rng = np.random.default_rng(0)
     for n, tied, method in (
@@ -291,14 +291,14 @@ def test_where_the_normal_law_is_not_taken() -> None:
 @pytest.mark.parametrize(
     "sizes", [[1] * 450, [22] * 20 + [10], [22] * 10 + [1] * 230, [1] * 230 + [22] * 10]
 )
-def test_the_normal_law_against_the_exact_one(sizes: list[int]) -> None:
+def test_the_normal_approximation_against_the_exact_one(sizes: list[int]) -> None:
     """The errors that its bounds are justified by, at the smallest class."""
     s = np.repeat(np.arange(450)[: len(sizes)], sizes)
     y = np.random.default_rng(0).permutation(450) < 50
     counts = count(y, s)
-    normal = normal_law(counts, bind("auc", {}))
+    normal = normal_approximation(counts, bind("auc", {}))
     assert normal is not None
-    shares = shares_of_areas(sizes_of(counts).tolist(), 50, 400)
+    shares = area_probabilities(sizes_of(counts).tolist(), 50, 400)
     exact = np.cumsum(shares[::-1])[::-1][shares > 0]
     areas_ = np.flatnonzero(shares > 0) / (2 * 50 * 400)
     near = np.array([normal.at_least(area) for area in areas_])
@@ -518,7 +518,7 @@ def test_plain_values() -> None:
         "adjusted": None,
         "method": "exact",
         "n_resamples": 0,
-        "undefined_share": 0.0,
+        "undefined_fraction": 0.0,
     }
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
 
@@ -545,7 +545,7 @@ def test_permutations_without_a_value_are_left_out() -> None:
     """Nothing is flagged at FPR 0 where a normal is highest: in four of ten permutations."""
     y, s = [1, 1, 1, 0, 0], [5, 4, 3, 2, 1]
     found = chance_level(y, s, measure="precision_at_fpr", fpr=0)
-    assert found.undefined_share == pytest.approx(0.4)
+    assert found.undefined_fraction == pytest.approx(0.4)
     assert (found.expected, found.p_value) == (1, 1)
     drawn = chance_level(
         y * 20, [x + i for i in range(20) for x in s], measure="precision_at_fpr", fpr=0, rng=0

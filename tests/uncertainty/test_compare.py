@@ -27,7 +27,7 @@ from fastad.uncertainty import Comparison
 from fastad.uncertainty.bootstrap import plan, replicate_values
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.paired import order_detectors
+from fastad.uncertainty.paired import rank_detectors
 from tests.support import oracles
 from tests.support.operating import options_of
 from tests.support.strategies import LAYOUTS, Sample, in_layout, samples
@@ -130,7 +130,7 @@ def test_nothing_varies_and_yet_they_differ() -> None:
     found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
     assert (found.difference, found.low, found.high, found.p_value) == (1, 1, 1, 0)
     assert found.is_significant
-    assert "a is better than b in auc" in found.verdict
+    assert "a is better than b in auc" in found.summary
     constant = fastad.compare(y, range(9), [0] * 9, measure="auc", method="delong")
     assert (constant.difference, constant.p_value) == (0.5, 0)
     equal = fastad.compare(y, range(9), y, measure="auc", method="delong")
@@ -153,7 +153,7 @@ def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: 
     assert [-other.high, -other.low] == pytest.approx([one.low, one.high], abs=1e-14)
     assert other.values == one.values[::-1]
     # The winner is the same detector under its other name.
-    assert one.verdict.split(" ")[0] != other.verdict.split(" ")[0] or not one.is_significant
+    assert one.summary.split(" ")[0] != other.summary.split(" ")[0] or not one.is_significant
 
 
 # --- The bootstrap ------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: 
 def test_bootstrapped_differences_share_their_replicates(measure: str, stratified: bool) -> None:
     y, scores = made(4, 12, 30, [0.6, 1.4])
     asked = bind(measure, {})
-    detectors = order_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
+    detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     key = random_key(8)
     resamples = plan(detectors.rankings[0].counts, 400, key, stratified=stratified)
     drawn = [replicate_values(ranking, [asked], resamples)[0] for ranking in detectors.rankings]
@@ -372,7 +372,7 @@ def test_a_large_difference_is_shown(method: Any) -> None:
     assert found.is_significant
     assert found.difference < 0
     assert found.high < 0
-    assert found.verdict.startswith("b is better than a in auc: a - b = -0.")
+    assert found.summary.startswith("b is better than a in auc: a - b = -0.")
 
 
 # --- Many detectors -----------------------------------------------------------------------------
@@ -473,19 +473,19 @@ def test_verdicts() -> None:
     y = np.repeat([0, 1], [40, 40])
     good, bad = np.arange(80.0), np.arange(80) * 29 % 80
     better = fastad.compare(y, good, bad, measure="auc")
-    assert better.verdict == (
+    assert better.summary == (
         f"a is better than b in auc: a - b = {better.difference:.4f} (95 % interval "
         f"{better.low:.4f} to {better.high:.4f}, p = {better.p_value:.2g}, delong)."
     )
-    assert str(better) == better.verdict == better.to_dict()["verdict"]
+    assert str(better) == better.summary == better.to_dict()["summary"]
     worse = fastad.compare(y, bad, good, measure="auc", confidence_level=0.9)
-    assert worse.verdict.startswith("b is better than a in auc: a - b = -0.")
-    assert "(90 % interval " in worse.verdict
+    assert worse.summary.startswith("b is better than a in auc: a - b = -0.")
+    assert "(90 % interval " in worse.summary
     alike = fastad.compare(y, bad, np.roll(bad, 1), measure="auc")
-    assert alike.verdict.startswith("No difference between a and b in auc is shown: a - b = ")
+    assert alike.summary.startswith("No difference between a and b in auc is shown: a - b = ")
     named = fastad.compare_all(y, {"forest": good, "noise": bad}, measure="ap")
-    assert named["forest", "noise"].verdict.startswith("forest is better than noise in ap: ")
-    assert "forest - noise = 0." in named["forest", "noise"].verdict
+    assert named["forest", "noise"].summary.startswith("forest is better than noise in ap: ")
+    assert "forest - noise = 0." in named["forest", "noise"].summary
 
 
 @pytest.mark.parametrize("measure", ["eer", "fpr@tpr0.9", "np_score"])
@@ -497,12 +497,12 @@ def test_where_lower_is_better(measure: str) -> None:
     found = fastad.compare(y, good, bad, measure=measure, rng=0, n_resamples=300, **options)
     assert found.difference < 0
     assert not found.higher_is_better
-    assert found.verdict.startswith("a is better than b in ")
+    assert found.summary.startswith("a is better than b in ")
     every = fastad.compare_all(
         y, {"p": bad, "q": good}, measure=measure, rng=0, n_resamples=300, **options
     )
     assert str(every).splitlines()[-1].rstrip().endswith("q")
-    assert every["p", "q"].verdict.startswith("q is better than p in ")
+    assert every["p", "q"].summary.startswith("q is better than p in ")
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
@@ -545,7 +545,7 @@ def test_anomalies_needed(method: Any, smallest: float, power: float, level: flo
         ).required_anomalies
         assert delong is not None
         assert needed == pytest.approx(delong, rel=0.3)
-    assert found.verdict.endswith(
+    assert found.summary.endswith(
         f" To see a difference of {smallest:g} with probability {power:g} takes about {needed} "
         "anomalies, with 2 normal points for each; here are 40."
     )

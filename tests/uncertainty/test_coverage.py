@@ -11,8 +11,14 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.estimation import Task, check_wanted, finish
-from fastad.uncertainty.methods import Coverage, best_of, chosen_method, coverage_table, methods_of
+from fastad.uncertainty.intervals import Task, check_interval_options, estimate_interval
+from fastad.uncertainty.methods import (
+    Coverage,
+    best_method,
+    coverage_table,
+    methods_of,
+    select_method,
+)
 from fastad.uncertainty.results import Interval
 
 # 364 of 400.
@@ -56,14 +62,14 @@ def test_every_cell_was_tried_unless_the_measure_is_undefined_in_it() -> None:
 def test_from_100_anomalies_on_intervals_hold(measure: str) -> None:
     for rows in cells(measure):
         if rows[0].n_anomalies >= 100:
-            method, held = best_of(rows)
-            assert held >= HOLDS, (method, rows)
+            method, coverage = best_method(rows)
+            assert coverage >= HOLDS, (method, rows)
 
 
 @pytest.mark.parametrize("measure", sorted(TOO_FEW_COUNT | NOT_REGULAR))
 def test_exceptions_are_exceptions_and_stand_on_the_page(measure: str) -> None:
-    held = [best_of(rows)[1] for rows in cells(measure) if rows[0].n_anomalies >= 100]
-    assert min(held) < HOLDS
+    coverage = [best_method(rows)[1] for rows in cells(measure) if rows[0].n_anomalies >= 100]
+    assert min(coverage) < HOLDS
     assert f"`{measure}`" in PAGE.read_text(encoding="utf-8").split("<!-- coverage -->")[0]
 
 
@@ -80,11 +86,13 @@ def test_rows_come_from_the_study(cell: study.Cell, measure: str, methods: tuple
     (asked,) = (one for one in study.questions() if one.measure.name == measure)
     truth = asked.value(cell.population(whole=False))
     samples = [cell.sample(seed) for seed in range(study.N_SEEDS)]
-    wanted = check_wanted("auto", 0.95, 1, 0)
+    wanted = check_interval_options("auto", 0.95, 1, 0)
     for method in methods:
         ends = []
         for counts in samples:
-            found = finish(counts, Task(asked, asked.value(counts), method), wanted, None)
+            found = estimate_interval(
+                counts, Task(asked, asked.value(counts), method), wanted, None
+            )
             assert isinstance(found, Interval)
             ends.append((found.low, found.high))
         low, high = np.array(ends).T
@@ -94,7 +102,7 @@ def test_rows_come_from_the_study(cell: study.Cell, measure: str, methods: tuple
             if (row.measure, row.method) == (measure, method)
             and (row.n_anomalies, row.auc, row.ties) == cell
         )
-        assert row.held == pytest.approx(np.mean((low <= truth) & (truth <= high)), abs=1e-4)
+        assert row.coverage == pytest.approx(np.mean((low <= truth) & (truth <= high)), abs=1e-4)
         assert row.width == pytest.approx(np.mean(high - low), rel=1e-3)
 
 
@@ -113,7 +121,7 @@ def test_replicated_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) ->
         )
         # Of 25 samples the mean width is known to a tenth, coverage only roughly.
         assert row["width"] == pytest.approx(whole.width, rel=0.1)
-        assert abs(row["held"] - whole.held) < 0.2
+        assert abs(row["coverage"] - whole.coverage) < 0.2
 
 
 def test_the_page_shows_the_table() -> None:
@@ -123,12 +131,12 @@ def test_the_page_shows_the_table() -> None:
 # --- the choice
 
 
-def row(method: str, held: float, width: float, *, ties: bool = False) -> Coverage:
-    return Coverage("auc", method, 30, 0.9, ties, held, width)
+def row(method: str, coverage: float, width: float, *, ties: bool = False) -> Coverage:
+    return Coverage("auc", method, 30, 0.9, ties, coverage, width)
 
 
 @pytest.mark.parametrize(
-    ("rows", "method", "held"),
+    ("rows", "method", "coverage"),
     [
         ([row("a", 0.95, 2.0), row("b", 0.94, 1.0)], "b", 0.94),
         ([row("a", 0.95, 1.04), row("b", 0.94, 1.0)], "a", 0.95),
@@ -142,25 +150,25 @@ def row(method: str, held: float, width: float, *, ties: bool = False) -> Covera
     ],
 )
 def test_the_best_method_is_the_narrowest_that_holds(
-    rows: list[Coverage], method: str, held: float
+    rows: list[Coverage], method: str, coverage: float
 ) -> None:
-    assert best_of(rows) == (method, held)
+    assert best_method(rows) == (method, coverage)
 
 
 def choose(asked: BoundMeasure, n: int, shift: float) -> tuple[str, float | None]:
     rng = np.random.default_rng(0)
     labels = np.arange(n + 1000) < n
-    return chosen_method(asked, count(labels, rng.normal(size=n + 1000) + shift * labels))
+    return select_method(asked, count(labels, rng.normal(size=n + 1000) + shift * labels))
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 29, 30, 99, 100, 5000])
 @pytest.mark.parametrize("shift", [-3.0, 0.0, 1.0, 5.0])
 def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
     for asked in [*study.questions(), bind("precision", {"threshold": 1.0})]:
-        method, held = choose(asked, n, shift)
+        method, coverage = choose(asked, n, shift)
         assert method in methods_of(asked)
-        assert held is not None
-        assert 0 <= held <= 1
+        assert coverage is not None
+        assert 0 <= coverage <= 1
 
 
 def test_the_choice_follows_the_cell_with_no_more_anomalies() -> None:
@@ -169,4 +177,4 @@ def test_the_choice_follows_the_cell_with_no_more_anomalies() -> None:
         (rows,) = (
             rows for rows in cells("roc_auc") if rows[0].n_anomalies == of and rows[0].auc == 0.7
         )
-        assert choose(auc, n, 0.3) == best_of(rows)
+        assert choose(auc, n, 0.3) == best_method(rows)

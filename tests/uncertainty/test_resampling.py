@@ -37,9 +37,9 @@ from fastad.uncertainty.bootstrap import (
     plan,
     replicate_values,
 )
-from fastad.uncertainty.estimation import check_wanted, intervals_of
 from fastad.uncertainty.influence import influence
-from fastad.uncertainty.paired import order_detectors
+from fastad.uncertainty.intervals import check_interval_options, intervals_of
+from fastad.uncertainty.paired import rank_detectors
 from tests.support import oracles
 from tests.support.operating import domain, options_of
 from tests.support.strategies import samples
@@ -303,7 +303,7 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
     y = rng.permutation(np.repeat([0, 1], [17, 9]))
     scores = rng.normal(y, 1, size=(2, 26)).round(1)
     asked = bind(name, options_for(name))
-    detectors = order_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
+    detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     counts = detectors.rankings[0].counts
     resamples = plan(counts, 25, random_key(4), stratified=stratified)
     anomalies, normals = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
@@ -516,7 +516,7 @@ def test_measures_share_their_replicates() -> None:
     y, s = hard_sample()
     counts = count(y, s)
     labels = ["auc", "ap", "tpr@0.01", "auc@0.05", "f1_best", "eer"]
-    wanted = check_wanted("bootstrap", 0.9, 200, 7)
+    wanted = check_interval_options("bootstrap", 0.9, 200, 7)
     asked = [*(bind(label, {}) for label in labels), bind("precision_at_k", {"k": 10**6})]
     together = intervals_of(counts, asked, wanted)
     assert isinstance(together[-1], UndefinedMeasureError)
