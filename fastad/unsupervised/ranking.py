@@ -11,7 +11,7 @@ from fastad._core.parameters import check_choice
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad.errors import InvalidInputError
-from fastad.uncertainty.simultaneous import significantly_larger
+from fastad.uncertainty.corrections import significantly_larger
 from fastad.unsupervised.criteria import (
     CRITERIA,
     SIGNS,

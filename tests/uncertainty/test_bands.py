@@ -286,7 +286,7 @@ def test_whole_weights_are_repeated_rows_and_real_ones_are_refused() -> None:
         np.testing.assert_array_equal(weighted.low, repeated.low)
         np.testing.assert_array_equal(weighted.high, repeated.high)
         counts = fastad.rank_scores(y, s, sample_weight=weights + 0.5).counts
-        with pytest.raises(InvalidInputError, match="sample_weight but whole numbers"):
+        with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
             of(counts, None, **options)
 
 
@@ -309,7 +309,7 @@ def test_as_many_points_as_there_may_be() -> None:
     # Ten normals are beyond all anomalies, and a thousand millionth is as many.
     assert band.low == pytest.approx([0, 1], abs=1e-8)
     counts = fastad.rank_scores([0, 1, 0], [0, 1, 2], sample_weight=weights).counts
-    with pytest.raises(InvalidInputError, match="at most 10000000000 points of a class"):
+    with pytest.raises(InvalidInputError, match="at most 10000000000 samples of a class"):
         roc_band_of(counts, None, **options)
 
 

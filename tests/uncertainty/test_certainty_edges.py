@@ -26,7 +26,7 @@ def test_rates_at_a_threshold_are_compared_by_scores_not_by_ranks(shift: float) 
     found = fastad.compare(y, a, b, **options)
     assert found.method == "bootstrap"
     assert found.p_value == fastad.compare(y, a, b, **options, method="bootstrap").p_value > 0
-    with pytest.raises(fastad.InvalidInputError, match="reads scores"):
+    with pytest.raises(fastad.InvalidInputError, match="the scores' values"):
         fastad.compare(y, a, b, **options, method="permutation")
 
 
@@ -97,6 +97,6 @@ def test_a_tiny_range_is_no_rounding() -> None:
 
 
 def test_an_interval_without_variance_holds_its_value() -> None:
-    with pytest.warns(fastad.errors.LowCoverageWarning, match="nothing varies"):
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
         found = fastad.interval(Y, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
     assert found.low == found.value == found.high

@@ -537,7 +537,7 @@ def test_whole_weights_are_repeated_rows() -> None:
 
 def test_real_weights_cannot_be_permuted() -> None:
     counts = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
-    with pytest.raises(UndefinedMeasureError, match="not whole numbers"):
+    with pytest.raises(UndefinedMeasureError, match="not integers"):
         chance_of(counts, bind("auc", {}), n_resamples=9, key=np.uint64(0))
 
 

@@ -341,7 +341,7 @@ def test_one_point_of_a_class_can_be_permuted() -> None:
     ],
 )
 def test_measures_of_values_cannot_be_permuted(measure: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=f"exchanges ranks, and {measure} reads scores"):
+    with pytest.raises(InvalidInputError, match=f"the scores' values; found measure {measure}"):
         fastad.compare(Y, A, B, measure=measure, method="permutation", **options)
 
 
@@ -457,7 +457,7 @@ def test_adjusted_values_stand_beside_the_comparisons(correction: Any) -> None:
         (line,) = [row for row in text.splitlines() if row.startswith(" - ".join(names))]
         better = names[0] if one.difference > 0 else names[1]
         shown = every.adjusted[names] <= 1 - one.confidence_level
-        assert line.rstrip().endswith(better if shown else "not shown")
+        assert line.rstrip().endswith(better if shown else "not significant")
     plain = json.loads(every.to_json())
     assert plain["correction"] == correction
     assert [one["adjusted_p_value"] for one in plain["comparisons"]] == list(
@@ -482,7 +482,7 @@ def test_verdicts() -> None:
     assert worse.summary.startswith("b is better than a in auc: a - b = -0.")
     assert "(90 % interval " in worse.summary
     alike = fastad.compare(y, bad, np.roll(bad, 1), measure="auc")
-    assert alike.summary.startswith("No difference between a and b in auc is shown: a - b = ")
+    assert alike.summary.startswith("a and b do not differ significantly in auc: a - b = ")
     named = fastad.compare_all(y, {"forest": good, "noise": bad}, measure="ap")
     assert named["forest", "noise"].summary.startswith("forest is better than noise in ap: ")
     assert "forest - noise = 0." in named["forest", "noise"].summary
@@ -546,8 +546,8 @@ def test_anomalies_needed(method: Any, smallest: float, power: float, level: flo
         assert delong is not None
         assert needed == pytest.approx(delong, rel=0.3)
     assert found.summary.endswith(
-        f" To see a difference of {smallest:g} with probability {power:g} takes about {needed} "
-        "anomalies, with 2 normal points for each; here are 40."
+        f" To detect a difference of {smallest:g} with probability {power:g} requires about "
+        f"{needed} anomalies, with 2 normal samples for each; here are 40."
     )
     assert found.min_difference == smallest
 
@@ -623,7 +623,7 @@ def test_options_of_one_function_only() -> None:
         fastad.compare_all(Y, A, measure="auc")
     with pytest.raises(InvalidInputError, match="at least two detectors; found one"):
         fastad.compare_all(Y, {"x": A}, measure="auc")
-    with pytest.raises(InvalidInputError, match="method='delong' needs a smooth measure"):
+    with pytest.raises(InvalidInputError, match="'delong' needs a smooth measure"):
         fastad.compare(Y, A, B, measure="f1_best", method="delong")
 
 
@@ -674,7 +674,7 @@ def test_bad_scores_are_named(a: Any, b: Any, message: str) -> None:
 @pytest.mark.parametrize("method", ["delong", "bootstrap"])
 def test_two_points_of_each_class_are_needed(method: Any) -> None:
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
-        with pytest.raises(UndefinedMeasureError, match="two points of each class"):
+        with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
             fastad.compare(y, range(4), [1, 0, 2, 3], measure="auc", method=method)
     for method_of_one_class in (method, "permutation"):
         for y in ([0] * 4, [1] * 4):
@@ -705,7 +705,9 @@ def test_labels_of_another_kind() -> None:
 def test_rates_at_a_threshold_can_be_compared(method: Any) -> None:
     keywords: Any = {"measure": "tpr", "threshold": 5, "method": method, "rng": 0}
     if method == "delong":
-        with pytest.raises(InvalidInputError, match="needs a smooth measure, which tpr is not"):
+        with pytest.raises(
+            InvalidInputError, match="for tpr, because 'delong' needs a smooth measure"
+        ):
             fastad.compare(Y, A, B, **keywords)
         return
     found = fastad.compare(Y, A, B, **keywords)

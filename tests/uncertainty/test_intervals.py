@@ -43,7 +43,7 @@ def scores_of(marker: str) -> list[int]:
 
 @st.composite
 def pairs_of_both(draw: st.DrawFn, max_size: int = 14) -> Sample:
-    """At least two points of each class."""
+    """At least two samples of each class."""
     sample = draw(samples(max_size=max_size, both=True))
     assume(2 <= sample.y.sum() <= len(sample.y) - 2)
     return sample
@@ -326,7 +326,7 @@ def test_no_width_is_warned_of() -> None:
     y, s = np.repeat([0, 1], [50, 40]), np.arange(90)
     for measure in ("ap", "tpr@0.1", "f1_best"):
         method: Any = "delong" if measure == "ap" else "bootstrap"
-        with pytest.warns(fastad.errors.LowCoverageWarning, match="nothing varies"):
+        with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
             found = fastad.interval(y, s, measure=measure, method=method, rng=0)
         assert found.low == found.high == found.value == 1
         assert found.reliability_note is not None
@@ -335,13 +335,13 @@ def test_no_width_is_warned_of() -> None:
 @pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
 def test_two_points_of_each_class_are_needed(method: Any) -> None:
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
-        with pytest.raises(UndefinedMeasureError, match="two points of each class"):
+        with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
             fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0] * 4, [1] * 4):
         with pytest.raises(UndefinedMeasureError):
             fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
-        with pytest.raises(UndefinedMeasureError, match="two points of each class"):
+        with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
             fastad.uncertainty.delong_covariance(y, [range(4), range(4)])
 
 
@@ -494,6 +494,27 @@ def test_labels_of_another_kind() -> None:
     assert fastad.interval(Y == 1, S.tolist(), measure="auc", method="delong") == expected
 
 
+def test_standard_errors() -> None:
+    y = np.repeat([0, 1], [500, 60])
+    s = np.random.default_rng(0).normal(1.2 * y)
+    delong = fastad.interval(y, s, measure="auc", method="delong")
+    assert delong.standard_error == pytest.approx((delong.high - delong.value) / 1.959963984540054)
+    for method, tolerance in (("logit", 1e-15), ("newcombe", 0.2), ("bca", 0.1), ("basic", 0.1)):
+        found = fastad.interval(y, s, measure="auc", method=method, rng=0)
+        assert found.standard_error == pytest.approx(delong.standard_error, rel=tolerance)
+    tpr = fastad.interval(y, s, measure="tpr", threshold=1.0)
+    binomial = math.sqrt(tpr.value * (1 - tpr.value) / 60)
+    assert tpr.standard_error == pytest.approx(binomial, rel=1e-12)
+    resampled = fastad.interval(y, s, measure="tpr", threshold=1.0, method="bootstrap", rng=0)
+    assert resampled.standard_error == pytest.approx(binomial, rel=0.1)
+    order = fastad.interval(y, s, measure="tpr@0.1", method="order")
+    pairs = fastad.interval(y, y, measure="auc", method="delong")
+    assert (order.method, pairs.method) == ("order", "pairs")
+    for exact in (order, pairs):
+        assert math.isnan(exact.standard_error)
+        assert exact.to_dict()["standard_error"] is None
+
+
 def test_what_an_interval_says() -> None:
     found = fastad.interval(Y, S, measure="auc", method="delong")
     assert str(found) == f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]"
@@ -501,6 +522,7 @@ def test_what_an_interval_says() -> None:
         "value": found.value,
         "low": found.low,
         "high": found.high,
+        "standard_error": found.standard_error,
         "confidence_level": 0.95,
         "method": "delong",
         "coverage": None,
@@ -605,7 +627,7 @@ def test_ranked_scores_have_the_same_intervals() -> None:
         fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval(measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
     weighted = fastad.rank_scores(Y, S, sample_weight=S / 7)
-    with pytest.raises(InvalidInputError, match="sample_weight must hold whole numbers"):
+    with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
         weighted.interval(measure="auc", method="delong")
 
 
@@ -688,7 +710,7 @@ def test_wrong_questions_are_named(
         ({"rng": True}, TypeError, "rng must be an int"),
         ({"rng": np.random.RandomState(0)}, TypeError, "rng must be an int"),
         ({"n_threads": 0}, InvalidInputError, "n_threads"),
-        ({"sample_weight": S / 7}, InvalidInputError, "sample_weight must hold whole numbers"),
+        ({"sample_weight": S / 7}, InvalidInputError, "sample_weight must contain integers"),
         ({"sample_weight": -S}, InvalidInputError, "sample_weight"),
         ({"sample_weight": S[1:]}, InvalidInputError, "sample_weight"),
         ({"pos_label": 3}, InvalidInputError, "pos_label"),
