@@ -16,6 +16,7 @@ from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad._core.types import IntervalMethod
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -499,7 +500,13 @@ def test_standard_errors() -> None:
     s = np.random.default_rng(0).normal(1.2 * y)
     delong = fastad.interval(y, s, measure="auc", method="delong")
     assert delong.standard_error == pytest.approx((delong.high - delong.value) / 1.959963984540054)
-    for method, tolerance in (("logit", 1e-15), ("newcombe", 0.2), ("bca", 0.1), ("basic", 0.1)):
+    tolerances: dict[IntervalMethod, float] = {
+        "logit": 1e-15,
+        "newcombe": 0.2,
+        "bca": 0.1,
+        "basic": 0.1,
+    }
+    for method, tolerance in tolerances.items():
         found = fastad.interval(y, s, measure="auc", method=method, rng=0)
         assert found.standard_error == pytest.approx(delong.standard_error, rel=tolerance)
     tpr = fastad.interval(y, s, measure="tpr", threshold=1.0)
