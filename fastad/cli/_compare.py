@@ -23,7 +23,7 @@ from fastad.cli._console import (
 from fastad.cli.table_files import ScoreColumns, read_scored_table, save_columns, save_text
 from fastad.cli.table_files.results import ResultColumns, file_names, read_results
 from fastad.errors import MissingExtraError
-from fastad.uncertainty.all_pairs import compare_all
+from fastad.uncertainty.comparison import compare_all
 
 _DPI = 150
 
@@ -47,7 +47,7 @@ def run_compare(
     if len(result) > 1:
         print_table(result.text_table())
     for comparison in result.values():
-        print_result(comparison.verdict)
+        print_result(comparison.summary)
 
 
 def run_compare_runs(
