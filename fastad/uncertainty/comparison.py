@@ -37,7 +37,7 @@ from fastad.uncertainty.paired import (
 )
 from fastad.uncertainty.results import Comparison, Comparisons, Covariance
 
-# With fewer samples of a class, intervals of differences are too narrow (see docs/evidence/coverage.md).
+# With fewer samples of a class, intervals of differences are too narrow: docs/evidence/coverage.md.
 _FEW = 30
 
 

@@ -92,7 +92,7 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
         assert one["intervals"]["auc"] == found.to_dict()
 
 
-def test_compare_says_the_verdict_of_python(file: Path) -> None:
+def test_compare_prints_the_summary_of_python(file: Path) -> None:
     options = ("--score", "a", "--score", "b", "--min-difference", 0.02)
     shown = show("compare", file, *options)
     expected = fastad.compare_all(
