@@ -1,4 +1,4 @@
-"""Accuracy of volumes of tiny regions whose share is known, as a table.
+"""Accuracy of volumes of tiny regions whose size is known, as a table.
 
     python -m bench.accuracy > docs/evidence/accuracy.md
 
@@ -76,8 +76,8 @@ def _run(shape: rare.Rare, method: str) -> _Cell:
 def main() -> None:
     """Print the table, row by row."""
     names = ", ".join(f"{method} {budget:_}" for method, budget in BUDGETS.items())
-    print(f"Error in log share ± the error claimed, of {N_SEEDS} seeds. Budgets: {names}.\n")
-    print("| region | d | log share |", " | ".join(BUDGETS), "|")
+    print(f"Error in log fraction ± the error claimed, of {N_SEEDS} seeds. Budgets: {names}.\n")
+    print("| region | d | log fraction |", " | ".join(BUDGETS), "|")
     print("|---|---:|---:|", "|".join("---" for _ in BUDGETS), "|")
     for name, make in rare.SHAPES.items():
         for d in DIMENSIONS:
