@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from sklearn.ensemble import IsolationForest
 
-from fastad.detectors.forest import compile_forest
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 
 N_TRAINING, N_POINTS, N_FEATURES = 2_000, 1_000_000, 5
@@ -25,7 +25,7 @@ def _case(max_samples: int) -> tuple[Any, CompiledScorer, npt.NDArray[np.float64
     training = rng.normal(size=(N_TRAINING, N_FEATURES))
     forest = IsolationForest(max_samples=max_samples, random_state=0).fit(training)
     points = rng.uniform(training.min(axis=0), training.max(axis=0), (N_POINTS, N_FEATURES))
-    return forest, compile_forest(forest), points
+    return forest, compile_scorer(forest), points
 
 
 def _describe(benchmark: BenchmarkFixture, max_samples: int, library: str) -> None:

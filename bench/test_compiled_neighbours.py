@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from fastad._core.threads import points_at_once, thread_limit, thread_map
-from fastad.detectors.knn import compile_local_outlier_factor, compile_nearest_neighbors
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 
 N_POINTS, D, N_TRAINING, K = 10**6, 5, 2_000, 5
@@ -70,7 +70,7 @@ def test_region(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = KNN
     benchmark.extra_info["library"] = "fastad, 2 threads"
     case = _case()
-    scorer = compile_nearest_neighbors(case.search)
+    scorer = compile_scorer(case.search)
     expected = np.count_nonzero(scorer.score_samples(case.points) < case.threshold)
     assert _count(scorer, case.threshold) == expected
     benchmark(lambda: _count(scorer, case.threshold))
@@ -83,7 +83,7 @@ def test_region_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
     case = _case()
     distances = benchmark(lambda: case.search.kneighbors(case.points)[0])
     expected = np.count_nonzero(distances[:, -1] < case.threshold)
-    assert _count(compile_nearest_neighbors(case.search), case.threshold) == expected
+    assert _count(compile_scorer(case.search), case.threshold) == expected
 
 
 @SLOW
@@ -95,7 +95,7 @@ def test_region_of_scipy(benchmark: BenchmarkFixture) -> None:
     distances, _ = benchmark(lambda: tree.query(case.points, k=K, workers=2))
     # SciPy adds up squares in another order.
     close = 1e-9 * case.threshold
-    count = _count(compile_nearest_neighbors(case.search), case.threshold)
+    count = _count(compile_scorer(case.search), case.threshold)
     assert np.count_nonzero(distances[:, -1] < case.threshold - close) <= count
     assert count <= np.count_nonzero(distances[:, -1] < case.threshold + close)
 
@@ -103,7 +103,7 @@ def test_region_of_scipy(benchmark: BenchmarkFixture) -> None:
 def test_factors(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = LOF
     benchmark.extra_info["library"] = "fastad, 2 threads"
-    scorer = compile_local_outlier_factor(_factor())
+    scorer = compile_scorer(_factor())
     benchmark(lambda: scorer.score_samples(_case().points, n_threads=2))
 
 
@@ -112,5 +112,5 @@ def test_factors_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = LOF
     benchmark.extra_info["library"] = "scikit-learn"
     found = benchmark(lambda: _factor().score_samples(_case().points))
-    scores = compile_local_outlier_factor(_factor()).score_samples(_case().points)
+    scores = compile_scorer(_factor()).score_samples(_case().points)
     np.testing.assert_allclose(scores, -found, rtol=1e-9)

@@ -15,15 +15,8 @@ from sklearn.svm import OneClassSVM
 
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.threads import thread_limit, thread_map
-from fastad.detectors.density import (
-    compile_elliptic_envelope,
-    compile_gaussian_mixture,
-    compile_hbos,
-    compile_kernel_density,
-)
-from fastad.detectors.linear import compile_pca
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
-from fastad.detectors.support import compile_one_class_svm
 
 N_TRAINING, N_FEATURES = 2_000, 5
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
@@ -40,26 +33,24 @@ class _Case(NamedTuple):
 
 
 CASES = {
-    "OneClassSVM rbf, nu = 0.1": _Case(OneClassSVM(nu=0.1), compile_one_class_svm, -1, 1_000_000),
-    "OneClassSVM rbf, nu = 0.5": _Case(OneClassSVM(nu=0.5), compile_one_class_svm, -1, 1_000_000),
+    "OneClassSVM rbf, nu = 0.1": _Case(OneClassSVM(nu=0.1), compile_scorer, -1, 1_000_000),
+    "OneClassSVM rbf, nu = 0.5": _Case(OneClassSVM(nu=0.5), compile_scorer, -1, 1_000_000),
     "OneClassSVM poly, nu = 0.1": _Case(
-        OneClassSVM(kernel="poly", coef0=1.0, nu=0.1), compile_one_class_svm, -1, 1_000_000
+        OneClassSVM(kernel="poly", coef0=1.0, nu=0.1), compile_scorer, -1, 1_000_000
     ),
     "OneClassSVM sigmoid, nu = 0.1": _Case(
-        OneClassSVM(kernel="sigmoid", nu=0.1), compile_one_class_svm, -1, 1_000_000
+        OneClassSVM(kernel="sigmoid", nu=0.1), compile_scorer, -1, 1_000_000
     ),
-    "EllipticEnvelope": _Case(
-        EllipticEnvelope(random_state=0), compile_elliptic_envelope, -1, 1_000_000
-    ),
+    "EllipticEnvelope": _Case(EllipticEnvelope(random_state=0), compile_scorer, -1, 1_000_000),
     "GaussianMixture, 4 full": _Case(
-        GaussianMixture(4, random_state=0), compile_gaussian_mixture, -1, 1_000_000
+        GaussianMixture(4, random_state=0), compile_scorer, -1, 1_000_000
     ),
     # One leaf: a tree of many is slower here, and loses its digits far from the samples.
     "KernelDensity, one leaf": _Case(
-        KernelDensity(bandwidth=0.5, leaf_size=N_TRAINING), compile_kernel_density, -1, 10_000
+        KernelDensity(bandwidth=0.5, leaf_size=N_TRAINING), compile_scorer, -1, 10_000
     ),
-    "PyOD PCA": _Case(PCA(), compile_pca, 1, 1_000_000),
-    "PyOD HBOS": _Case(HBOS(), compile_hbos, 1, 1_000_000),
+    "PyOD PCA": _Case(PCA(), compile_scorer, 1, 1_000_000),
+    "PyOD HBOS": _Case(HBOS(), compile_scorer, 1, 1_000_000),
 }
 
 

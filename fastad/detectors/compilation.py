@@ -1,34 +1,60 @@
 """``compile_scorer``: from a fitted detector to a compiled one."""
 
-import importlib
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import write_rows
-from fastad.detectors.scorer import CompiledScorer
+from fastad.detectors import density, forest, knn, linear, support
+from fastad.detectors.scorer import CompiledScorer, is_exactly
 from fastad.errors import BatchScorerWarning, InvalidInputError
 
-# Class, by its package and name, and who compiles it: module and function under this package.
+
+class _Compiler(NamedTuple):
+    """A class of detectors, what fitting sets in it, and who compiles it."""
+
+    module: str  # where users import it from
+    name: str
+    attribute: str
+    compile: Callable[[Any], CompiledScorer]
+
+
 _COMPILERS = {
-    ("sklearn", "Pipeline"): ("linear", "compile_pipeline"),
-    ("sklearn", "IsolationForest"): ("forest", "compile_forest"),
-    ("sklearn", "OneClassSVM"): ("support", "compile_one_class_svm"),
-    ("sklearn", "LocalOutlierFactor"): ("knn", "compile_local_outlier_factor"),
-    ("sklearn", "NearestNeighbors"): ("knn", "compile_nearest_neighbors"),
-    ("sklearn", "EllipticEnvelope"): ("density", "compile_elliptic_envelope"),
-    ("sklearn", "GaussianMixture"): ("density", "compile_gaussian_mixture"),
-    ("sklearn", "KernelDensity"): ("density", "compile_kernel_density"),
-    ("pyod", "IForest"): ("forest", "compile_forest"),
-    ("pyod", "OCSVM"): ("support", "compile_ocsvm"),
-    ("pyod", "KNN"): ("knn", "compile_knn"),
-    ("pyod", "LOF"): ("knn", "compile_lof"),
-    ("pyod", "HBOS"): ("density", "compile_hbos"),
-    ("pyod", "PCA"): ("linear", "compile_pca"),
-    ("fastad", "KNNDetector"): ("knn", "compile_knn_detector"),
+    (compiler.module.partition(".")[0], compiler.name): compiler
+    for compiler in (
+        _Compiler(
+            "sklearn.ensemble", "IsolationForest", "offset_", forest.compile_isolation_forest
+        ),
+        _Compiler("sklearn.svm", "OneClassSVM", "offset_", support.compile_one_class_svm),
+        _Compiler(
+            "sklearn.neighbors",
+            "LocalOutlierFactor",
+            "negative_outlier_factor_",
+            knn.compile_local_outlier_factor,
+        ),
+        _Compiler(
+            "sklearn.neighbors",
+            "NearestNeighbors",
+            "n_samples_fit_",
+            knn.compile_nearest_neighbors,
+        ),
+        _Compiler("sklearn.neighbors", "KernelDensity", "tree_", density.DensityScorer),
+        _Compiler("sklearn.covariance", "EllipticEnvelope", "offset_", density.MahalanobisScorer),
+        _Compiler(
+            "sklearn.mixture", "GaussianMixture", "precisions_cholesky_", density.MixtureScorer
+        ),
+        _Compiler("pyod.models.iforest", "IForest", "decision_scores_", forest.compile_iforest),
+        _Compiler("pyod.models.ocsvm", "OCSVM", "decision_scores_", support.compile_ocsvm),
+        _Compiler("pyod.models.knn", "KNN", "decision_scores_", knn.compile_knn),
+        _Compiler("pyod.models.lof", "LOF", "decision_scores_", knn.compile_lof),
+        _Compiler("pyod.models.hbos", "HBOS", "decision_scores_", density.HistogramScorer),
+        _Compiler("pyod.models.pca", "PCA", "decision_scores_", linear.compile_pca),
+        _Compiler("fastad.detectors.knn", "KNNDetector", "_scorer", knn.compile_knn_detector),
+    )
 }
 _SCALERS = ("StandardScaler", "MinMaxScaler")
 # Detectors that score a batch by the ranks of its points among themselves and the training data.
@@ -45,7 +71,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
         NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope, GaussianMixture,
         KernelDensity (gaussian), and a Pipeline of StandardScaler or MinMaxScaler before one. Of
         PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA. A `KNNDetector`. Every other detector whose
-        orientation is known is asked batch by batch.
+        orientation is known scores batch by batch itself.
 
     Returns
     -------
@@ -61,7 +87,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     Warns
     -----
     BatchScorerWarning
-        If there is no compiled form, so that the detector itself is asked.
+        If there is no compiled form, so that the detector itself scores.
 
     Examples
     --------
@@ -83,29 +109,44 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
             "data, so that the score of a point depends on the others",
             argument="fitted",
         )
-    if kind in _COMPILERS and _is_scaled_only(fitted, kind[1]):
-        module, function = _COMPILERS[kind]
-        compiler = getattr(importlib.import_module(f"fastad.detectors.{module}"), function)
-        if function == "compile_pipeline":
-            compiled: CompiledScorer = compiler(fitted, compile_scorer)
-        else:
-            compiled = compiler(fitted)
-        return compiled
+    if kind in _COMPILERS:
+        compiler = _COMPILERS[kind]
+        _check_class(fitted, compiler.module, compiler.name)
+        if not hasattr(fitted, compiler.attribute):
+            raise InvalidInputError(
+                f"fitted must be fitted; found an unfitted {compiler.name}", argument="fitted"
+            )
+        return compiler.compile(fitted)
+    if kind == ("sklearn", "Pipeline") and _only_scales(fitted):
+        _check_class(fitted, "sklearn.pipeline", "Pipeline")
+        *before, (_, last) = fitted.steps
+        scorer = compile_scorer(last)
+        for name, step in reversed(before):
+            if step is not None and not (isinstance(step, str) and step == "passthrough"):
+                scorer = linear.scaled(step, scorer, f"step {name!r}")
+        return scorer
     return BatchScorer(fitted)
 
 
-def _is_scaled_only(fitted: Any, name: str) -> bool:
-    """Tell whether nothing but scalers stands before the detector."""
-    if name != "Pipeline":
-        return True
-    before = [step for _, step in fitted.steps[:-1]]
+def _check_class(fitted: Any, module: str, name: str) -> None:
+    if not is_exactly(fitted, module, name):
+        raise InvalidInputError(
+            f"fitted must be the {name} of {module}, and no subclass; found "
+            f"{type(fitted).__module__}.{type(fitted).__qualname__}",
+            argument="fitted",
+        )
+
+
+def _only_scales(pipeline: Any) -> bool:
+    """Return whether nothing but scalers stands before the detector."""
     return all(
-        step is None or isinstance(step, str) or type(step).__name__ in _SCALERS for step in before
+        step is None or isinstance(step, str) or type(step).__name__ in _SCALERS
+        for _, step in pipeline.steps[:-1]
     )
 
 
 class BatchScorer(CompiledScorer):
-    """A detector that has no compiled form, asked for one batch after the other."""
+    """A detector that has no compiled form and scores one batch after the other."""
 
     on_threads = False
 
@@ -119,12 +160,12 @@ class BatchScorer(CompiledScorer):
                 f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is",
                 argument="fitted",
             )
-        # PyOD's detectors do not tell.
+        # PyOD's detectors do not have it.
         self.n_features = getattr(fitted, "n_features_in_", None)
         self.name = name_of(fitted)
         self._fitted, self._scores = fitted, anomaly_scores
         warnings.warn(
-            f"{self.name} has no compiled form: it is asked batch by batch, on one thread",
+            f"{self.name} has no compiled form: it scores batch by batch, on one thread",
             BatchScorerWarning,
             stacklevel=3,
         )
@@ -133,7 +174,7 @@ class BatchScorer(CompiledScorer):
         return f"<BatchScorer of {self.name}>"
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
-        """Ask the detector for the scores of a batch."""
+        """Write the detector's own scores of a batch."""
         rows = np.empty((points.shape[1], points.shape[0]))
         write_rows(points, rows)
         scores[:] = self._scores(self._fitted, rows)

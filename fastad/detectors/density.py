@@ -1,4 +1,4 @@
-"""Detectors of normal densities as compiled scorers."""
+"""Detectors by densities (normal, mixtures, kernels, histograms) as compiled scorers."""
 
 import math
 from typing import Any
@@ -14,32 +14,13 @@ from fastad._kernels.detectors.gaussian import (
 )
 from fastad._kernels.detectors.histogram import sum_of_bins
 from fastad._kernels.detectors.support import log_sum_gaussians
-from fastad.detectors.scorer import CompiledScorer, check_fitted, floats
+from fastad.detectors.scorer import CompiledScorer, floats
 from fastad.errors import InvalidInputError
 
 
-def compile_elliptic_envelope(fitted: Any) -> CompiledScorer:
-    """Compile a fitted elliptic envelope.
+class MahalanobisScorer(CompiledScorer):
+    """``-score_samples`` of an EllipticEnvelope: the squared Mahalanobis distance."""
 
-    Parameters
-    ----------
-    fitted : sklearn.covariance.EllipticEnvelope
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples``, which is the squared Mahalanobis distance.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or not fitted.
-    """
-    check_fitted(fitted, "sklearn.covariance", "EllipticEnvelope", "offset_")
-    return _MahalanobisScorer(fitted)
-
-
-class _MahalanobisScorer(CompiledScorer):
     name = "EllipticEnvelope"
     kernel = quadratic_form
 
@@ -51,30 +32,12 @@ class _MahalanobisScorer(CompiledScorer):
         self.arguments = (floats(envelope.location_), upper)
 
 
-def compile_gaussian_mixture(fitted: Any) -> CompiledScorer:
-    """Compile a fitted mixture of normal distributions.
+class MixtureScorer(CompiledScorer):
+    """``-score_samples`` of a GaussianMixture: the negative logarithm of the density.
 
-    Parameters
-    ----------
-    fitted : sklearn.mixture.GaussianMixture
-        Of any covariance type. Fitted in single precision, the original scores in it in part, and
-        agrees to that only.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples``, the negative logarithm of the density.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or not fitted.
+    Fitted in single precision, the original scores in it in part, and agrees to that only.
     """
-    check_fitted(fitted, "sklearn.mixture", "GaussianMixture", "precisions_cholesky_")
-    return _MixtureScorer(fitted)
 
-
-class _MixtureScorer(CompiledScorer):
     name = "GaussianMixture"
 
     def __init__(self, mixture: Any) -> None:
@@ -95,52 +58,31 @@ class _MixtureScorer(CompiledScorer):
         self._constants = log_weights + log_determinants - 0.5 * d * math.log(2.0 * math.pi)
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, as said by `CompiledScorer`."""
         exponents = np.empty((self._constants.shape[0], points.shape[1]))
         write_exponents = full_exponents if self._full else diagonal_exponents
         write_exponents(points, self._means, self._factors, self._constants, exponents)
         negative_log_sum(exponents, scores)
 
 
-def compile_kernel_density(fitted: Any) -> CompiledScorer:
-    """Compile a fitted kernel density estimate.
+class DensityScorer(CompiledScorer):
+    """``-score_samples`` of a KernelDensity: the negative logarithm of the density.
 
     The compiled density is the sum over all samples. The original may stop at its tolerances
     ``atol`` and ``rtol``: with both at 0 it is that sum, too. A score takes time in proportion to
     the samples times the features.
-
-    Parameters
-    ----------
-    fitted : sklearn.neighbors.KernelDensity
-        Of the normal kernel and the Euclidean metric; samples may have weights.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples``, the negative logarithm of the density.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, or has another kernel or metric.
     """
-    check_fitted(fitted, "sklearn.neighbors", "KernelDensity", "tree_")
-    if fitted.kernel != "gaussian":
-        raise InvalidInputError(
-            f"kernel must be 'gaussian' to be compiled; found {fitted.kernel!r}",
-            argument="kernel",
-        )
-    if fitted.metric != "euclidean":
-        raise InvalidInputError(
-            f"metric must be 'euclidean' to be compiled; found {fitted.metric!r}",
-            argument="metric",
-        )
-    return _DensityScorer(fitted)
 
-
-class _DensityScorer(CompiledScorer):
     name = "KernelDensity"
 
     def __init__(self, density: Any) -> None:
+        for option, value in (("kernel", "gaussian"), ("metric", "euclidean")):
+            if getattr(density, option) != value:
+                raise InvalidInputError(
+                    f"{option} must be {value!r} to be compiled; "
+                    f"found {getattr(density, option)!r}",
+                    argument=option,
+                )
         samples, weights = floats(density.tree_.data), density.tree_.sample_weight
         self.n_features = samples.shape[1]
         weights = np.ones(samples.shape[0]) if weights is None else floats(weights)
@@ -153,37 +95,19 @@ class _DensityScorer(CompiledScorer):
         )
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, as said by `CompiledScorer`."""
         log_sum_gaussians(points, self._samples, self._weights, self._rate, scores)
         scores += self._constant
 
 
-def compile_hbos(fitted: Any) -> CompiledScorer:
-    """Compile a fitted histogram detector (HBOS) of PyOD.
-
-    Parameters
-    ----------
-    fitted : pyod.models.hbos.HBOS
-        Of a number of bins, or "auto".
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``decision_function``.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or not fitted.
+class HistogramScorer(CompiledScorer):
+    """``decision_function`` of PyOD's HBOS, of a number of bins or "auto".
 
     References
     ----------
     .. [1] M. Goldstein and A. Dengel, Histogram-based outlier score (HBOS), 2012.
     """
-    check_fitted(fitted, "pyod.models.hbos", "HBOS", "decision_scores_")
-    return _HistogramScorer(fitted)
 
-
-class _HistogramScorer(CompiledScorer):
     name = "HBOS"
     kernel = sum_of_bins
 
@@ -194,14 +118,14 @@ class _HistogramScorer(CompiledScorer):
         edges = detector.bin_edges_ if by_feature else detector.bin_edges_.T
         self.n_features = d = len(densities)
         counts = np.array([len(density) for density in densities])
-        most = int(counts.max())
+        n_most = int(counts.max())
         # The search halves a number of edges that is one less than a power of two.
-        rising = np.full((d, 2 ** (most + 1).bit_length() - 1), np.inf)
+        rising = np.full((d, 2 ** (n_most + 1).bit_length() - 1), np.inf)
         margins = np.empty((d, 2))
-        worths = np.zeros((d, most + 2))
+        values = np.zeros((d, n_most + 2))
         for j, n_bins in enumerate(counts):
-            own, logs = floats(edges[j]), np.log2(floats(densities[j]) + detector.alpha)
-            rising[j, : n_bins + 1] = own
-            margins[j] = (own[1] - own[0], own[-1] - own[-2])
-            worths[j, : n_bins + 2] = -np.concatenate([[logs.min()], logs, [logs.min()]])
-        self.arguments = (rising, counts, margins * detector.tol, worths)
+            bounds, logs = floats(edges[j]), np.log2(floats(densities[j]) + detector.alpha)
+            rising[j, : n_bins + 1] = bounds
+            margins[j] = (bounds[1] - bounds[0], bounds[-1] - bounds[-2])
+            values[j, : n_bins + 2] = -np.concatenate([[logs.min()], logs, [logs.min()]])
+        self.arguments = (rising, counts, margins * detector.tol, values)

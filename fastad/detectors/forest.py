@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fastad._core.types import AnyVector, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.detectors.forest import add_depths
-from fastad.detectors.scorer import CompiledScorer, check_fitted, is_exactly
+from fastad.detectors.scorer import CompiledScorer
 
 # A step costs 0.03 ns a point and a level of following 0.7 ns or more. In trees of more steps than
 # this, points are followed below so many levels.
@@ -15,45 +15,32 @@ _MOST_STEPS = 256
 _TOP_LEVELS = 8
 
 
-def compile_forest(fitted: Any) -> CompiledScorer:
-    """Compile a fitted isolation forest.
+def compile_isolation_forest(forest: Any) -> CompiledScorer:
+    """Compile ``-score_samples`` of scikit-learn's IsolationForest."""
+    return ForestScorer("IsolationForest", forest, None)
+
+
+def compile_iforest(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's IForest."""
+    return ForestScorer("IForest", detector.detector_, detector.detector_.offset_)
+
+
+class ForestScorer(CompiledScorer):
+    """Depths in the trees of a forest, one tree after the other.
 
     Scores have the bits of the detector's own, so that a threshold taken from them flags the same
     points. (Under a joblib backend of several threads scikit-learn adds up trees in any order, and
     its own last bits vary.) Coordinates beyond the range of single precision, which some versions
     of scikit-learn refuse, lie beyond every split.
 
-    There is no early exit in `count_below`. Bounds from the trees that are left decide points
-    late: at the 0.9 to 0.99 quantiles of the training scores a point needs 65 to 84 of 100 trees
-    on average in 2 to 10 dimensions, checked after every tree, and more thresholds need more.
-
-    Parameters
-    ----------
-    fitted : sklearn.ensemble.IsolationForest or pyod.models.iforest.IForest
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples`` for scikit-learn, of ``decision_function`` for PyOD.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or not fitted.
+    There is no early exit in `count_below`. Bounds from the remaining trees decide points late: at
+    the 0.9 to 0.99 quantiles of the training scores a point needs 65 to 84 of 100 trees on average
+    in 2 to 10 dimensions, checked after every tree, and more thresholds need more.
 
     References
     ----------
     .. [1] F. T. Liu, K. M. Ting and Z.-H. Zhou, Isolation forest, 2008.
     """
-    if is_exactly(fitted, "pyod.models.iforest", "IForest"):
-        check_fitted(fitted, "pyod.models.iforest", "IForest", "decision_scores_")
-        return ForestScorer("IForest", fitted.detector_, fitted.detector_.offset_)
-    check_fitted(fitted, "sklearn.ensemble", "IsolationForest", "offset_")
-    return ForestScorer("IsolationForest", fitted, None)
-
-
-class ForestScorer(CompiledScorer):
-    """The trees one after the other, as `add_depths` reads them."""
 
     def __init__(self, name: str, forest: Any, offset: float | None) -> None:
         self.name = name
@@ -173,7 +160,7 @@ class _FlatTree(NamedTuple):
 
 
 def _flatten(tree: Any, features: IntVector, first: int) -> _FlatTree:
-    """Lay out a tree whose nodes get the places from ``first`` on."""
+    """Lay out a tree whose nodes get the indices from ``first`` on."""
     left, right = tree.children_left, tree.children_right
     inner = left >= 0
     depths = _node_depths(left, right)
@@ -187,15 +174,15 @@ def _flatten(tree: Any, features: IntVector, first: int) -> _FlatTree:
 
     def visit(node: int, slot: int) -> None:
         """Write the steps of a subtree, of which the last leaves its exits in a slot."""
-        chosen: list[int] = []
+        targets: list[int] = []
         for child in (int(left[node]), int(right[node])):
             if top[child]:
-                visit(child, slot + chosen.count(-1))
-                chosen.append(-1)
+                visit(child, slot + targets.count(-1))
+                targets.append(-1)
             else:
-                chosen.append(len(exits))
+                targets.append(len(exits))
                 exits.append(child)
-        steps.append((int(feature[node]), slot, chosen[0], chosen[1]))
+        steps.append((int(feature[node]), slot, targets[0], targets[1]))
         cuts.append(cut[node])
 
     if top[0]:
@@ -205,13 +192,13 @@ def _flatten(tree: Any, features: IntVector, first: int) -> _FlatTree:
     below = np.flatnonzero(inner & ~top)
     # Siblings are neighbours: the right child is at the place after the left one.
     members = np.concatenate([exits, np.column_stack([left[below], right[below]]).ravel()])
-    places = np.empty(left.shape[0], np.int64)
-    places[members] = np.arange(first, first + members.size)
-    next_places = np.where(inner, places[left], places)[members]
+    indices = np.empty(left.shape[0], np.int64)
+    indices[members] = np.arange(first, first + members.size)
+    next_indices = np.where(inner, indices[left], indices)[members]
     return _FlatTree(
         np.array(steps, np.int32),
         np.array(cuts, np.float32),
-        feature[members] | next_places << 32,
+        feature[members] | next_indices << 32,
         cut[members],
         # In the order in which scikit-learn adds up, its root having the depth 1.
         ((depths + 1 + _average_path_length(tree.n_node_samples)) - 1.0)[members],

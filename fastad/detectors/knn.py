@@ -14,7 +14,7 @@ from fastad._core.parameters import check_choice, check_count
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.detectors.neighbours import Tree
 from fastad.detectors.neighbours import NeighbourScorer, grow, local_densities, plant
-from fastad.detectors.scorer import CompiledScorer, check_fitted, check_samples, floats
+from fastad.detectors.scorer import CompiledScorer, check_samples, floats
 from fastad.errors import InvalidInputError
 
 Kind: TypeAlias = Literal["kappa", "gamma", "delta"]
@@ -122,154 +122,66 @@ class KNNDetector:
             If the detector is not fitted, or X has another shape or contains what is no finite
             number.
         """
-        return compile_knn_detector(self).score_samples(X, n_threads=n_threads)
+        if not hasattr(self, "_scorer"):
+            raise InvalidInputError("KNNDetector must be fitted; found an unfitted KNNDetector")
+        return self._scorer.score_samples(X, n_threads=n_threads)
 
 
-def compile_knn_detector(fitted: Any) -> CompiledScorer:
-    """Compile a fitted `KNNDetector`.
+def compile_knn_detector(detector: KNNDetector) -> CompiledScorer:
+    """Return the scorer of a fitted KNNDetector; later fits of it do not change it."""
+    return detector._scorer
 
-    Parameters
-    ----------
-    fitted : KNNDetector
-        Later fits of it do not change what is returned.
 
-    Returns
-    -------
-    CompiledScorer
-        Of ``score_samples``.
+def compile_nearest_neighbors(search: Any) -> CompiledScorer:
+    """Compile ``kneighbors(X)[0][:, -1]`` of scikit-learn's NearestNeighbors.
 
-    Raises
-    ------
-    InvalidInputError
-        If the detector is another one, or not fitted.
+    A training point is its own neighbour, at the distance 0, and so are its duplicates. Where
+    scikit-learn compares all points, as it does in more than 15 dimensions, it takes squares of
+    distances as differences of products, and loses digits of distances that are small beside the
+    coordinates; the compiled ones keep them.
     """
-    if not isinstance(fitted, KNNDetector):
-        raise InvalidInputError(
-            f"fitted must be a KNNDetector; found {type(fitted).__module__}."
-            f"{type(fitted).__qualname__}",
-            argument="fitted",
-        )
-    scorer: NeighbourScorer | None = getattr(fitted, "_scorer", None)
-    if scorer is None:
-        raise InvalidInputError(
-            "fitted must be fitted; found an unfitted KNNDetector", argument="fitted"
-        )
-    return scorer
+    return _compile_distance("NearestNeighbors", search, "kappa")
 
 
-def compile_nearest_neighbors(fitted: Any) -> CompiledScorer:
-    """Compile the distance to the last of the neighbours that scikit-learn finds.
-
-    A training point is its own neighbour, at the distance 0, and so are its duplicates.
-
-    Parameters
-    ----------
-    fitted : sklearn.neighbors.NearestNeighbors
-        Fitted on an array, with the Euclidean, Manhattan or Chebyshev distance.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``kneighbors(X)[0][:, -1]``. Where scikit-learn goes by brute force, as it does in more
-        than 15 dimensions, it takes squares of distances as differences of products, and loses
-        digits of distances that are small beside the coordinates; the compiled ones keep them.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, or has another distance.
-    """
-    check_fitted(fitted, "sklearn.neighbors", "NearestNeighbors", "n_samples_fit_")
-    return _compile_distance("NearestNeighbors", fitted, "kappa")
-
-
-def compile_knn(fitted: Any) -> CompiledScorer:
-    """Compile a fitted detector of nearest neighbours of PyOD.
-
-    Parameters
-    ----------
-    fitted : pyod.models.knn.KNN
-        Of method "largest", "mean" or "median"; as for `compile_nearest_neighbors`.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``decision_function``.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, or has another distance or method.
-    """
-    check_fitted(fitted, "pyod.models.knn", "KNN", "decision_scores_")
-    search = fitted.neigh_
+def compile_knn(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's KNN."""
+    search = detector.neigh_
     # PyOD 2 replaces a search by brute force by a tree that knows nothing of p.
-    is_replaced = fitted.tree_ is not search and fitted.tree_ is not search._tree
+    is_replaced = detector.tree_ is not search and detector.tree_ is not search._tree
     if is_replaced and _p_of("KNN", search) != 2.0:
         raise InvalidInputError(
             "the algorithm of KNN must be 'kd_tree' or 'ball_tree' to be compiled where p is not "
             "2: this version of PyOD scores by another distance than it was fitted with; found "
-            f"{fitted.algorithm!r}",
+            f"{detector.algorithm!r}",
             argument="algorithm",
         )
-    if fitted.method not in _KINDS:
+    if detector.method not in _KINDS:
         raise InvalidInputError(
-            f"method of KNN must be 'largest', 'mean' or 'median'; found {fitted.method!r}",
+            f"method of KNN must be 'largest', 'mean' or 'median'; found {detector.method!r}",
             argument="method",
         )
-    return _compile_distance("KNN", search, _KINDS[fitted.method])
+    return _compile_distance("KNN", search, _KINDS[detector.method])
 
 
-def compile_local_outlier_factor(fitted: Any) -> CompiledScorer:
-    """Compile a fitted local outlier factor of scikit-learn.
+def compile_local_outlier_factor(factor: Any) -> CompiledScorer:
+    """Compile ``-score_samples`` of scikit-learn's LocalOutlierFactor, for samples of float64.
 
-    Parameters
-    ----------
-    fitted : sklearn.neighbors.LocalOutlierFactor
-        With ``novelty=True``; as for `compile_nearest_neighbors`.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples`` for samples of float64. Training points at the same distance from a
-        sample need not have the same density, so that a score depends on which of them count
-        among its neighbours. Where scikit-learn searches a k-d tree, as it does by default in up
-        to 15 dimensions, they are the same ones. Its other searches may choose others.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, without ``novelty``, or has another distance.
+    Training points at the same distance from a sample need not have the same density, so that a
+    score depends on which of them count among its neighbours. Where scikit-learn searches a k-d
+    tree, as it does by default in up to 15 dimensions, they are the same ones. Its other searches
+    may choose others.
 
     References
     ----------
     .. [1] M. M. Breunig, H.-P. Kriegel, R. T. Ng and J. Sander, LOF: identifying density-based
            local outliers, 2000.
     """
-    check_fitted(fitted, "sklearn.neighbors", "LocalOutlierFactor", "negative_outlier_factor_")
-    return _compile_factor("LocalOutlierFactor", fitted)
+    return _compile_factor("LocalOutlierFactor", factor)
 
 
-def compile_lof(fitted: Any) -> CompiledScorer:
-    """Compile a fitted local outlier factor of PyOD.
-
-    Parameters
-    ----------
-    fitted : pyod.models.lof.LOF
-        As for `compile_local_outlier_factor`.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``decision_function``, as for `compile_local_outlier_factor`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, without ``novelty``, or has another distance.
-    """
-    check_fitted(fitted, "pyod.models.lof", "LOF", "decision_scores_")
-    return _compile_factor("LOF", fitted.detector_)
+def compile_lof(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's LOF."""
+    return _compile_factor("LOF", detector.detector_)
 
 
 def _compile_distance(

@@ -1,48 +1,19 @@
-"""Scaling before a compiled scorer."""
+"""Scaling before a compiled scorer, and principal components."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.detectors.support import sum_distances
-from fastad.detectors.scorer import CompiledScorer, check_fitted, floats, is_exactly
+from fastad.detectors.scorer import CompiledScorer, floats, is_exactly
 from fastad.errors import InvalidInputError
 
 
-def compile_pipeline(fitted: Any, compile_last: Callable[[Any], CompiledScorer]) -> CompiledScorer:
-    """Compile a fitted pipeline of scalers before a detector.
+def scaled(scaler: Any, inner: CompiledScorer, argument: str = "scaler") -> CompiledScorer:
+    """Put a fitted StandardScaler or MinMaxScaler before a scorer.
 
     The same operations as in scikit-learn in the same order, in double precision. (scikit-learn
     scales single precision in single precision.)
-
-    Parameters
-    ----------
-    fitted : sklearn.pipeline.Pipeline
-        Of StandardScaler, MinMaxScaler and "passthrough", in any number, and a detector.
-    compile_last : callable
-        Compiles the detector.
-
-    Returns
-    -------
-    CompiledScorer
-        As that of the last step.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or a step cannot be compiled or is not fitted.
     """
-    check_fitted(fitted, "sklearn.pipeline", "Pipeline", "steps")
-    *before, (_, last) = fitted.steps
-    scorer = compile_last(last)
-    for name, step in reversed(before):
-        if step is not None and not (isinstance(step, str) and step == "passthrough"):
-            scorer = scaled(step, scorer, f"step {name!r}")
-    return scorer
-
-
-def scaled(scaler: Any, inner: CompiledScorer, argument: str = "scaler") -> CompiledScorer:
-    """Put a fitted StandardScaler or MinMaxScaler before a scorer."""
     scaling = _scaling_of(scaler, argument)
     if scaler.n_features_in_ != inner.n_features:
         raise InvalidInputError(
@@ -127,32 +98,19 @@ def _column(values: Any) -> FloatMatrix:
     return floats(values)[:, None]
 
 
-def compile_pca(fitted: Any) -> CompiledScorer:
-    """Compile a fitted PCA detector of PyOD.
+def compile_pca(detector: Any) -> CompiledScorer:
+    """Compile PyOD's PCA, which may scale before."""
+    scorer = ComponentScorer(detector)
+    return scaled(detector.scaler_, scorer) if detector.standardization else scorer
 
-    The score is what PyOD computes: the sum over components of the distance from the point to the
-    tip of the component's unit vector, divided by the component's weight.
 
-    Parameters
-    ----------
-    fitted : pyod.models.pca.PCA
+class ComponentScorer(CompiledScorer):
+    """``decision_function`` of PyOD's PCA.
 
-    Returns
-    -------
-    CompiledScorer
-        Of ``decision_function``.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, or not fitted.
+    That is the sum over components of the distance from the point to the tip of the component's
+    unit vector, divided by the component's weight.
     """
-    check_fitted(fitted, "pyod.models.pca", "PCA", "decision_scores_")
-    scorer = _ComponentScorer(fitted)
-    return scaled(fitted.scaler_, scorer) if fitted.standardization else scorer
 
-
-class _ComponentScorer(CompiledScorer):
     name = "PCA"
     kernel = sum_distances
 

@@ -14,66 +14,36 @@ from fastad._kernels.detectors.support import (
     sum_powers,
     sum_tangents,
 )
-from fastad.detectors.scorer import CompiledScorer, check_fitted, floats
+from fastad.detectors.scorer import CompiledScorer, floats
 from fastad.errors import InvalidInputError
 
 Sum: TypeAlias = Callable[[FloatMatrix, FloatVector], None]
 
 
-def compile_one_class_svm(fitted: Any) -> CompiledScorer:
-    """Compile a fitted one-class support vector machine of scikit-learn.
+def compile_one_class_svm(machine: Any) -> CompiledScorer:
+    """Compile ``-score_samples`` of scikit-learn's OneClassSVM.
+
+    Where the sum of the kernels is much smaller than the offset, both lose the same digits: the
+    original subtracts the offset and adds it again.
+    """
+    return SupportScorer("OneClassSVM", machine, float(np.ravel(machine.offset_)[0]))
+
+
+def compile_ocsvm(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's OCSVM."""
+    return SupportScorer("OCSVM", detector.detector_, 0.0)
+
+
+class SupportScorer(CompiledScorer):
+    """Sum of a kernel over the support vectors with the intercept, and an offset, negated.
 
     A score takes time in proportion to the support vectors times the features; with a linear
     kernel they add up to one vector.
-
-    Parameters
-    ----------
-    fitted : sklearn.svm.OneClassSVM
-        Of kernel "rbf", "linear", "poly" or "sigmoid".
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``-score_samples``. Where the sum of the kernels is much smaller than the offset, both
-        lose the same digits: the original subtracts the offset and adds it again.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, or has another kernel.
 
     References
     ----------
     .. [1] B. Schoelkopf et al., Estimating the support of a high-dimensional distribution, 2001.
     """
-    check_fitted(fitted, "sklearn.svm", "OneClassSVM", "offset_")
-    return _SupportScorer("OneClassSVM", fitted, float(np.ravel(fitted.offset_)[0]))
-
-
-def compile_ocsvm(fitted: Any) -> CompiledScorer:
-    """Compile a fitted one-class support vector machine of PyOD.
-
-    Parameters
-    ----------
-    fitted : pyod.models.ocsvm.OCSVM
-        As for `compile_one_class_svm`.
-
-    Returns
-    -------
-    CompiledScorer
-        Of ``decision_function``.
-
-    Raises
-    ------
-    InvalidInputError
-        If the estimator is another one, not fitted, or has another kernel.
-    """
-    check_fitted(fitted, "pyod.models.ocsvm", "OCSVM", "decision_scores_")
-    return _SupportScorer("OCSVM", fitted.detector_, 0.0)
-
-
-class _SupportScorer(CompiledScorer):
-    """Sum of a kernel over the support vectors, less the offset, plus it where it is not wanted."""
 
     def __init__(self, name: str, machine: Any, offset: float) -> None:
         self.name = name
@@ -84,6 +54,7 @@ class _SupportScorer(CompiledScorer):
         self._offset = offset
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, as said by `CompiledScorer`."""
         self._sum(points, scores)
         scores += self._intercept
         scores += self._offset
@@ -94,9 +65,9 @@ def _sum_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Sum:
     """Return the kernel of a machine, with its parameters filled in."""
     kernel = machine.kernel
     if kernel == "linear":
-        total, one = (weights @ vectors)[None], np.ones(1)
-        return lambda points, scores: sum_powers(points, total, one, 1.0, 0.0, 1, scores)
-    # The number that "scale" and "auto" have become in fitting: no public attribute has it.
+        total, weight = (weights @ vectors)[None], np.ones(1)
+        return lambda points, scores: sum_powers(points, total, weight, 1.0, 0.0, 1, scores)
+    # The number that "scale" or "auto" became in fitting: no public attribute has it.
     gamma = float(getattr(machine, "_gamma", math.nan))
     constant = float(machine.coef0)
     if kernel == "rbf":
@@ -121,7 +92,7 @@ class SupportGroup:
     """Anomaly scores of machines with Gaussian kernels that were trained on the same rows.
 
     In many dimensions the distances to the training rows take most of the time of a score; here
-    they are found once for all machines. Scores have the bits of `compile_scorer`.
+    they are computed once for all machines. Scores have the bits of `compile_scorer`.
 
     Parameters
     ----------
@@ -133,12 +104,12 @@ class SupportGroup:
 
     def __init__(self, machines: Sequence[Any], X_train: FloatMatrix) -> None:
         weights = np.zeros((len(machines), X_train.shape[0]))
-        for own, machine in zip(weights, machines, strict=True):
-            own[machine.support_] = machine.dual_coef_[0]
+        for row, machine in zip(weights, machines, strict=True):
+            row[machine.support_] = machine.dual_coef_[0]
         used = np.flatnonzero(weights.any(axis=0))
         self._vectors = set_readonly(floats(X_train[used]))
         self._weights = set_readonly(floats(weights[:, used]))
-        # The number that "scale" and "auto" have become in fitting: no public attribute has it.
+        # The number that "scale" or "auto" became in fitting: no public attribute has it.
         self._rates = set_readonly(floats([machine._gamma / math.log(2.0) for machine in machines]))
         self._offsets = [
             (float(machine.intercept_[0]), float(machine.offset_[0])) for machine in machines
@@ -147,8 +118,8 @@ class SupportGroup:
     def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
         """Write the scores of points of shape (n_features, n_points), a row for each machine."""
         sum_gaussians_of_many(points, self._vectors, self._weights, self._rates, scores)
-        for own, (intercept, offset) in zip(scores, self._offsets, strict=True):
+        for row, (intercept, offset) in zip(scores, self._offsets, strict=True):
             # In the order in which the machine itself does it: the bits are the same.
-            own += intercept
-            own += offset
-            np.negative(own, out=own)
+            row += intercept
+            row += offset
+            np.negative(row, out=row)

@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
-from sklearn.neighbors import LocalOutlierFactor
+from sklearn.ensemble import IsolationForest
 
 from fastad._core.threads import MOST as BLOCK
 from fastad.detectors import forest as compiled_forest
-from fastad.detectors.forest import compile_forest
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 
@@ -55,7 +54,7 @@ def fit_pyod(X: npt.NDArray[Any], **options: Any) -> Any:
 def check_bits(
     forest: Any, X: npt.NDArray[Any], scorer: CompiledScorer | None = None, n_threads: int = 1
 ) -> None:
-    scorer = compile_forest(forest) if scorer is None else scorer
+    scorer = compile_scorer(forest) if scorer is None else scorer
     expected = -forest.score_samples(X)
     found = scorer.score_samples(X, n_threads=n_threads)
     assert found.tobytes() == expected.tobytes()
@@ -71,7 +70,7 @@ def test_scores_have_the_bits_of_scikit_learn(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_scores_have_the_bits_of_pyod(options: dict[str, Any]) -> None:
     detector = fit_pyod(TRAINING, **options)
-    scorer = compile_forest(detector)
+    scorer = compile_scorer(detector)
     for X in (POINTS, TRAINING):
         expected = detector.decision_function(X)
         assert scorer.score_samples(X).tobytes() == expected.tobytes()
@@ -127,7 +126,7 @@ def test_points_at_the_splits(monkeypatch: pytest.MonkeyPatch, most_steps: int) 
 def test_thresholds_equal_to_scores() -> None:
     forest = fit(TRAINING.round(), max_samples=16, n_estimators=5)
     X = POINTS.round()
-    scorer = compile_forest(forest)
+    scorer = compile_scorer(forest)
     expected = -forest.score_samples(X)
     thresholds = np.unique(expected)
     assert thresholds.size < expected.size / 2  # most scores have equals
@@ -148,7 +147,7 @@ def test_one_training_point() -> None:
         warnings.simplefilter("ignore")
         forest = fit(TRAINING[:1])
     check_bits(forest, POINTS)
-    assert compile_forest(forest).score_samples(POINTS).tolist() == [0.5] * len(POINTS)
+    assert compile_scorer(forest).score_samples(POINTS).tolist() == [0.5] * len(POINTS)
 
 
 @pytest.mark.parametrize(("most_steps", "top_levels"), [(0, 0), (0, 1), (3, 2), (20, 4), (0, 8)])
@@ -177,7 +176,7 @@ def test_types_of_numbers(dtype: npt.DTypeLike) -> None:
 @pytest.mark.parametrize("n_points", [1, 2, 3, 7, 31, 33, 149])
 def test_sizes_of_blocks(n_points: int) -> None:
     forest = fit(TRAINING)
-    scorer = compile_forest(forest)
+    scorer = compile_scorer(forest)
     expected = -forest.score_samples(POINTS[:n_points])
     scores = np.full(n_points, np.nan)
     scorer.score_block(np.ascontiguousarray(POINTS[:n_points].T), scores)
@@ -198,7 +197,7 @@ def test_order_of_all_features() -> None:
 
 
 def test_no_points() -> None:
-    assert compile_forest(fit(TRAINING)).score_samples(np.empty((0, 4))).shape == (0,)
+    assert compile_scorer(fit(TRAINING)).score_samples(np.empty((0, 4))).shape == (0,)
 
 
 def test_layouts_and_read_only_arrays() -> None:
@@ -212,7 +211,7 @@ def test_layouts_and_read_only_arrays() -> None:
 
 
 def test_beyond_single_precision() -> None:
-    scorer = compile_forest(fit(TRAINING))
+    scorer = compile_scorer(fit(TRAINING))
     top = float(np.finfo(np.float32).max)
     for far in (1e39, 1e300):
         for sign in (1, -1):
@@ -226,12 +225,12 @@ def test_what_is_no_finite_number_is_refused(bad: float) -> None:
     X = POINTS.copy()
     X[3, 1] = bad
     with pytest.raises(InvalidInputError, match=r"found others in 1 rows, .* row 3"):
-        compile_forest(fit(TRAINING)).score_samples(X)
+        compile_scorer(fit(TRAINING)).score_samples(X)
 
 
 def test_later_fits_change_nothing() -> None:
     forest = fit(TRAINING, warm_start=True)
-    scorer = compile_forest(forest)
+    scorer = compile_scorer(forest)
     expected = scorer.score_samples(POINTS)
     forest.set_params(n_estimators=20).fit(TRAINING)
     assert scorer.score_samples(POINTS).tobytes() == expected.tobytes()
@@ -240,29 +239,9 @@ def test_later_fits_change_nothing() -> None:
 
 def test_pickle() -> None:
     forest = fit(TRAINING)
-    check_bits(forest, POINTS, pickle.loads(pickle.dumps(compile_forest(forest))))
+    check_bits(forest, POINTS, pickle.loads(pickle.dumps(compile_scorer(forest))))
 
 
 def test_names() -> None:
-    assert repr(compile_forest(fit(TRAINING))) == "<CompiledScorer of IsolationForest, 4 features>"
-    assert repr(compile_forest(fit_pyod(TRAINING))) == "<CompiledScorer of IForest, 4 features>"
-
-
-class OtherForest(IsolationForest):  # type: ignore[misc]
-    """May score in another way."""
-
-
-@pytest.mark.parametrize(
-    "other", [OtherForest(), LocalOutlierFactor(), ExtraTreesRegressor(), None]
-)
-def test_other_estimators_are_refused(other: Any) -> None:
-    with pytest.raises(InvalidInputError, match=f"found .*{type(other).__name__}"):
-        compile_forest(other)
-
-
-def test_unfitted_detectors_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="found an unfitted IsolationForest"):
-        compile_forest(IsolationForest())
-    detector = importlib.import_module("pyod.models.iforest").IForest()
-    with pytest.raises(InvalidInputError, match="found an unfitted IForest"):
-        compile_forest(detector)
+    assert repr(compile_scorer(fit(TRAINING))) == "<CompiledScorer of IsolationForest, 4 features>"
+    assert repr(compile_scorer(fit_pyod(TRAINING))) == "<CompiledScorer of IForest, 4 features>"

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from sklearn.covariance import EllipticEnvelope
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad.detectors.density import compile_elliptic_envelope, compile_hbos
-from fastad.detectors.linear import compile_pipeline, scaled
+from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.linear import scaled
 from fastad.detectors.scorer import CompiledScorer
-from fastad.detectors.support import compile_one_class_svm
-from fastad.errors import InvalidInputError
 from tests.support.compiled_points import (
     DIMENSIONS,
     assert_robust,
@@ -64,7 +62,7 @@ def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
 @pytest.mark.parametrize("scaler", SCALERS, ids=str)
 def test_pipeline(scaler: Any, d: int) -> None:
     fitted = make_pipeline(scaler, "passthrough", OneClassSVM(nu=0.2)).fit(training(d))
-    scorer, X = compile_pipeline(fitted, compile_one_class_svm), queries(d)
+    scorer, X = compile_scorer(fitted), queries(d)
     floor = 1e-3 * float(fitted[-1].offset_[0])
     assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor)
     assert (scorer.n_features, scorer.name) == (d, "OneClassSVM")
@@ -73,7 +71,7 @@ def test_pipeline(scaler: Any, d: int) -> None:
 def test_two_scalers() -> None:
     fitted = make_pipeline(StandardScaler(), MinMaxScaler((1, 3)), EllipticEnvelope(random_state=0))
     fitted.fit(training(4))
-    scorer, X = compile_pipeline(fitted, compile_elliptic_envelope), queries(4)
+    scorer, X = compile_scorer(fitted), queries(4)
     assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
     assert_robust(scorer, X)
 
@@ -82,14 +80,8 @@ def test_scaled_histograms() -> None:
     fitted = Pipeline([("scale", MinMaxScaler()), ("skip", None), ("score", HBOS())])
     fitted.fit(training(3))
     X = queries(3)
-    scorer = compile_pipeline(fitted, compile_hbos)
+    scorer = compile_scorer(fitted)
     assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=1e-3)
-
-
-def test_a_detector_alone_is_compiled_as_it_is() -> None:
-    inner = _Coordinate(2, 0)
-    fitted = Pipeline([("score", EllipticEnvelope())])
-    assert compile_pipeline(fitted, lambda last: inner) is inner
 
 
 def test_a_scorer_that_keeps_to_one_thread_does_so_behind_a_scaler() -> None:
@@ -112,22 +104,3 @@ def test_counts_below_thresholds_are_those_of_the_inner_scorer() -> None:
         points = np.array([[0.0, 2.0, 4.0]])
         scaled(scaler, inner).count_below(points, thresholds, counts, scores)
         np.testing.assert_array_equal(counts, expected)
-
-
-def test_what_cannot_be_compiled() -> None:
-    last = EllipticEnvelope()
-
-    def compile_last(last: Any) -> CompiledScorer:
-        return _Coordinate(2, 0)
-
-    with pytest.raises(
-        InvalidInputError, match=r"the Pipeline of sklearn.pipeline, .*; found .*Ell"
-    ):
-        compile_pipeline(last, compile_last)
-    for step, message in (
-        (RobustScaler(), r"step 'first' must be a Stand.*; found sklearn.*RobustScaler"),
-        (StandardScaler(), "step 'first' must be fitted; found an unfitted StandardScaler"),
-        (StandardScaler().fit([[1.0]]), "to the 2 features of coordinate; found 1"),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            compile_pipeline(Pipeline([("first", step), ("last", last)]), compile_last)

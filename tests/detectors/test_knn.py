@@ -14,15 +14,8 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import BallTree, KDTree, LocalOutlierFactor, NearestNeighbors
 
 from fastad._kernels.detectors.neighbours import limit
-from fastad.detectors.knn import (
-    Kind,
-    KNNDetector,
-    compile_knn,
-    compile_knn_detector,
-    compile_local_outlier_factor,
-    compile_lof,
-    compile_nearest_neighbors,
-)
+from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.knn import Kind, KNNDetector
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 from tests.support.compiled_points import (
@@ -39,13 +32,10 @@ KNN = pytest.importorskip("pyod.models.knn").KNN
 LOF = pytest.importorskip("pyod.models.lof").LOF
 
 Points = npt.NDArray[np.float64]
-METRICS: list[dict[str, Any]] = [
-    {},
-    {"p": 1},
-    {"p": np.inf},
-    {"metric": "euclidean"},
-    {"metric": "cityblock"},
-    {"metric": "chebyshev"},
+METRICS: list[dict[str, Any]] = [{}, {"p": 1}, {"p": np.inf}]
+# By name, the same distances in one number of dimensions.
+METRICS_OF_DIMENSIONS = [(options, d) for options in METRICS for d in DIMENSIONS] + [
+    ({"metric": name}, 5) for name in ("euclidean", "cityblock", "chebyshev")
 ]
 BLOCK = 1024
 KINDS: list[Kind] = ["kappa", "gamma", "delta"]
@@ -70,14 +60,13 @@ def _grid(d: int, side: int = 5) -> Points:
     return np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("options", METRICS, ids=str)
+@pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_distances_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
     for k in (1, 5, len(samples)):
         # Not by brute force, which loses digits: see the test of that.
         fitted = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", **options).fit(samples)
-        scorer = compile_nearest_neighbors(fitted)
+        scorer = compile_scorer(fitted)
         scores = scorer.score_samples(X)
         assert_scores(scores, fitted.kneighbors(X)[0][:, -1])
         p = 1.0 if "cityblock" in options.values() else options.get("p", 2.0)
@@ -93,11 +82,9 @@ def test_the_search_of_scikit_learn_does_not_matter(algorithm: str, leaf_size: i
     options = {"algorithm": algorithm, "leaf_size": leaf_size}
     fitted = NearestNeighbors(n_neighbors=7, **options).fit(samples)
     # Brute force takes differences of products, of the size of the squared coordinates.
-    assert_scores(
-        compile_nearest_neighbors(fitted).score_samples(X), fitted.kneighbors(X)[0][:, -1], 1e-3
-    )
+    assert_scores(compile_scorer(fitted).score_samples(X), fitted.kneighbors(X)[0][:, -1], 1e-3)
     factor = LocalOutlierFactor(n_neighbors=7, novelty=True, **options).fit(samples)
-    found = compile_local_outlier_factor(factor).score_samples(X)
+    found = compile_scorer(factor).score_samples(X)
     assert_scores(found, -factor.score_samples(X))
 
 
@@ -106,7 +93,7 @@ def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
     X = samples + 1e-8
     fitted = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(samples)
     exact = np.sort(_distances(X, samples), axis=1)[:, 0]
-    assert_scores(compile_nearest_neighbors(fitted).score_samples(X), exact)
+    assert_scores(compile_scorer(fitted).score_samples(X), exact)
     assert np.abs(fitted.kneighbors(X)[0][:, 0] / exact - 1).max() > 1e-3
 
 
@@ -116,18 +103,17 @@ def test_distances_are_those_of_pyod(method: str, d: int) -> None:
     samples, X = training(d), queries(d)
     for k in (1, 2, 5, 8):
         fitted = KNN(n_neighbors=k, method=method).fit(samples)
-        assert_scores(compile_knn(fitted).score_samples(X), fitted.decision_function(X))
+        assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("options", METRICS, ids=str)
+@pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
     for k in (1, 20, len(samples) - 1, len(samples)):
         fitted = LocalOutlierFactor(
             n_neighbors=min(k, len(samples) - 1), novelty=True, **options
         ).fit(samples)
-        scorer = compile_local_outlier_factor(fitted)
+        scorer = compile_scorer(fitted)
         assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
     assert (scorer.n_features, scorer.name) == (d, "LocalOutlierFactor")
 
@@ -136,20 +122,20 @@ def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> N
 def test_factors_are_those_of_pyod(k: int) -> None:
     fitted = LOF(n_neighbors=k).fit(training(5))
     X = queries(5)
-    assert_scores(compile_lof(fitted).score_samples(X), fitted.decision_function(X))
+    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_data(name: str) -> None:
     samples, X = real(name)
     search = NearestNeighbors(n_neighbors=5, algorithm="kd_tree").fit(samples)
-    scores = compile_nearest_neighbors(search).score_samples(X)
+    scores = compile_scorer(search).score_samples(X)
     assert_scores(scores, search.kneighbors(X)[0][:, -1])
     factor = LocalOutlierFactor(novelty=True, algorithm="kd_tree").fit(samples)
-    assert_scores(compile_local_outlier_factor(factor).score_samples(X), -factor.score_samples(X))
+    assert_scores(compile_scorer(factor).score_samples(X), -factor.score_samples(X))
     for method in ("mean", "median"):
         fitted = KNN(method=method, algorithm="ball_tree").fit(samples)
-        assert_scores(compile_knn(fitted).score_samples(X), fitted.decision_function(X))
+        assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
 
 
 @pytest.mark.parametrize("leaf_size", [1, 5, 30])
@@ -162,14 +148,14 @@ def test_of_equal_distances_the_same_neighbours_are_taken(d: int, k: int, leaf_s
     fitted = LocalOutlierFactor(
         n_neighbors=k, novelty=True, leaf_size=leaf_size, algorithm="kd_tree"
     ).fit(samples)
-    scorer = compile_local_outlier_factor(fitted)
+    scorer = compile_scorer(fitted)
     np.testing.assert_allclose(scorer.score_samples(X), -fitted.score_samples(X), rtol=1e-9)
 
 
 def test_factors_of_single_precision() -> None:
     samples, X = training(5).astype(np.float32), queries(5)
     fitted = LocalOutlierFactor(novelty=True).fit(samples)
-    assert_scores(compile_local_outlier_factor(fitted).score_samples(X), -fitted.score_samples(X))
+    assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X))
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -196,7 +182,7 @@ def test_duplicates_are_neighbours() -> None:
         assert not detector.score_samples(samples).any()
     assert KNNDetector(5).fit(samples).score_samples(samples).all()
     factor = LocalOutlierFactor(n_neighbors=3, novelty=True).fit(samples)
-    found = compile_local_outlier_factor(factor).score_samples(samples)
+    found = compile_scorer(factor).score_samples(samples)
     assert_scores(found, -factor.score_samples(samples))
     np.testing.assert_allclose(found, 1.0)
 
@@ -205,7 +191,7 @@ def test_one_sample_and_points_beyond_all_numbers() -> None:
     detector = KNNDetector(1).fit([[1.0, 2.0]])
     X = [[4.0, 6.0], [1e200, 0.0], [-1e308, 1e308]]
     np.testing.assert_array_equal(detector.score_samples(X), [5.0, math.inf, math.inf])
-    counts = _counts(compile_knn_detector(detector), np.array(X), [0.0, 5.0, 6.0, math.inf])
+    counts = _counts(compile_scorer(detector), np.array(X), [0.0, 5.0, 6.0, math.inf])
     assert counts.tolist() == [0, 0, 1, 1]
 
 
@@ -213,23 +199,23 @@ def test_one_sample_and_points_beyond_all_numbers() -> None:
 def test_threads_types_and_blocks_change_no_bit(summary: str) -> None:
     samples, X = training(5), queries(5)
     if summary == "factor":
-        scorer = compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples))
+        scorer = compile_scorer(LocalOutlierFactor(novelty=True).fit(samples))
     elif summary == "vector":
-        scorer = compile_knn_detector(KNNDetector(5, kind="delta").fit(samples))
+        scorer = compile_scorer(KNNDetector(5, kind="delta").fit(samples))
     else:
-        scorer = compile_knn(KNN(method=summary).fit(samples))
+        scorer = compile_scorer(KNN(method=summary).fit(samples))
     assert_robust(scorer, X)
     same = pickle.loads(pickle.dumps(scorer))
     np.testing.assert_array_equal(same.score_samples(X), scorer.score_samples(X))
 
 
-@pytest.mark.parametrize("options", METRICS[:3], ids=str)
+@pytest.mark.parametrize("options", METRICS, ids=str)
 @pytest.mark.parametrize("k", [1, 5, 200])
 @pytest.mark.parametrize("d", [1, 3, 8])
 def test_counts_are_those_of_the_scores(d: int, k: int, options: dict[str, Any]) -> None:
     X = queries(d)
     fitted = NearestNeighbors(n_neighbors=k, **options).fit(training(d))
-    scorer = compile_nearest_neighbors(fitted)
+    scorer = compile_scorer(fitted)
     scores = scorer.score_samples(X)
     attained = np.sort(scores)[:: len(scores) // 150]
     around = np.concatenate(
@@ -248,8 +234,8 @@ def test_counts_are_those_of_the_scores(d: int, k: int, options: dict[str, Any])
 def test_counts_of_scores_without_a_kernel_of_their_own() -> None:
     samples, X = training(3), queries(3)
     scorers = [
-        compile_knn_detector(KNNDetector(4, kind="gamma").fit(samples)),
-        compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples)),
+        compile_scorer(KNNDetector(4, kind="gamma").fit(samples)),
+        compile_scorer(LocalOutlierFactor(novelty=True).fit(samples)),
     ]
     for scorer in scorers:
         scores = scorer.score_samples(X)
@@ -274,7 +260,7 @@ def test_counts_agree_with_scores_whatever_the_points(data: st.DataObject) -> No
     k = data.draw(st.integers(1, len(samples)))
     p = data.draw(st.sampled_from([1, 2, math.inf]))
     fitted = NearestNeighbors(n_neighbors=k, p=p).fit(samples)
-    scorer = compile_nearest_neighbors(fitted)
+    scorer = compile_scorer(fitted)
     scores = scorer.score_samples(X)
     np.testing.assert_allclose(
         scores, np.sort(_distances(X, samples, p), axis=1)[:, k - 1], rtol=1e-9, atol=1e-150
@@ -312,39 +298,32 @@ def test_other_distances_are_refused(options: dict[str, Any], found: str) -> Non
         options = {"metric": lambda a, b: float(np.abs(a - b).sum())}
         found = "<lambda>"
     samples = training(2)
-    for fitted, compiler in [
-        (NearestNeighbors(**options), compile_nearest_neighbors),
-        (LocalOutlierFactor(novelty=True, **options), compile_local_outlier_factor),
-        (KNN(**options), compile_knn),
-        (LOF(**options), compile_lof),
-    ]:
+    for detector in (
+        NearestNeighbors(**options),
+        LocalOutlierFactor(novelty=True, **options),
+        KNN(**options),
+        LOF(**options),
+    ):
         with pytest.raises(InvalidInputError, match=f"metric of .*found {found}"):
-            compiler(fitted.fit(samples))
+            compile_scorer(detector.fit(samples))
 
 
 def test_what_cannot_be_compiled_is_refused_by_name() -> None:
     samples = training(2)
-    for fitted, compiler, problem in [
-        (NearestNeighbors(), compile_nearest_neighbors, "unfitted NearestNeighbors"),
-        (LocalOutlierFactor(), compile_local_outlier_factor, "unfitted LocalOutlierFactor"),
-        (KNN(), compile_knn, "unfitted KNN"),
-        (LOF(), compile_lof, "unfitted LOF"),
-        (KNNDetector(1), compile_knn_detector, "unfitted KNNDetector"),
-        (KNN(), compile_lof, "found pyod.models.knn.KNN"),
-        (KNN(), compile_knn_detector, "found pyod.models.knn.KNN"),
-        (LocalOutlierFactor().fit(samples), compile_local_outlier_factor, "novelty of Local"),
-        (LOF(novelty=False).fit(samples), compile_lof, "novelty of LOF must be True"),
-        (NearestNeighbors(n_neighbors=201).fit(samples), compile_nearest_neighbors, "found 201"),
-        (NearestNeighbors().fit(csr_array(samples)), compile_nearest_neighbors, "csr"),
-        (NearestNeighbors().fit(KDTree(samples, metric="l1")), compile_nearest_neighbors, "search"),
-        (NearestNeighbors().fit(BallTree(samples)), compile_nearest_neighbors, "on a search"),
+    for fitted, problem in [
+        (LocalOutlierFactor().fit(samples), "novelty of Local"),
+        (LOF(novelty=False).fit(samples), "novelty of LOF must be True"),
+        (NearestNeighbors(n_neighbors=201).fit(samples), "found 201"),
+        (NearestNeighbors().fit(csr_array(samples)), "csr"),
+        (NearestNeighbors().fit(KDTree(samples, metric="l1")), "search"),
+        (NearestNeighbors().fit(BallTree(samples)), "on a search"),
     ]:
         with pytest.raises(InvalidInputError, match=problem):
-            compiler(fitted)
+            compile_scorer(fitted)
     fitted = KNN().fit(samples)
     fitted.method = "smallest"
     with pytest.raises(InvalidInputError, match="found 'smallest'"):
-        compile_knn(fitted)
+        compile_scorer(fitted)
 
 
 def test_pyod_2_scores_by_a_tree_of_its_own() -> None:
@@ -354,10 +333,10 @@ def test_pyod_2_scores_by_a_tree_of_its_own() -> None:
         fitted.tree_ = BallTree(training(2))
         if p == 1:
             with pytest.raises(InvalidInputError, match="another distance than it was fitted with"):
-                compile_knn(fitted)
+                compile_scorer(fitted)
         else:
             expected = fitted.tree_.query(queries(2), k=150)[0][:, -1]
-            assert_scores(compile_knn(fitted).score_samples(queries(2)), expected)
+            assert_scores(compile_scorer(fitted).score_samples(queries(2)), expected)
 
 
 def test_arguments_of_the_detector() -> None:
@@ -367,7 +346,7 @@ def test_arguments_of_the_detector() -> None:
         KNNDetector(1, kind="alpha")  # type: ignore[arg-type]
     detector = KNNDetector(3, kind="gamma")
     assert repr(detector) == "KNNDetector(3, kind='gamma')"
-    with pytest.raises(InvalidInputError, match="unfitted"):
+    with pytest.raises(InvalidInputError, match="must be fitted"):
         detector.score_samples([[0.0]])
     refused: list[tuple[Any, str]] = [
         ([1.0, 2.0, 3.0], "shape"),
@@ -382,8 +361,8 @@ def test_arguments_of_the_detector() -> None:
 
 def test_many_neighbours_are_held_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     samples, X = training(3), queries(3)
-    scorers = [compile_knn_detector(KNNDetector(7, kind=kind).fit(samples)) for kind in KINDS]
-    scorers.append(compile_local_outlier_factor(LocalOutlierFactor(novelty=True).fit(samples)))
+    scorers = [compile_scorer(KNNDetector(7, kind=kind).fit(samples)) for kind in KINDS]
+    scorers.append(compile_scorer(LocalOutlierFactor(novelty=True).fit(samples)))
     whole = [scorer.score_samples(X) for scorer in scorers]
     for held in (1, 100, 1001):
         monkeypatch.setattr("fastad.detectors.neighbours._MOST_NEIGHBOURS", held)
@@ -394,7 +373,7 @@ def test_many_neighbours_are_held_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
 def test_later_fits_do_not_change_what_was_compiled() -> None:
     samples, X = training(2), queries(2)
     detector = KNNDetector(2).fit(samples)
-    scorer, expected = compile_knn_detector(detector), detector.score_samples(X)
+    scorer, expected = compile_scorer(detector), detector.score_samples(X)
     detector.fit(samples + 1.0)
     samples[:] = 0.0
     np.testing.assert_array_equal(scorer.score_samples(X), expected)

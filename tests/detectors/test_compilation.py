@@ -1,0 +1,93 @@
+"""Which detectors `compile_scorer` compiles, and what it refuses."""
+
+from typing import Any
+
+import pytest
+from sklearn.covariance import EllipticEnvelope
+from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import RobustScaler, StandardScaler
+from sklearn.svm import SVC, OneClassSVM
+
+from fastad.detectors import KNNDetector, compile_scorer
+from fastad.errors import BatchScorerWarning, InvalidInputError
+from tests.support.compiled_points import training
+
+PYOD = [
+    pytest.importorskip("pyod.models.hbos").HBOS(),
+    pytest.importorskip("pyod.models.iforest").IForest(),
+    pytest.importorskip("pyod.models.knn").KNN(),
+    pytest.importorskip("pyod.models.lof").LOF(),
+    pytest.importorskip("pyod.models.ocsvm").OCSVM(),
+    pytest.importorskip("pyod.models.pca").PCA(),
+]
+COMPILED = [
+    IsolationForest(),
+    OneClassSVM(),
+    LocalOutlierFactor(novelty=True),
+    NearestNeighbors(),
+    KernelDensity(),
+    EllipticEnvelope(),
+    GaussianMixture(),
+    *PYOD,
+    KNNDetector(1),
+]
+
+
+def _name(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+@pytest.mark.parametrize("estimator", COMPILED, ids=_name)
+def test_unfitted_detectors_are_refused(estimator: Any) -> None:
+    with pytest.raises(InvalidInputError, match=f"an unfitted {_name(estimator)}$") as caught:
+        compile_scorer(estimator)
+    assert caught.value.argument == "fitted"
+
+
+@pytest.mark.parametrize("estimator", COMPILED, ids=_name)
+def test_subclasses_of_the_same_name_are_refused(estimator: Any) -> None:
+    """They may score in another way."""
+    module = type(estimator).__module__
+    subclass = type(_name(estimator), (type(estimator),), {"__module__": module})
+    other = subclass(1) if subclass.__name__ == "KNNDetector" else subclass()
+    with pytest.raises(InvalidInputError, match=f"the {_name(estimator)} of .* no subclass"):
+        compile_scorer(other)
+
+
+def test_subclasses_of_another_name_score_batch_by_batch() -> None:
+    class Mine(IsolationForest):  # type: ignore[misc]
+        """May score in another way."""
+
+    with pytest.warns(BatchScorerWarning, match="Mine has no compiled form"):
+        scorer = compile_scorer(Mine(n_estimators=5).fit(training(2)))
+    assert not scorer.on_threads
+
+
+@pytest.mark.parametrize("other", [ExtraTreesRegressor(), SVC(), None, 3], ids=_name)
+def test_what_is_no_detector_is_refused(other: Any) -> None:
+    with pytest.raises(InvalidInputError, match=f"found '{_name(other)}'"):
+        compile_scorer(other)
+
+
+def test_a_pipeline_of_a_detector_alone_is_that_detector() -> None:
+    detector = KNNDetector(2).fit(training(2))
+    assert compile_scorer(Pipeline([("score", detector)])) is compile_scorer(detector)
+
+
+def test_steps_that_cannot_be_compiled_are_refused_by_name() -> None:
+    last = KNNDetector(1).fit(training(2))
+    for step, message in (
+        (StandardScaler(), "step 'first' must be fitted; found an unfitted StandardScaler"),
+        (StandardScaler().fit([[1.0]]), "to the 2 features of KNNDetector; found 1"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            compile_scorer(Pipeline([("first", step), ("last", last)]))
+
+
+def test_pipelines_with_other_steps_score_batch_by_batch() -> None:
+    fitted = Pipeline([("first", RobustScaler()), ("last", EllipticEnvelope(random_state=0))])
+    with pytest.warns(BatchScorerWarning, match="EllipticEnvelope has no compiled form"):
+        compile_scorer(fitted.fit(training(2)))
