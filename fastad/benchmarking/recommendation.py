@@ -258,17 +258,17 @@ def recommend(
     'auc@0.05'
     """
     check_flag(unseen_anomaly_classes, "unseen_anomaly_classes")
-    table = as_results(results, None)
-    if operating_fpr is not None and target_measure is None:
-        target = tpr_column(table.measures, operating_fpr)
-    elif target_measure is not None and operating_fpr is None:
-        target = table.measure(target_measure, "target_measure")
-    else:
+    if (operating_fpr is None) == (target_measure is None):
         raise InvalidInputError(
             "recommend takes either operating_fpr or target_measure; found "
             f"{'neither' if target_measure is None else 'both'}",
             argument="target_measure",
         )
+    table = as_results(results, None)
+    if operating_fpr is not None:
+        target = tpr_column(table.measures, operating_fpr)
+    else:
+        target = table.measure(str(target_measure), "target_measure")
     candidates = table.measures if measures is None else table.select(measures, "measures")
     if unseen_anomaly_classes and table.anomaly_classes is None:
         raise InvalidInputError(

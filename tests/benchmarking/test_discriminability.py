@@ -18,7 +18,7 @@ from fastad import ResultTable
 from fastad.benchmarking import discriminability
 from fastad.benchmarking.pairwise_tests.statistics import LARGEST_CORRECTED
 from fastad.errors import InvalidInputError
-from tests.support import separation as slow
+from tests.support import pairwise_tests as slow
 
 nan = math.nan
 CRITERIA: list[Any] = ["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"]
@@ -103,8 +103,9 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
         for i, j in itertools.combinations(range(4), 2):
             peer = scipy.stats.ttest_ind(models[i], models[j], equal_var=False).pvalue
             assert got[i, j] == pytest.approx(peer, rel=1e-9)
-        tukey = found.p_values(names[d], fpr=rate, test="tukey")
-        assert tukey == pytest.approx(scipy.stats.tukey_hsd(*models).pvalue, rel=1e-6, abs=1e-9)
+        if (d, rate) in [(0, RATES[0]), (2, RATES[1])]:  # integrals take a second each
+            tukey = found.p_values(names[d], fpr=rate, test="tukey")
+            assert tukey == pytest.approx(scipy.stats.tukey_hsd(*models).pvalue, rel=1e-6, abs=1e-9)
     raw = found.p_values("wine", fpr=0.1)[np.triu_indices(4, 1)].tolist()
     corrections: list[Any] = ["bonferroni", "holm", "shaffer", "benjamini-hochberg"]
     for name in corrections:
@@ -115,7 +116,7 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
     assert np.array_equal(found.p_values("wine", fpr=as_float32), found.p_values("wine", fpr=0.3))
 
 
-def test_rates_that_are_chosen_against_loops() -> None:
+def test_selected_rates_against_loops() -> None:
     values, levels, alpha = runs(seed=5), sorted(RATES), 1e-3
     found = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)
     models = [[models_of(values[f"tpr@{rate}"], d) for rate in levels] for d in range(3)]
@@ -303,26 +304,6 @@ def bits(found: Any) -> Any:
     return {key: np.array(column).tobytes() for key, column in frame.items()}, parts, curves
 
 
-def test_order_and_threads_change_no_bit() -> None:
-    values = runs(seed=6, shape=(4, 7, 5))
-    datasets, detectors = list("abcd"), list("stuvwxy")
-    first = bits(
-        discriminability(
-            ResultTable.from_arrays(values, datasets=datasets, detectors=detectors), rng=1
-        )
-    )
-    rng = np.random.default_rng(2)
-    for n_threads in (1, 4):
-        d, m, f = (rng.permutation(n) for n in (4, 7, 5))
-        names = rng.permutation(list(values))
-        table = ResultTable.from_arrays(
-            {name: values[name][d][:, m][:, :, f] for name in names},
-            datasets=[datasets[i] for i in d],
-            detectors=[detectors[i] for i in m],
-        )
-        assert bits(discriminability(table, rng=1, n_threads=n_threads)) == first
-
-
 def test_the_frame_has_all_columns() -> None:
     values = runs()
     found = discriminability(ResultTable.from_arrays(values), rng=0)
@@ -361,9 +342,3 @@ def test_what_is_not_counted_is_none() -> None:
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_results_can_be_copied(again: Any) -> None:
     assert bits(again(discriminability(of_difference(0.1), rng=0)))
-
-
-def test_results_are_read_only() -> None:
-    found = discriminability(of_difference(0.1, n_datasets=2), rng=0)
-    for array in (found.fpr, found.optimal["tukey-q"].value):
-        assert not array.flags.writeable

@@ -15,7 +15,6 @@ from fastad import ResultTable
 from fastad._kernels.rank_tests.concordance import concordance, sort_counting, tied_pairs
 from fastad.benchmarking import kendall_matrix
 from fastad.benchmarking.matrix import kendall_by_problem
-from fastad.errors import InvalidInputError
 from tests.support.comparison_oracles import as_columns, bits_of, result_rows, tau_b
 
 LABELS = ["auc", "tpr@0.05", "cost"]
@@ -105,7 +104,7 @@ def test_exchanges_and_ties_are_those_of_the_pairs(values: list[float]) -> None:
 
 
 @given(columns(2))
-def test_pairs_are_counted_in_whole_numbers(models: list[list[float]]) -> None:
+def test_pairs_are_counted_in_integers(models: list[list[float]]) -> None:
     merits = np.ascontiguousarray(np.array(models).T)
     balance, untied = np.full((2, 2, 2), -99, np.int64)
     concordance(merits, np.argsort(merits, axis=1), balance, untied, np.empty((2, len(models))))
@@ -147,7 +146,7 @@ def test_undefined_data_sets_are_left_out_and_counted(rows: list[dict[str, Any]]
         assert result.value[i, j] == pytest.approx(expected, rel=1e-13, abs=1e-15, nan_ok=True)
 
 
-def test_measures_where_lower_is_better_are_turned_round() -> None:
+def test_measures_where_lower_is_better_change_their_sign() -> None:
     table = ResultTable.from_arrays(
         {"auc": [[0.9, 0.8, 0.7]], "cost": [[1, 2, 3]]}, higher_is_better=DOWN
     )
@@ -188,25 +187,6 @@ def test_rising_maps_of_measures_leave_tau(rows: list[dict[str, Any]]) -> None:
         for order in (rows, turned)
     )
     assert bits_of(one) == bits_of(other)
-
-
-@given(result_rows(LABELS), st.randoms(use_true_random=False), st.integers(2, 5))
-def test_the_order_of_rows_and_threads_change_no_bit(
-    rows: list[dict[str, Any]], shuffler: Any, n_threads: int
-) -> None:
-    turned = rows.copy()
-    shuffler.shuffle(turned)
-    one, other = (
-        kendall_matrix(
-            ResultTable.from_table(as_columns(order), measures=LABELS, higher_is_better=DOWN),
-            rng=2,
-            n_resamples=20,
-            n_threads=threads,
-        )
-        for order, threads in ((rows, 1), (turned, n_threads))
-    )
-    assert bits_of(one) == bits_of(other)
-    assert one.low.tobytes() == other.low.tobytes()
 
 
 def test_the_number_of_threads_changes_no_bit() -> None:
@@ -262,7 +242,7 @@ def test_frame() -> None:
     assert frame["n_undefined"].tolist() == [0, 1, 1, 1]
 
 
-def test_remarks_blame_the_measure_that_is_undefined() -> None:
+def test_notes_name_the_measure_that_is_undefined() -> None:
     # ap ties all models; auc and tpr@0.05 have a value on the data set.
     table = ResultTable.from_arrays(
         {"auc": [[0.9, 0.8]], "ap": [[0.5, 0.5]], "tpr@0.05": [[0.2, 0.1]]}
@@ -275,22 +255,3 @@ def test_the_mean_of_a_diagonal_alone_is_not_the_best() -> None:
     table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "ap": [[0.5, 0.5]]})
     places = kendall_matrix(table, rng=0).text_table().marks
     assert [row[-1] for row in places] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"measures": "auc"}, "measures must be a sequence of labels; found 'auc' alone"),
-        ({"measures": ["f1"]}, r"measures must be one of auc, ap; found 'f1'"),
-        ({"measures": []}, "measures must name at least one measure; found none"),
-        ({"confidence_level": 0}, "confidence_level must lie strictly between 0 and 1"),
-        ({"n_resamples": True}, "n_resamples must be a whole number; found bool"),
-        ({"rng": 1.5}, r"rng must be an int, .* found float"),
-        ({"n_threads": 0}, "n_threads must be at least 1; found 0"),
-        ({"n_threads": 1.5}, "n_threads must be a whole number; found float"),
-    ],
-)
-def test_arguments_that_are_refused(options: dict[str, Any], message: str) -> None:
-    table = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "ap": [[0.5, 0.6]]})
-    with pytest.raises((TypeError, InvalidInputError), match=message):
-        kendall_matrix(table, **options)

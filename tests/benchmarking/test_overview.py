@@ -98,7 +98,7 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_losses_at_chosen_rates_are_those_of_the_function(
+def test_losses_at_selected_rates_are_those_of_the_function(
     table: fastad.ResultTable, overview: RunsOverview, criterion: Any
 ) -> None:
     found: Any = overview[f"loss_at_{criterion}"]
@@ -111,7 +111,7 @@ def test_losses_at_chosen_rates_are_those_of_the_function(
         assert np.array_equal(getattr(found, name)[:5, :5], getattr(loss, name), equal_nan=True)
 
 
-def test_tests_are_at_the_level_that_the_confidence_level_leaves(table: fastad.ResultTable) -> None:
+def test_tests_are_at_one_minus_the_confidence_level(table: fastad.ResultTable) -> None:
     found: Any = compare_runs(table, confidence_level=0.9, **HOW)
     assert found["discriminability_auc"].significance_level == 0.1
     assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
@@ -140,7 +140,7 @@ def test_classes_of_anomalies_add_their_loss() -> None:
         ({"measures": ["tpr@0.05", "auc"]}, "auc"),
     ],
 )
-def test_detectors_are_told_apart_by_the_principal_measure(
+def test_detectors_are_compared_by_the_principal_measure(
     table: fastad.ResultTable, arguments: dict[str, Any], measure: str
 ) -> None:
     found = compare_runs(table, **arguments, **HOW)
@@ -268,7 +268,7 @@ def test_intervals_do_not_depend_on_what_else_there_is(overview: RunsOverview) -
         assert numbers(few[name]) == numbers(overview[name])
 
 
-def test_neither_threads_nor_the_order_of_rows_move_a_bit(overview: RunsOverview) -> None:
+def test_neither_threads_nor_the_order_of_rows_change_a_bit(overview: RunsOverview) -> None:
     rows = columns()
     order = np.random.default_rng(1).permutation(len(rows["auc"]))
     turned = {name: [cells[i] for i in order] for name, cells in rows.items()}
@@ -281,9 +281,9 @@ def test_neither_threads_nor_the_order_of_rows_move_a_bit(overview: RunsOverview
 def test_a_generator_is_a_seed_too(table: fastad.ResultTable) -> None:
     how = {"measures": ["auc", "tpr@0.1"], "n_resamples": 40}
     one, other = (compare_runs(table, rng=np.random.default_rng(3), **how) for _ in range(2))  # type: ignore[arg-type]
-    assert numbers(one["ranks"]) == numbers(other["ranks"])
+    assert numbers(one["selection_loss"]) == numbers(other["selection_loss"])
     drawn = compare_runs(table, **how)  # type: ignore[arg-type]
-    assert numbers(one["ranks"]) != numbers(drawn["ranks"])
+    assert numbers(one["selection_loss"]) != numbers(drawn["selection_loss"])
 
 
 def test_progress_tells_how_many_are_done(table: fastad.ResultTable) -> None:
@@ -315,7 +315,7 @@ def test_it_prints_all_tables_under_their_titles(overview: RunsOverview) -> None
     assert repr(overview).startswith("<RunsOverview of <ResultTable of 4 data sets")
 
 
-def test_remarks_stand_once_and_name_measures_that_lack_the_same() -> None:
+def test_notes_stand_once_and_name_measures_that_lack_the_same() -> None:
     rows = columns()
     lacking = [name for name in rows if "@" in name or name == "auc"]
     for name in lacking:
@@ -330,7 +330,7 @@ def test_remarks_stand_once_and_name_measures_that_lack_the_same() -> None:
     assert all(lines.count(line) == 1 for line in found.notes)
 
 
-def test_a_sentence_that_two_comparisons_say_is_said_once() -> None:
+def test_a_note_of_two_comparisons_stands_once() -> None:
     rows = columns()
     rows["auc"][:6] = [math.nan] * 6  # of knn on d0
     found = compare_runs(rows, **HOW)

@@ -94,19 +94,6 @@ def test_distances_are_those_of_the_loops(rows: Rows, reference: str) -> None:
             assert math.isnan(found.means.value[i])
 
 
-@given(result_rows(LABELS).filter(several), st.randoms())
-def test_order_of_rows_changes_no_bit(rows: Rows, random: Any) -> None:
-    mixed = list(rows)
-    random.shuffle(mixed)
-    one, other = (
-        rank_distance(read(table), reference="fpr@tpr0.8", rng=7, n_resamples=20)
-        for table in (rows, mixed)
-    )
-    assert (str(one), str(one.to_columns())) == (str(other), str(other.to_columns()))
-    for field in ("value", "low", "high"):
-        assert getattr(one.means, field).tobytes() == getattr(other.means, field).tobytes()
-
-
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 33])
 def test_bounds_are_reached(k: int) -> None:
     up = [list(range(k))]
@@ -232,46 +219,7 @@ def test_measures_are_chosen_from_a_table_or_its_columns() -> None:
 TWO = {"dataset": ["a"] * 2, "detector": ["k", "l"], "tpr@0.4": [1, 2], "auc": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"reference": "ap"}, InvalidInputError, "reference must be one of tpr@0.4, auc; found"),
-        ({"reference": "auc", "measures": "auc"}, TypeError, "measures must be a sequence"),
-        ({"reference": "auc", "measures": []}, InvalidInputError, "measures must name at least"),
-        ({"reference": "auc", "measures": ["ap"]}, InvalidInputError, "measures must .* 'ap'"),
-        ({"reference": "auc", "confidence_level": 1}, InvalidInputError, "confidence_level must"),
-        ({"reference": "auc", "n_resamples": 0}, InvalidInputError, "n_resamples must be at"),
-        ({"reference": "auc", "rng": 0.5}, TypeError, "rng must be an int"),
-        pytest.param(
-            {"reference": "ap", "measures": ["auc"]},
-            InvalidInputError,
-            "^reference must",
-        ),
-        pytest.param(
-            {"reference": 3, "measures": ["auc"]},
-            (TypeError, InvalidInputError),
-            "^reference must",
-        ),
-    ],
-)
-def test_bad_arguments(options: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=words):
-        rank_distance(TWO, **options)
-
-
-def test_models_of_one_detector_are_not_ranked() -> None:
-    rows = {"dataset": ["a"] * 2, "detector": ["k"] * 2, "params": [1, 2], "auc": [1, 2]}
-    with pytest.raises(InvalidInputError, match="at least two detectors to rank; found k, with"):
-        rank_distance(rows | {"ap": [1, 2]}, reference="auc")
-
-
 def test_a_reference_alone_has_no_distance() -> None:
     rows = {name: TWO[name] for name in ("dataset", "detector", "auc")}
     with pytest.raises(InvalidInputError, match="a measure beside auc; found none"):
         rank_distance(rows, reference="auc")
-
-
-def test_results_are_read_only() -> None:
-    found = rank_distance(TWO, reference="auc", rng=0)
-    for array in (found.distances, found.closest, found.means.value, found.means.low):
-        assert not array.flags.writeable

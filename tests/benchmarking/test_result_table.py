@@ -275,7 +275,7 @@ def test_several_columns_make_a_name() -> None:
     assert table.by_fold("auc")[2, 0].tolist() == [113, 113, 113.25, 113.25]
 
 
-def test_parameters_may_be_missing_and_whole_numbers_read_alike() -> None:
+def test_parameters_may_be_missing_and_integers_are_the_same_string() -> None:
     base = {"dataset": ["d"] * 3, "detector": ["knn", "knn", "if"], "auc": [0.1, 0.2, 0.3]}
     for k in ([3, 51, None], [3.0, 51.0, math.nan], pd.array([3, 51, pd.NA], "Int64")):
         table = ResultTable.from_table({**base, "params": k})
@@ -314,7 +314,7 @@ def test_which_columns_are_measures() -> None:
     }
 
 
-def test_measures_are_read_in_the_order_asked_for() -> None:
+def test_measures_are_read_in_the_given_order() -> None:
     table = {**TABLE, "cost@0.05": [1, 2, 3, 4]}
     read = ResultTable.from_table(
         table, measures=["cost@0.05", "auc", "auc"], higher_is_better={"cost@0.05": False}
@@ -356,7 +356,7 @@ def test_means_are_kept_and_cannot_be_written() -> None:
         table.means("auc")[0, 0] = 0
 
 
-def test_remarks_name_the_first_missing_rows() -> None:
+def test_notes_name_the_first_missing_rows() -> None:
     values = np.full((2, 3, 2), 0.5)
     whole = ResultTable.from_arrays({"auc": values}, datasets=["a", "b"], detectors=list("klm"))
     assert whole.notes == []

@@ -26,7 +26,7 @@ from fastad.benchmarking.pairwise_tests.pairs import (
 )
 from fastad.errors import InvalidInputError
 from fastad.uncertainty.corrections import possible, shaffer
-from tests.support import separation as oracle
+from tests.support import pairwise_tests as oracle
 from tests.support.agreement import bits
 
 Values = npt.NDArray[np.float64]
@@ -298,7 +298,7 @@ def test_counts_are_those_of_all_p_values(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 1.0 - 2.0**-53])
 @pytest.mark.parametrize("m", [3, 45, 499500])
-def test_rounding_next_to_whole_numbers(alpha: float, m: int) -> None:
+def test_rounding_next_to_integers(alpha: float, m: int) -> None:
     for s in {1, 2, 3, 7, 10, 41, m // 3, m - 1} & set(range(1, m)):
         for start in (alpha / s, alpha / (m / s)):
             for p in (math.nextafter(start, 0), start, math.nextafter(start, 1)):
@@ -351,7 +351,7 @@ def test_corrections_that_do_not_fit(test: Any) -> None:
             pair_p_values(results(1501, 2, 1)[:, :, 0], correction="shaffer")
 
 
-def test_helpers_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(statistics.StoppedError):

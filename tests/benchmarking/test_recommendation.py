@@ -187,27 +187,10 @@ def test_tau_is_that_of_the_loops(rows: Rows) -> None:
             assert found.tau.value[i] == pytest.approx(sum(there) / len(there), abs=1e-12)
 
 
-@given(result_rows(LABELS, classes=2), st.randoms())
-def test_order_of_rows_changes_no_bit(rows: Rows, random: Any) -> None:
-    mixed = list(rows)
-    random.shuffle(mixed)
-    told = []
-    for one in (rows, mixed):
-        try:
-            found = recommend(
-                table_of(one, anomaly_class=True), target_measure="auc", rng=3, n_resamples=20
-            )
-        except UndefinedMeasureError:
-            told.append("undefined")
-        else:  # remarks name the first rows that are missing, in the order of names
-            told.append(f"{found.to_columns()}{found}{found.not_worse}{found.worse}")
-    assert told[0] == told[1]
-
-
 # --- by hand
 
 
-def test_all_folds_but_one_choose_and_that_one_judges() -> None:
+def test_all_folds_but_one_select_and_that_one_evaluates() -> None:
     # Without fold 0 auc chooses model 1, without fold 1 and without fold 2 model 0.
     auc = [[[1.5, 0.1, 0.1], [0.8, 0.2, 0.2]]]
     tpr = [[[0.3, 0.5, 0.9], [0.6, 0.8, 0.4]]]
@@ -218,7 +201,7 @@ def test_all_folds_but_one_choose_and_that_one_judges() -> None:
     assert np.isnan(found.losses["other folds"].low).all()  # one data set has no interval
 
 
-def test_a_noisy_measure_of_the_application_loses_on_other_folds() -> None:
+def test_a_noisy_target_measure_loses_on_other_folds() -> None:
     rng = np.random.default_rng(1)
     quality = rng.uniform(0.4, 0.9, (40, 6, 1))
     tpr = quality + rng.normal(0, 0.3, (40, 6, 5))
@@ -321,7 +304,7 @@ def test_measures_are_compared_where_all_have_losses() -> None:
     assert "over 1 data set." in found.text
 
 
-def test_data_sets_where_the_application_is_undefined_do_not_count() -> None:
+def test_data_sets_where_the_target_measure_is_undefined_do_not_count() -> None:
     table = arrays(auc=[[1, 2], [1, 2]], ap=[[2, 1], [nan, nan]], tpr=[[0.8, 0.4], [0, 0]])
     found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
     assert (found.measure, list(found.not_evaluated)) == ("ap", [])
@@ -347,7 +330,7 @@ def new_rows(**columns: Any) -> dict[str, Any]:
     } | columns
 
 
-def test_new_anomalies_by_hand() -> None:
+def test_unseen_anomaly_classes_by_hand() -> None:
     found = recommend(new_rows(), operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
     # auc chooses knn: on a 3/8 and 1/6, on b 0 and 1/2. tpr loses nothing on a; on b it chooses
     # knn for y, which loses 1/2, and lof for x, which loses 2/3.
@@ -358,7 +341,7 @@ def test_new_anomalies_by_hand() -> None:
     assert "on anomalies of other classes, over 2 data sets" in found.text
 
 
-def test_new_anomalies_need_two_classes() -> None:
+def test_unseen_anomaly_classes_need_two_classes() -> None:
     rows = {name: column[:2] + column[4:6] for name, column in new_rows().items()}
     with pytest.raises(UndefinedMeasureError, match="two classes"):
         recommend(rows, operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)

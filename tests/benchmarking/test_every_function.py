@@ -1,0 +1,203 @@
+"""What holds for every function of a table of results: order, threads, results, refusals."""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastad import ResultTable, compare_runs
+from fastad.benchmarking import (
+    average_ranks,
+    class_sensitivity,
+    discriminability,
+    friedman,
+    kendall_matrix,
+    loss_at_selected_fpr,
+    nemenyi,
+    rank_distance,
+    recommend,
+    selection_loss,
+    wilcoxon_holm,
+)
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+Columns = dict[str, list[Any]]
+
+RATES = (0.01, 0.05, 0.1)
+LABELS = ["auc", "fpr@tpr0.8", *(f"{name}@{rate}" for name in ("auc", "tpr") for rate in RATES)]
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "average_ranks": average_ranks,
+    "friedman": friedman,
+    "nemenyi": partial(nemenyi, measure="auc"),
+    "wilcoxon_holm": partial(wilcoxon_holm, measure="fpr@tpr0.8"),
+    "kendall_matrix": kendall_matrix,
+    "selection_loss": selection_loss,
+    "class_sensitivity": class_sensitivity,
+    "discriminability": discriminability,
+    "loss_at_selected_fpr": loss_at_selected_fpr,
+    "rank_distance": partial(rank_distance, reference="tpr@0.05"),
+    "recommend": partial(recommend, operating_fpr=0.05),
+    "compare_runs": partial(compare_runs, reference="auc"),
+}
+every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+
+
+def columns(*, tied: bool = False, gaps: bool = False, classes: bool = False) -> Columns:
+    """Rows of six models of three detectors on four data sets with three folds."""
+    rng = np.random.default_rng(4)
+    shape = 4, 6, 3
+    dataset, model, fold = (index.ravel() for index in np.indices(shape))
+    table: Columns = {
+        "dataset": [f"d{i // 2 if classes else i}" for i in dataset],
+        "detector": [["knn", "lof", "svm"][i // 2] for i in model],
+        "params": [f"k={i % 2}" for i in model],
+        "fold": fold.tolist(),
+    }
+    if classes:
+        table["anomaly_class"] = [f"c{i % 2}" for i in dataset]
+    quality = rng.uniform(0.4, 0.8, shape[:2])[:, :, None]
+    for name in LABELS:
+        values = quality + rng.normal(0, 0.05, shape)
+        if tied:
+            values = np.round(values * 8) / 8
+        if gaps:
+            values[rng.random(shape) < 0.03] = math.nan
+        table[name] = (1 - values if name.startswith("fpr") else values).ravel().tolist()
+    kept = [i for i in range(len(fold)) if not (gaps and i in (3, 40, 41))]
+    return {name: [cells[i] for i in kept] for name, cells in table.items()}
+
+
+TABLES = {
+    "untied": columns(classes=True),
+    "tied": columns(tied=True, classes=True),
+    "gaps": columns(gaps=True),
+}
+
+
+def bits(result: Any) -> Any:
+    """All of a result, so that equal results have equal bits, NaN included."""
+    if isinstance(result, np.ndarray):
+        return result.dtype.str, result.shape, result.tobytes()
+    if isinstance(result, ResultTable):
+        return bits([result.models, *(result.means(label) for label in result.labels)])
+    if isinstance(result, Mapping):
+        return {name: bits(value) for name, value in result.items()}
+    if dataclasses.is_dataclass(result):
+        return [bits(getattr(result, field.name)) for field in dataclasses.fields(result)]
+    if isinstance(result, Sequence) and not isinstance(result, str):
+        return [bits(entry) for entry in result]
+    return repr(result)
+
+
+def result_of(function: Callable[..., Any], table: Any, **options: Any) -> Any:
+    try:
+        result = function(table, n_resamples=30, rng=5, **options)
+    except (InvalidInputError, UndefinedMeasureError) as error:
+        return str(error)
+    return str(result), bits(result)
+
+
+def takes(function: Callable[..., Any], name: str) -> bool:
+    return name in inspect.signature(function).parameters
+
+
+@every_function
+@pytest.mark.parametrize("name", TABLES)
+def test_order_of_rows_and_threads_change_no_bit(function: Callable[..., Any], name: str) -> None:
+    table = TABLES[name]
+    expected = result_of(function, table)
+    rng = np.random.default_rng(1)
+    for n_threads in (1, 3):
+        rows = rng.permutation(len(table["auc"]))
+        turned = {key: [cells[i] for i in rows] for key, cells in table.items()}
+        threads = {"n_threads": n_threads} if takes(function, "n_threads") else {}
+        assert result_of(function, turned, **threads) == expected
+    if name != "gaps":  # where notes have the names of folds
+        renamed = table | {"fold": [["x", "z", "y"][fold] for fold in table["fold"]]}
+        assert result_of(function, renamed)[0] == expected[0]
+
+
+@every_function
+def test_a_table_that_is_read_is_as_good_as_its_columns(function: Callable[..., Any]) -> None:
+    table = TABLES["untied"]
+    assert result_of(function, ResultTable.from_table(table)) == result_of(function, table)
+
+
+def arrays_of(result: Any) -> list[np.ndarray[Any, Any]]:
+    if isinstance(result, np.ndarray):
+        return [result]
+    if isinstance(result, Mapping):
+        return [array for value in result.values() for array in arrays_of(value)]
+    if dataclasses.is_dataclass(result) and not isinstance(result, ResultTable):
+        return [
+            array
+            for field in dataclasses.fields(result)
+            if not field.name.startswith("_")
+            for array in arrays_of(getattr(result, field.name))
+        ]
+    return []
+
+
+@every_function
+def test_results_cannot_be_written(function: Callable[..., Any]) -> None:
+    result = function(TABLES["untied"], n_resamples=30, rng=5)
+    assert not any(array.flags.writeable for array in arrays_of(result))
+    if dataclasses.is_dataclass(result):
+        name = dataclasses.fields(result)[0].name
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(result, name, None)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"confidence_level": 0}, "confidence_level must lie strictly between 0 and 1"),
+    ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
+    ({"confidence_level": "0.9"}, "confidence_level must be a number; found str"),
+    ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
+    ({"n_resamples": 10.0}, "n_resamples must be .*; found float"),
+    ({"n_resamples": True}, "n_resamples must be .*; found bool"),
+    ({"rng": "x"}, "rng must be an int, .* found str"),
+    ({"rng": 1.5}, "rng must be an int, .* found float"),
+    ({"measures": ["f1"]}, "measures must be one of auc, .*; found 'f1'"),
+    ({"measures": []}, "measures must name at least one measure; found none"),
+    ({"measures": "auc"}, "measures must be a sequence of labels; found 'auc' alone"),
+    ({"measures": 3}, "measures must be a sequence of labels; found 3"),
+    ({"significance_level": 0}, "significance_level must lie strictly between 0 and 1"),
+    ({"significance_level": "x"}, "significance_level must be a number; found str"),
+    ({"measure": "f1"}, "measure must be one of .*; found 'f1'"),
+    ({"control": "x"}, "control must be one of knn, lof, svm; found 'x'"),
+    ({"reference": "x"}, "reference must be one of auc, .*; found 'x'"),
+    ({"reference": 3}, "reference must be a label; found 3"),
+    ({"n_threads": 0}, "n_threads must be at least 1; found 0"),
+    ({"n_threads": 1.5}, "n_threads must be .*; found float"),
+]
+
+
+@every_function
+def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
+    table = ResultTable.from_table(TABLES["untied"])
+    n_refused = 0
+    for options, message in REFUSED:
+        (name,) = options
+        if takes(function, name):
+            n_refused += 1
+            with pytest.raises((TypeError, InvalidInputError), match=f"^{message}") as caught:
+                function(table, **options)
+            assert getattr(caught.value, "argument", name) == name
+    assert n_refused >= 8
+    with pytest.raises(TypeError, match=r"results must be a data frame, .* found int"):
+        function(3)
+
+
+@pytest.mark.parametrize(
+    "name", ["average_ranks", "friedman", "nemenyi", "wilcoxon_holm", "rank_distance"]
+)
+def test_models_of_one_detector_are_not_ranked(name: str) -> None:
+    rows = {"dataset": ["a"] * 2, "detector": ["k"] * 2, "params": [1, 2]}
+    table = rows | {label: [1, 2] for label in LABELS}
+    with pytest.raises(InvalidInputError, match="two detectors to rank; found k, with 2 models"):
+        FUNCTIONS[name](table)
