@@ -15,7 +15,7 @@ from fastad._core.types import FloatVector, LabelVector
 from fastad.cli._console import print_message, print_result, print_table
 from fastad.errors import MissingExtraError
 from fastad.evaluation.entry import evaluate
-from fastad.plot import RocDisplay
+from fastad.plot import RocCurveDisplay
 
 # The fraction of the normal samples that detectors are trained on, without labels.
 _TRAINED = 0.6
@@ -99,7 +99,7 @@ def _draw(path: Path, y_true: LabelVector, scores: Mapping[str, FloatVector]) ->
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.subplots()
-    RocDisplay.from_predictions(y_true, scores, xscale="log", ax=axes)
+    RocCurveDisplay.from_predictions(y_true, scores, xscale="log", ax=axes)
     axes.set_title("Four detectors on breast cancer")
     with written_aside(path) as aside:
         figure.savefig(aside, dpi=150)

@@ -1,48 +1,60 @@
-"""Pictures of what fastad measures: displays as in scikit-learn; needs the extra ``plot``.
+"""Figures of what fastad measures: displays as in scikit-learn; needs the extra ``plot``.
 
-``RocDisplay.from_predictions(y_true, y_score)`` computes and draws; ``RocDisplay(curve)`` holds a
-result that is there already, and its method ``plot`` draws it. matplotlib is imported when
-something is drawn.
+``RocCurveDisplay.from_predictions(y_true, y_score)`` computes and draws; ``RocCurveDisplay(curve)``
+takes a result, and its method ``plot`` draws it. matplotlib is imported when something is drawn.
 """
 
-from fastad.plot._critical_difference import CriticalDifferenceDisplay as CriticalDifferenceDisplay
-from fastad.plot._det import DetDisplay as DetDisplay
-from fastad.plot._discriminability import DiscriminabilityDisplay as DiscriminabilityDisplay
-from fastad.plot._distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
-from fastad.plot._excess_mass import ExcessMassDisplay as ExcessMassDisplay
-from fastad.plot._histogram import RpSpan as RpSpan
-from fastad.plot._histogram import ScoreDistribution as ScoreDistribution
-from fastad.plot._mass_volume import MassVolumeDisplay as MassVolumeDisplay
-from fastad.plot._matrix import MatrixDisplay as MatrixDisplay
-from fastad.plot._precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
-from fastad.plot._region import DecisionRegion as DecisionRegion
-from fastad.plot._region import DecisionRegionDisplay as DecisionRegionDisplay
-from fastad.plot._region import ScoreMap as ScoreMap
-from fastad.plot._roc import RocDisplay as RocDisplay
-from fastad.plot._roc import RocMark as RocMark
-from fastad.plot._rp import RpDisplay as RpDisplay
-from fastad.plot._variation import RocVariation as RocVariation
-from fastad.plot._variation import RocVariationDisplay as RocVariationDisplay
-from fastad.plot._volume import VolumeDisplay as VolumeDisplay
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CriticalDifferenceDisplay",
-    "DecisionRegion",
-    "DecisionRegionDisplay",
-    "DetDisplay",
-    "DiscriminabilityDisplay",
-    "ExcessMassDisplay",
-    "MassVolumeDisplay",
-    "MatrixDisplay",
-    "PrecisionRecallDisplay",
-    "RocDisplay",
-    "RocMark",
-    "RocVariation",
-    "RocVariationDisplay",
-    "RpDisplay",
-    "RpSpan",
-    "ScoreDistribution",
-    "ScoreDistributionDisplay",
-    "ScoreMap",
-    "VolumeDisplay",
-]
+from fastad._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fastad.plot.comparisons import DiscriminabilityDisplay as DiscriminabilityDisplay
+    from fastad.plot.comparisons import MatrixDisplay as MatrixDisplay
+    from fastad.plot.critical_difference import (
+        CriticalDifferenceDisplay as CriticalDifferenceDisplay,
+    )
+    from fastad.plot.det import DetCurveDisplay as DetCurveDisplay
+    from fastad.plot.excess_mass import ExcessMassCurveDisplay as ExcessMassCurveDisplay
+    from fastad.plot.mass_volume import MassVolumeCurveDisplay as MassVolumeCurveDisplay
+    from fastad.plot.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
+    from fastad.plot.regions import DecisionRegion as DecisionRegion
+    from fastad.plot.regions import DecisionRegionDisplay as DecisionRegionDisplay
+    from fastad.plot.regions import ScoreMap as ScoreMap
+    from fastad.plot.regions import VolumeDisplay as VolumeDisplay
+    from fastad.plot.roc import RocCurveDisplay as RocCurveDisplay
+    from fastad.plot.roc import RocMark as RocMark
+    from fastad.plot.roc_variation import RocVariation as RocVariation
+    from fastad.plot.roc_variation import RocVariationDisplay as RocVariationDisplay
+    from fastad.plot.rp import RpCurveDisplay as RpCurveDisplay
+    from fastad.plot.score_distribution import RpSpan as RpSpan
+    from fastad.plot.score_distribution import ScoreDistribution as ScoreDistribution
+    from fastad.plot.score_distribution import (
+        ScoreDistributionDisplay as ScoreDistributionDisplay,
+    )
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "fastad.plot.comparisons": ("DiscriminabilityDisplay", "MatrixDisplay"),
+        "fastad.plot.critical_difference": ("CriticalDifferenceDisplay",),
+        "fastad.plot.det": ("DetCurveDisplay",),
+        "fastad.plot.excess_mass": ("ExcessMassCurveDisplay",),
+        "fastad.plot.mass_volume": ("MassVolumeCurveDisplay",),
+        "fastad.plot.precision_recall": ("PrecisionRecallDisplay",),
+        "fastad.plot.regions": (
+            "DecisionRegion",
+            "DecisionRegionDisplay",
+            "ScoreMap",
+            "VolumeDisplay",
+        ),
+        "fastad.plot.roc": ("RocCurveDisplay", "RocMark"),
+        "fastad.plot.roc_variation": ("RocVariation", "RocVariationDisplay"),
+        "fastad.plot.rp": ("RpCurveDisplay",),
+        "fastad.plot.score_distribution": (
+            "RpSpan",
+            "ScoreDistribution",
+            "ScoreDistributionDisplay",
+        ),
+    },
+)

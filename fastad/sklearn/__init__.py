@@ -8,15 +8,15 @@ registry when first used. scikit-learn is imported when something is made.
 from collections.abc import Callable
 
 from fastad.measures.registry import MEASURES
-from fastad.sklearn._adapters import AdaptedDetector as AdaptedDetector
-from fastad.sklearn._adapters import OrientationWarning as OrientationWarning
-from fastad.sklearn._adapters import from_pyod as from_pyod
-from fastad.sklearn._adapters import from_sklearn as from_sklearn
-from fastad.sklearn._factories import evaluation_scorer as evaluation_scorer
-from fastad.sklearn._factories import make_factory
-from fastad.sklearn._scorers import EvaluationScorer as EvaluationScorer
-from fastad.sklearn._scorers import MeasureScorer as MeasureScorer
-from fastad.sklearn._scorers import factory_name
+from fastad.sklearn.adapters import AdaptedDetector as AdaptedDetector
+from fastad.sklearn.adapters import OrientationWarning as OrientationWarning
+from fastad.sklearn.adapters import from_pyod as from_pyod
+from fastad.sklearn.adapters import from_sklearn as from_sklearn
+from fastad.sklearn.factories import evaluation_scorer as evaluation_scorer
+from fastad.sklearn.factories import make_factory
+from fastad.sklearn.scorers import EvaluationScorer as EvaluationScorer
+from fastad.sklearn.scorers import MeasureScorer as MeasureScorer
+from fastad.sklearn.scorers import factory_name
 
 _ROW_OF = {factory_name(row.name): row for row in MEASURES.values() if row.kind == "value"}
 

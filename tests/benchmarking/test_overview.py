@@ -14,7 +14,7 @@ from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.errors import InvalidInputError
-from fastad.plot._overview import draw_overview
+from fastad.plot.overview import draw_overview
 
 RATES = (0.01, 0.05, 0.1)
 DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]

@@ -16,14 +16,14 @@ from matplotlib.figure import Figure
 
 import fastad
 from fastad import plot
-from fastad.plot._drawing import COLOURS
+from fastad.plot.drawing import COLOURS
 
 LABELS = np.repeat([0, 1], [60, 30])
 DISPLAYS: dict[str, Any] = {
-    "roc": plot.RocDisplay,
+    "roc": plot.RocCurveDisplay,
     "precision_recall": plot.PrecisionRecallDisplay,
-    "det": plot.DetDisplay,
-    "rp": plot.RpDisplay,
+    "det": plot.DetCurveDisplay,
+    "rp": plot.RpCurveDisplay,
     "distribution": plot.ScoreDistributionDisplay,
 }
 CURVES = [name for name in DISPLAYS if name != "distribution"]
@@ -85,8 +85,8 @@ def test_colours_are_those_of_okabe_and_ito_that_are_seen_on_white() -> None:
 
 def test_a_second_display_on_the_same_axes_goes_on_with_styles() -> None:
     ax = new_axes()
-    first = plot.RocDisplay.from_predictions(LABELS, {"a": scores_of(2)["d0"]}, ax=ax)
-    second = plot.RocDisplay.from_predictions(LABELS, {"b": scores_of(2)["d1"]}, ax=ax)
+    first = plot.RocCurveDisplay.from_predictions(LABELS, {"a": scores_of(2)["d0"]}, ax=ax)
+    second = plot.RocCurveDisplay.from_predictions(LABELS, {"b": scores_of(2)["d1"]}, ax=ax)
     assert first.line_.get_color() != second.line_.get_color()
     assert [text[:2] for text in legend_of(ax)] == ["a ", "ch", "b "]
 
@@ -94,12 +94,12 @@ def test_a_second_display_on_the_same_axes_goes_on_with_styles() -> None:
 def test_a_line_of_the_user_stays() -> None:
     ax = new_axes()
     (mine,) = ax.plot([0, 1], [0, 1], label="chance")
-    plot.RocDisplay.from_predictions(LABELS, scores_of(1), ax=ax)
+    plot.RocCurveDisplay.from_predictions(LABELS, scores_of(1), ax=ax)
     assert mine in ax.lines
 
 
 def test_properties_of_lines_are_handed_over() -> None:
-    display = plot.RocDisplay.from_predictions(
+    display = plot.RocCurveDisplay.from_predictions(
         LABELS, scores_of(2), ax=new_axes(), line_kw={"lw": 7, "alpha": 0.5}
     )
     assert [line.get_linewidth() for line in display.lines_.values()] == [7, 7]
@@ -145,7 +145,7 @@ def test_strange_names_are_shown_as_they_are() -> None:
     names = ["_hidden", "a $x$ and $y", "50%"]
     scores = dict(zip(names, scores_of(3).values(), strict=True))
     ax = new_axes()
-    display = plot.RocDisplay.from_predictions(LABELS, scores, measures=(), ax=ax)
+    display = plot.RocCurveDisplay.from_predictions(LABELS, scores, measures=(), ax=ax)
     assert list(display.lines_) == names
     assert legend_of(ax) == ["chance", " _hidden", r"a \$x\$ and \$y", "50%"]
     ax.figure.canvas.draw()
@@ -154,14 +154,14 @@ def test_strange_names_are_shown_as_they_are() -> None:
 @pytest.mark.parametrize("ax", ["axes", 3, [new_axes(), None]])
 def test_what_is_no_axes_is_an_error(ax: Any) -> None:
     with pytest.raises(TypeError, match="ax must be matplotlib axes; found"):
-        plot.RocDisplay.from_predictions(LABELS, scores_of(1), ax=ax)
+        plot.RocCurveDisplay.from_predictions(LABELS, scores_of(1), ax=ax)
 
 
 def test_the_number_of_axes_must_fit() -> None:
     axes = Figure().subplots(2)
-    with pytest.raises(fastad.InvalidInputError, match="ax must hold 1 pairs of axes; found 2"):
-        plot.RocDisplay.from_predictions(LABELS, scores_of(1), ax=axes)
-    with pytest.raises(fastad.InvalidInputError, match="ax must hold 3 pairs of axes; found 2"):
+    with pytest.raises(fastad.InvalidInputError, match="ax must contain 1 axes; found 2"):
+        plot.RocCurveDisplay.from_predictions(LABELS, scores_of(1), ax=axes)
+    with pytest.raises(fastad.InvalidInputError, match="ax must contain 3 axes; found 2"):
         plot.ScoreDistributionDisplay.from_predictions(LABELS, scores_of(3), ax=axes)
 
 
@@ -170,7 +170,9 @@ def test_the_number_of_axes_must_fit() -> None:
 
 def test_measures_are_those_of_evaluate() -> None:
     scores, measures = scores_of(2), ["auc", "auc@0.05", "precision@p0.9"]
-    display = plot.RocDisplay.from_predictions(LABELS, scores, measures=measures, ax=new_axes())
+    display = plot.RocCurveDisplay.from_predictions(
+        LABELS, scores, measures=measures, ax=new_axes()
+    )
     result = fastad.evaluate(LABELS, scores, measures=measures)
     for name, line in display.lines_.items():
         values = [f"{label} {result[name][label]:.3f}" for label in measures[:2]]
@@ -181,7 +183,7 @@ def test_a_result_of_evaluate_serves_as_values() -> None:
     scores = scores_of(2)
     result = fastad.evaluate(LABELS, scores, measures=["auc"])
     curves = {name: fastad.roc_curve(LABELS, values) for name, values in scores.items()}
-    display = plot.RocDisplay(curves, values=result).plot(new_axes())
+    display = plot.RocCurveDisplay(curves, values=result).plot(new_axes())
     assert display.line_.get_label() == f"d0 (auc {result['d0']['auc']:.3f})"
 
 
@@ -235,19 +237,19 @@ def test_results_of_the_wrong_kind(kind: str) -> None:
 def test_weights_and_labels_go_through_the_door() -> None:
     scores = scores_of(1)["d0"]
     rows = np.repeat(np.arange(90), np.arange(90) % 3)
-    weighted = plot.RocDisplay.from_predictions(
+    weighted = plot.RocCurveDisplay.from_predictions(
         np.where(LABELS, "bad", "good"),
         scores,
         sample_weight=np.arange(90) % 3,
         pos_label="bad",
         ax=new_axes(),
     )
-    plain = plot.RocDisplay.from_predictions(LABELS[rows], scores[rows], ax=new_axes())
+    plain = plot.RocCurveDisplay.from_predictions(LABELS[rows], scores[rows], ax=new_axes())
     np.testing.assert_array_equal(weighted.line_.get_xydata(), plain.line_.get_xydata())
 
 
 def test_operating_points_may_be_fractions() -> None:
-    display = plot.RocDisplay.from_predictions(
+    display = plot.RocCurveDisplay.from_predictions(
         LABELS, scores_of(1), fpr=Fraction(1, 10), ax=new_axes()
     )
     assert [mark.fpr for mark in display.marks["d0"]] == [0.1]
@@ -262,7 +264,7 @@ import sys
 sys.modules["matplotlib"] = None
 import fastad.plot
 try:
-    fastad.plot.RocDisplay.from_predictions([0, 1], [0.0, 1.0])
+    fastad.plot.RocCurveDisplay.from_predictions([0, 1], [0.0, 1.0])
 except fastad.errors.MissingExtraError as error:
     print(error)
 """

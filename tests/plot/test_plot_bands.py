@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 
 import fastad
-from fastad.plot import PrecisionRecallDisplay, RocDisplay
+from fastad.plot import PrecisionRecallDisplay, RocCurveDisplay
 from fastad.uncertainty.bands import PrecisionRecallBand, RocBand, precision_recall_band, roc_band
 
 LABELS = np.repeat([0, 1], [40, 25])
@@ -42,7 +42,7 @@ def legend(ax: Axes) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
 def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
-    display = RocDisplay.from_predictions(
+    display = RocCurveDisplay.from_predictions(
         LABELS, SCORES, band=kind, confidence_level=0.9, ax=new_axes()
     )
     assert list(display.bands_) == list(SCORES)
@@ -60,7 +60,7 @@ def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
 
 
 def test_a_logarithmic_axis_shows_the_band_from_its_start() -> None:
-    display = RocDisplay.from_predictions(
+    display = RocCurveDisplay.from_predictions(
         LABELS, SCORES["smooth"], band="pointwise", xscale="log", ax=new_axes()
     )
     band, lowest = roc_band(LABELS, SCORES["smooth"]), 0.5 / 40
@@ -82,7 +82,7 @@ def test_precision_recall_bands(prevalence: float | None) -> None:
 
 def test_without_a_band_there_is_none() -> None:
     for display in (
-        RocDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
+        RocCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
         PrecisionRecallDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
     ):
         assert (display.bands, display.bands_) == ({}, {})
@@ -93,14 +93,14 @@ def test_bands_from_results_in_any_order() -> None:
     ax = new_axes()
     curve = fastad.roc_curve(LABELS, SCORES["smooth"])
     band = roc_band(LABELS, SCORES["smooth"], fpr=[0.5, 0, 1])
-    display = RocDisplay(curve, bands=band).plot(ax)
+    display = RocCurveDisplay(curve, bands=band).plot(ax)
     vertices = np.asarray(display.bands_["score"].get_paths()[0].vertices)
     assert corners(display.bands_["score"]) == bounds(band.fpr, band)
     # The outline goes once there and once back.
     assert np.count_nonzero(np.diff(np.sign(np.diff(vertices[:, 0]))) != 0) <= 4
     other = roc_band(LABELS, SCORES["tied"], confidence_level=0.5)
     curves = {name: fastad.roc_curve(LABELS, SCORES[name]) for name in SCORES}
-    RocDisplay(curves, bands={"tied": other}).plot(ax)
+    RocCurveDisplay(curves, bands={"tied": other}).plot(ax)
     assert [text for text in legend(ax) if "band" in text] == [
         "95% pointwise band",
         "50% pointwise band",
@@ -112,7 +112,7 @@ def test_bands_from_results_in_any_order() -> None:
 
 
 def test_whole_weights_are_points_and_real_ones_are_refused() -> None:
-    for show in (RocDisplay, PrecisionRecallDisplay):
+    for show in (RocCurveDisplay, PrecisionRecallDisplay):
         weights = np.full(65, 2)
         display = show.from_predictions(
             LABELS, SCORES["tied"], sample_weight=weights, band="pointwise", ax=new_axes()
@@ -133,12 +133,12 @@ def test_bad_bands_are_named() -> None:
     pr_curve = fastad.precision_recall_curve(LABELS, SCORES["smooth"])
     bad: Any = precision_recall_band(LABELS, SCORES["smooth"])
     with pytest.raises(fastad.InvalidInputError, match=r"bands must be of detectors; found \['b'"):
-        RocDisplay({"a": curve}, bands={"b": band})
-    with pytest.raises(TypeError, match="bands must be of RocBand"):
-        RocDisplay(curve, bands=bad)
-    with pytest.raises(TypeError, match="bands must be of PrecisionRecallBand"):
+        RocCurveDisplay({"a": curve}, bands={"b": band})
+    with pytest.raises(TypeError, match="bands must be a RocBand"):
+        RocCurveDisplay(curve, bands=bad)
+    with pytest.raises(TypeError, match="bands must be a PrecisionRecallBand"):
         PrecisionRecallDisplay(pr_curve, bands={"score": band})  # type: ignore[dict-item]
-    for show in (RocDisplay, PrecisionRecallDisplay):
+    for show in (RocCurveDisplay, PrecisionRecallDisplay):
         options: Any = {"band": "both"}
         with pytest.raises(fastad.InvalidInputError, match="band must be one of 'pointwise'"):
             show.from_predictions(LABELS, SCORES, **options)

@@ -340,7 +340,7 @@ def test_a_rate_that_is_chosen_twice_has_both_marks() -> None:
     ("options", "words"),
     [
         ({"criterion": "tukey"}, "criterion must be one of"),
-        ({"xscale": "cubic"}, "xscale must be one of 'log', 'linear'; found 'cubic'"),
+        ({"xscale": "cubic"}, "xscale must be one of 'linear', 'log'; found 'cubic'"),
         ({"dataset": "7"}, "dataset must be one of 0, 1, 2; found '7'"),
         ({"dataset": 0}, "dataset must be one of 0, 1, 2; found 0"),
     ],
@@ -354,7 +354,8 @@ def test_bad_arguments(options: Any, words: str) -> None:
 
 def test_what_is_no_result_is_refused() -> None:
     with pytest.raises(
-        TypeError, match=r"found must be a fastad\.benchmarking\.Discriminability; found dict"
+        TypeError,
+        match=r"discriminability must be a fastad\.benchmarking\.Discriminability; found dict",
     ):
         DiscriminabilityDisplay({})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="ax must be matplotlib axes; found int"):

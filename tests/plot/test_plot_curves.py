@@ -13,12 +13,12 @@ from scipy.stats import norm
 
 import fastad
 from fastad.plot import (
-    DetDisplay,
+    DetCurveDisplay,
     PrecisionRecallDisplay,
-    RocDisplay,
+    RocCurveDisplay,
     RocMark,
     RocVariationDisplay,
-    RpDisplay,
+    RpCurveDisplay,
 )
 
 N_ANOMALIES, N_NORMALS = 25, 40
@@ -67,7 +67,7 @@ def is_on(point: tuple[float, float], x: Any, y: Any) -> bool:
 
 
 def test_roc_on_linear_axes_is_the_curve() -> None:
-    display = RocDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
+    display = RocCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
     for name, line in display.lines_.items():
         curve = fastad.roc_curve(LABELS, SCORES[name])
         np.testing.assert_array_equal(x_of(line), curve.fpr)
@@ -79,7 +79,7 @@ def test_roc_on_linear_axes_is_the_curve() -> None:
 
 
 def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
-    display = RocDisplay.from_predictions(LABELS, SCORES, xscale="log", ax=new_axes())
+    display = RocCurveDisplay.from_predictions(LABELS, SCORES, xscale="log", ax=new_axes())
     lowest = 0.5 / N_NORMALS
     assert display.ax_.get_xscale() == "log"
     assert display.ax_.get_xlim() == (lowest, 1)
@@ -103,17 +103,17 @@ def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
 def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() -> None:
     limits = []
     for weight in (None, np.full(65, 2)):
-        display = RocDisplay.from_predictions(
+        display = RocCurveDisplay.from_predictions(
             LABELS, SCORES["constant"], sample_weight=weight, xscale="log", ax=new_axes()
         )
         limits.append(display.ax_.get_xlim()[0])
     assert limits == [0.5 / N_NORMALS, 0.25 / N_NORMALS]
     curve = fastad.roc_curve(LABELS, SMOOTH)
-    known = RocDisplay(curve, n_normals=1000).plot(new_axes(), xscale="log")
+    known = RocCurveDisplay(curve, n_normals=1000).plot(new_axes(), xscale="log")
     assert known.ax_.get_xlim()[0] == 0.0005
-    implied = RocDisplay(curve).plot(new_axes(), xscale="log")
+    implied = RocCurveDisplay(curve).plot(new_axes(), xscale="log")
     assert implied.ax_.get_xlim()[0] == pytest.approx(0.5 / N_NORMALS)
-    real = RocDisplay.from_predictions(
+    real = RocCurveDisplay.from_predictions(
         LABELS, SMOOTH, sample_weight=np.full(65, 0.1), xscale="log", ax=new_axes()
     )
     assert real.ax_.get_xlim()[0] == pytest.approx(0.5 / N_NORMALS)
@@ -121,7 +121,7 @@ def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() 
 
 def test_operating_points_lie_on_the_curve_and_in_the_legend() -> None:
     rates = [0.05, 0.2]
-    display = RocDisplay.from_predictions(LABELS, SCORES, fpr=rates, ax=new_axes())
+    display = RocCurveDisplay.from_predictions(LABELS, SCORES, fpr=rates, ax=new_axes())
     expected = []
     for name, line in display.lines_.items():
         tprs = fastad.tpr_at_fpr(LABELS, SCORES[name], fpr=rates)
@@ -138,33 +138,33 @@ def test_operating_points_lie_on_the_curve_and_in_the_legend() -> None:
 def test_marks_from_results() -> None:
     curve = fastad.roc_curve(LABELS, SMOOTH)
     mark = RocMark(0.001, 0.1, 7)
-    display = RocDisplay({"a": curve}, marks={"a": [mark]}).plot(new_axes(), xscale="log")
+    display = RocCurveDisplay({"a": curve}, marks={"a": [mark]}).plot(new_axes(), xscale="log")
     assert display.line_.get_label() == "a\n  tpr@0.001 0.100 at threshold 7"
     assert marks_on(display.ax_) == [(0.001, 0.1)]
     assert display.ax_.get_xlim()[0] < 0.001
     with pytest.raises(
         fastad.InvalidInputError, match=r"marks must be of detectors; found \['b'\]"
     ):
-        RocDisplay({"a": curve}, marks={"b": [mark]})
+        RocCurveDisplay({"a": curve}, marks={"b": [mark]})
 
 
 def test_roc_options_are_checked() -> None:
     with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
-        RocDisplay.from_predictions(LABELS, SMOOTH, xscale="logit", ax=new_axes())  # type: ignore[arg-type]
+        RocCurveDisplay.from_predictions(LABELS, SMOOTH, xscale="logit", ax=new_axes())  # type: ignore[arg-type]
     with pytest.raises(fastad.InvalidInputError, match="fpr must be positive on a logarithmic"):
-        RocDisplay.from_predictions(LABELS, SMOOTH, fpr=0, xscale="log", ax=new_axes())
+        RocCurveDisplay.from_predictions(LABELS, SMOOTH, fpr=0, xscale="log", ax=new_axes())
     with pytest.raises(fastad.InvalidInputError, match=r"fpr must lie in \[0, 1\]"):
-        RocDisplay.from_predictions(LABELS, SMOOTH, fpr=2, ax=new_axes())
+        RocCurveDisplay.from_predictions(LABELS, SMOOTH, fpr=2, ax=new_axes())
     with pytest.raises(fastad.InvalidInputError, match="n_normals must lie above 0"):
-        RocDisplay(fastad.roc_curve(LABELS, SMOOTH), n_normals=0)
-    alone = RocDisplay.from_predictions(LABELS, SMOOTH, chance=False, ax=new_axes())
+        RocCurveDisplay(fastad.roc_curve(LABELS, SMOOTH), n_normals=0)
+    alone = RocCurveDisplay.from_predictions(LABELS, SMOOTH, chance=False, ax=new_axes())
     assert len(alone.ax_.lines) == 1
 
 
 def test_a_second_display_does_not_cut_the_first_on_a_logarithmic_axis() -> None:
     ax = new_axes()
-    RocDisplay.from_predictions(LABELS, SMOOTH, xscale="log", ax=ax)
-    RocDisplay.from_predictions([0, 1], [0.0, 1.0], xscale="log", ax=ax)
+    RocCurveDisplay.from_predictions(LABELS, SMOOTH, xscale="log", ax=ax)
+    RocCurveDisplay.from_predictions([0, 1], [0.0, 1.0], xscale="log", ax=ax)
     assert ax.get_xlim() == (0.5 / N_NORMALS, 1)
 
 
@@ -243,7 +243,7 @@ def test_precision_without_normals_is_one() -> None:
 
 
 def test_det_is_drawn_at_normal_deviates() -> None:
-    display = DetDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
+    display = DetCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
     for name, line in display.lines_.items():
         curve = fastad.measures.det_curve(LABELS, SCORES[name])
         x, y = x_of(line), y_of(line)
@@ -265,7 +265,7 @@ def test_det_is_drawn_at_normal_deviates() -> None:
 
 
 def test_ticks_of_det_are_percents_at_their_deviates() -> None:
-    ax = DetDisplay.from_predictions(LABELS, SMOOTH, ax=new_axes()).ax_
+    ax = DetCurveDisplay.from_predictions(LABELS, SMOOTH, ax=new_axes()).ax_
     for axis in (ax.xaxis, ax.yaxis):
         texts = [text.get_text() for text in axis.get_ticklabels()]
         assert texts == ["5%", "20%", "50%", "80%", "95%"]
@@ -274,7 +274,7 @@ def test_ticks_of_det_are_percents_at_their_deviates() -> None:
 
 @pytest.mark.parametrize("labels", [[0, 1], [0, 0, 0, 1], [1, 1, 1, 0]])
 def test_det_of_few_points(labels: list[int]) -> None:
-    ax = DetDisplay.from_predictions(labels, range(len(labels)), ax=new_axes()).ax_
+    ax = DetCurveDisplay.from_predictions(labels, range(len(labels)), ax=new_axes()).ax_
     ax.figure.canvas.draw()
     left, right = ax.get_xlim()
     assert left < right
@@ -282,7 +282,7 @@ def test_det_of_few_points(labels: list[int]) -> None:
 
 def test_det_from_a_curve_knows_the_sizes_by_its_steps() -> None:
     curve = fastad.measures.det_curve(LABELS, SMOOTH)
-    implied, told = DetDisplay(curve), DetDisplay(curve, n_anomalies=25, n_normals=40)
+    implied, told = DetCurveDisplay(curve), DetCurveDisplay(curve, n_anomalies=25, n_normals=40)
     lines = [display.plot(new_axes()).line_ for display in (implied, told)]
     np.testing.assert_allclose(x_of(lines[0]), x_of(lines[1]))
 
@@ -292,7 +292,7 @@ def test_det_from_a_curve_knows_the_sizes_by_its_steps() -> None:
 
 def test_rp_curve_and_its_zero() -> None:
     scores = {"smooth": SMOOTH, "tied": TIED}
-    display = RpDisplay.from_predictions(LABELS, scores, ax=new_axes())
+    display = RpCurveDisplay.from_predictions(LABELS, scores, ax=new_axes())
     for name, line in display.lines_.items():
         curve = fastad.measures.rp_curve(LABELS, scores[name])
         np.testing.assert_array_equal(x_of(line), curve.p)
@@ -303,11 +303,13 @@ def test_rp_curve_and_its_zero() -> None:
 
 
 def test_rp_without_zero() -> None:
-    display = RpDisplay.from_predictions([0, 1], [0.25, 0.75], score_range=(0, 1), ax=new_axes())
+    display = RpCurveDisplay.from_predictions(
+        [0, 1], [0.25, 0.75], score_range=(0, 1), ax=new_axes()
+    )
     assert marks_on(display.ax_) == []
     assert display.line_.get_label() == "score (auc_rp 0.750)"
     with pytest.raises(fastad.InvalidInputError, match="must lie in score_range"):
-        RpDisplay.from_predictions([0, 1], [0.0, 2.0], score_range=(0, 1), ax=new_axes())
+        RpCurveDisplay.from_predictions([0, 1], [0.0, 2.0], score_range=(0, 1), ax=new_axes())
 
 
 # --- many runs

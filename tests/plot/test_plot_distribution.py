@@ -13,7 +13,7 @@ from matplotlib.text import Annotation
 
 import fastad
 from fastad.plot import RpSpan, ScoreDistributionDisplay
-from fastad.plot._distribution import _apart
+from fastad.plot.score_distribution import _spread
 
 LABELS = np.repeat([0, 1], [60, 30])
 RNG = np.random.default_rng(2)
@@ -126,7 +126,7 @@ def test_strange_scales_of_scores(scores: list[float]) -> None:
 
 
 def test_tags_keep_their_distance() -> None:
-    places = _apart(np.array([0.0, 0.5, 0.51, 0.52, 0.99, 1.0]), 0.1)
+    places = _spread(np.array([0.0, 0.5, 0.51, 0.52, 0.99, 1.0]), 0.1)
     assert np.diff(places).min() > 0.1 - 1e-12
     assert max(places) <= 1
     assert places[:2] == [0.0, 0.5]

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import fastad
-from fastad.plot import ExcessMassDisplay, MassVolumeDisplay
-from fastad.plot._levels import number_text
+from fastad.plot import ExcessMassCurveDisplay, MassVolumeCurveDisplay
+from fastad.plot.level_sets import number_text
 
 RNG = np.random.default_rng(3)
 X, DRAWN, VOLUME = RNG.normal(size=(300, 2)), RNG.uniform(-4, 4, size=(2000, 2)), 64.0
@@ -27,7 +27,7 @@ DETECTORS: dict[str, Callable[[Any], Any]] = {
 }
 TEST = {name: score(X) for name, score in DETECTORS.items()}
 UNIFORM = {name: score(DRAWN) for name, score in DETECTORS.items()}
-DISPLAYS: dict[str, Any] = {"mv": MassVolumeDisplay, "em": ExcessMassDisplay}
+DISPLAYS: dict[str, Any] = {"mv": MassVolumeCurveDisplay, "em": ExcessMassCurveDisplay}
 CURVES: dict[str, Any] = {"mv": fastad.mass_volume_curve, "em": fastad.excess_mass_curve}
 BANDS: dict[str, Any] = {
     "mv": fastad.unsupervised.mass_volume_band,
@@ -78,7 +78,7 @@ def inside(values: npt.NDArray[np.float64], limits: tuple[float, float]) -> bool
 
 
 def test_mass_volume_curves_are_drawn_as_steps() -> None:
-    display = MassVolumeDisplay.from_scores(TEST, UNIFORM, VOLUME, ax=new_axes())
+    display = MassVolumeCurveDisplay.from_scores(TEST, UNIFORM, VOLUME, ax=new_axes())
     masses = RNG.uniform(size=200)
     for name, line in display.lines_.items():
         curve = fastad.mass_volume_curve(TEST[name], UNIFORM[name], VOLUME)
@@ -99,7 +99,9 @@ def test_mass_volume_curves_are_drawn_as_steps() -> None:
 
 
 def test_masses_in_sight_decide_on_the_volumes_in_sight() -> None:
-    display = MassVolumeDisplay.from_scores(TEST, UNIFORM, VOLUME, mass=(0.9, 0.999), ax=new_axes())
+    display = MassVolumeCurveDisplay.from_scores(
+        TEST, UNIFORM, VOLUME, mass=(0.9, 0.999), ax=new_axes()
+    )
     assert display.ax_.get_xlim() == (0.9, 0.999)
     low, high = display.ax_.get_ylim()
     ends = [curve([0.9001, 0.999]) for curve in display.curves.values()]
@@ -111,7 +113,7 @@ def test_masses_in_sight_decide_on_the_volumes_in_sight() -> None:
 
 
 def test_a_logarithmic_axis_where_volumes_lie_far_apart() -> None:
-    display = MassVolumeDisplay.from_scores(*FAR, 1000.0, ax=new_axes())
+    display = MassVolumeCurveDisplay.from_scores(*FAR, 1000.0, ax=new_axes())
     assert display.ax_.get_yscale() == "log"
     low, high = display.ax_.get_ylim()
     positive = np.concatenate([y_of(line) for line in display.lines_.values()])
@@ -119,21 +121,23 @@ def test_a_logarithmic_axis_where_volumes_lie_far_apart() -> None:
     assert 0 < low < positive.min()
     assert high > positive.max()
     np.testing.assert_array_equal(y_of(display.line_), display.curves["near"].volume)
-    linear = MassVolumeDisplay.from_scores(*FAR, 1000.0, yscale="linear", ax=new_axes())
+    linear = MassVolumeCurveDisplay.from_scores(*FAR, 1000.0, yscale="linear", ax=new_axes())
     assert linear.ax_.get_yscale() == "linear"
     # Without the other curve a linear axis does.
-    alone = MassVolumeDisplay.from_scores(FAR[0]["far"], FAR[1]["far"], 1000.0, ax=new_axes())
+    alone = MassVolumeCurveDisplay.from_scores(FAR[0]["far"], FAR[1]["far"], 1000.0, ax=new_axes())
     assert alone.ax_.get_yscale() == "linear"
-    asked = MassVolumeDisplay(alone.curves).plot(new_axes(), yscale="log")
+    asked = MassVolumeCurveDisplay(alone.curves).plot(new_axes(), yscale="log")
     assert asked.ax_.get_yscale() == "log"
 
 
 @pytest.mark.parametrize("log_volume", [-2000.0, 2000.0])
 def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) -> None:
-    display = MassVolumeDisplay.from_scores(TEST, UNIFORM, log_volume=log_volume, ax=new_axes())
+    display = MassVolumeCurveDisplay.from_scores(
+        TEST, UNIFORM, log_volume=log_volume, ax=new_axes()
+    )
     assert display.ax_.get_yscale() == "linear"
     assert display.ax_.get_ylabel() == "log10 of volume (in units of the features)"
-    same = MassVolumeDisplay.from_scores(TEST, UNIFORM, 1.0, ax=new_axes())
+    same = MassVolumeCurveDisplay.from_scores(TEST, UNIFORM, 1.0, ax=new_axes())
     for name, line in display.lines_.items():
         seen = y_of(same.lines_[name]) > 0
         expected = np.log10(y_of(same.lines_[name])[seen]) + log_volume / math.log(10)
@@ -142,7 +146,7 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
     exponent = int(str(line.get_label()).rpartition("e")[2].rstrip(")"))
     assert abs(exponent - log_volume / math.log(10)) < 5
     # A second display goes on with logarithms, and one of other volumes is refused.
-    second = MassVolumeDisplay.from_scores(
+    second = MassVolumeCurveDisplay.from_scores(
         TEST["flat"], UNIFORM["flat"], log_volume=log_volume + 20, ax=display.ax_
     )
     for line in (display.line_, second.line_):
@@ -150,7 +154,7 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
     for ax, other in ((display.ax_, 0.0), (same.ax_, log_volume)):
         n_lines = len(ax.lines)
         with pytest.raises(fastad.InvalidInputError, match="draw all detectors at once"):
-            MassVolumeDisplay.from_scores(TEST, UNIFORM, log_volume=other, ax=ax)
+            MassVolumeCurveDisplay.from_scores(TEST, UNIFORM, log_volume=other, ax=ax)
         assert len(ax.lines) == n_lines
 
 
@@ -160,17 +164,17 @@ def test_no_volume_in_sight(yscale: Any, log_volume: float) -> None:
     """No uniform point scores as low as any test point."""
     options: Any = {"log_volume": log_volume, "yscale": yscale}
     if yscale == "linear" and log_volume != 1:
-        with pytest.raises(fastad.InvalidInputError, match="beyond all floats"):
-            MassVolumeDisplay.from_scores([0, 1], [2, 3], **options)
+        with pytest.raises(fastad.InvalidInputError, match="outside the range of floats"):
+            MassVolumeCurveDisplay.from_scores([0, 1], [2, 3], **options)
         return
-    display = MassVolumeDisplay.from_scores([0, 1], [2, 3], **options)
+    display = MassVolumeCurveDisplay.from_scores([0, 1], [2, 3], **options)
     np.testing.assert_array_equal(display.curves["score"].volume, 0)
     display.figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
 def test_mass_volume_bands_hold_between_the_masses_where_they_are_known(kind: Any) -> None:
-    display = MassVolumeDisplay.from_scores(
+    display = MassVolumeCurveDisplay.from_scores(
         TEST, UNIFORM, VOLUME, band=kind, confidence_level=0.9, ax=new_axes()
     )
     for name, fill in display.bands_.items():
@@ -201,18 +205,20 @@ def test_mass_volume_bands_hold_between_the_masses_where_they_are_known(kind: An
 def test_bands_from_results_in_any_order() -> None:
     curve = fastad.mass_volume_curve(TEST["round"], UNIFORM["round"], VOLUME)
     band = fastad.unsupervised.mass_volume_band(curve, mass=[0.9, 0.2, 0.5])
-    display = MassVolumeDisplay({"a": curve}, bands={"a": band}).plot(new_axes(), mass=(0.2, 0.9))
+    display = MassVolumeCurveDisplay({"a": curve}, bands={"a": band}).plot(
+        new_axes(), mass=(0.2, 0.9)
+    )
     rising = fastad.unsupervised.mass_volume_band(curve, mass=[0.2, 0.5, 0.9])
-    other = MassVolumeDisplay(curve, bands=rising).plot(new_axes())
+    other = MassVolumeCurveDisplay(curve, bands=rising).plot(new_axes())
     assert corners(display.bands_["a"]) == corners(other.bands_["score"])
     one = fastad.unsupervised.mass_volume_band(curve, mass=0.5)
-    MassVolumeDisplay(curve, bands=one).plot().figure_.canvas.draw()
+    MassVolumeCurveDisplay(curve, bands=one).plot().figure_.canvas.draw()
 
 
 def test_a_band_does_not_flatten_the_lines_on_a_linear_axis() -> None:
     box = {"yscale": "linear", "band": "pointwise"}
     uniform = np.concatenate([UNIFORM["round"], np.full(200_000, 9.0)])
-    display = MassVolumeDisplay.from_scores(TEST["round"], uniform, 64.0, ax=new_axes(), **box)  # type: ignore[arg-type]
+    display = MassVolumeCurveDisplay.from_scores(TEST["round"], uniform, 64.0, ax=new_axes(), **box)  # type: ignore[arg-type]
     assert display.bands["score"].high.max() == 64
     assert display.ax_.get_ylim()[1] < 2 * display.curves["score"].volume.max() < 10
 
@@ -221,7 +227,7 @@ def test_a_band_does_not_flatten_the_lines_on_a_linear_axis() -> None:
 
 
 def test_excess_mass_curves_are_drawn_from_0_to_where_they_have_lost_a_tenth() -> None:
-    display = ExcessMassDisplay.from_scores(TEST, UNIFORM, VOLUME, ax=new_axes())
+    display = ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, VOLUME, ax=new_axes())
     end = 1.1 * max(curve.level_at(0.9) for curve in display.curves.values())
     for name, line in display.lines_.items():
         curve = fastad.excess_mass_curve(TEST[name], UNIFORM[name], VOLUME)
@@ -235,21 +241,21 @@ def test_excess_mass_curves_are_drawn_from_0_to_where_they_have_lost_a_tenth() -
     assert display.ax_.get_ylim()[1] > 1
     assert display.ax_.get_xlabel() == "Level (one over units of the features)"
     assert display.ax_.get_ylabel() == "Excess mass"
-    farther = ExcessMassDisplay(display.curves).plot(new_axes(), excess_mass=0.3)
+    farther = ExcessMassCurveDisplay(display.curves).plot(new_axes(), excess_mass=0.3)
     end = 1.1 * max(curve.level_at(0.3) for curve in display.curves.values())
     assert farther.ax_.get_xlim()[1] == pytest.approx(end)
 
 
 def test_after_its_last_corner_a_curve_is_level() -> None:
     """The first detector is done with long before the second has lost a tenth."""
-    display = ExcessMassDisplay.from_scores(*FAR, 1000.0, xscale="linear", ax=new_axes())
+    display = ExcessMassCurveDisplay.from_scores(*FAR, 1000.0, xscale="linear", ax=new_axes())
     line, end = display.lines_["far"], display.ax_.get_xlim()[1]
     assert x_of(line)[-1] == pytest.approx(end)
     assert y_of(line)[-1] == y_of(line)[-2] == display.curves["far"].excess_mass[-1]
 
 
 def test_a_logarithmic_axis_where_levels_lie_far_apart() -> None:
-    display = ExcessMassDisplay.from_scores(*FAR, 1000.0, ax=new_axes())
+    display = ExcessMassCurveDisplay.from_scores(*FAR, 1000.0, ax=new_axes())
     assert display.ax_.get_xscale() == "log"
     ends = [curve.level_at(0.9) for curve in display.curves.values()]
     low, high = display.ax_.get_xlim()
@@ -267,10 +273,12 @@ def test_a_logarithmic_axis_where_levels_lie_far_apart() -> None:
 
 @pytest.mark.parametrize("log_volume", [-2000.0, 2000.0])
 def test_levels_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) -> None:
-    display = ExcessMassDisplay.from_scores(TEST, UNIFORM, log_volume=log_volume, ax=new_axes())
+    display = ExcessMassCurveDisplay.from_scores(
+        TEST, UNIFORM, log_volume=log_volume, ax=new_axes()
+    )
     assert display.ax_.get_xscale() == "linear"
     assert display.ax_.get_xlabel() == "log10 of level (one over units of the features)"
-    same = ExcessMassDisplay.from_scores(TEST, UNIFORM, 1.0, xscale="log", ax=new_axes())
+    same = ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, 1.0, xscale="log", ax=new_axes())
     for name, line in display.lines_.items():
         expected = np.log10(x_of(same.lines_[name])) - log_volume / math.log(10)
         np.testing.assert_allclose(x_of(line), expected, rtol=1e-12)
@@ -278,12 +286,12 @@ def test_levels_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) -> 
         logs = x_of(line) * math.log(10)
         np.testing.assert_allclose(y_of(line), display.curves[name](log_level=logs), atol=1e-9)
     with pytest.raises(fastad.InvalidInputError, match="draw all detectors at once"):
-        ExcessMassDisplay.from_scores(TEST, UNIFORM, 1.0, ax=display.ax_)
+        ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, 1.0, ax=display.ax_)
 
 
 def test_levels_some_of_which_lie_beyond_all_floats() -> None:
     """Those in sight do not."""
-    display = ExcessMassDisplay.from_scores(TEST, UNIFORM, log_volume=-707.5, ax=new_axes())
+    display = ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, log_volume=-707.5, ax=new_axes())
     assert np.isinf(display.curves["round"].level[-1])
     assert display.ax_.get_xlabel() == "Level (one over units of the features)"
     end = display.ax_.get_xlim()[1]
@@ -295,24 +303,24 @@ def test_levels_some_of_which_lie_beyond_all_floats() -> None:
 
 def test_curves_that_never_come_down() -> None:
     test, uniform = {"never": [0, 1, 1], "late": [0, 0, 5]}, {"never": [2, 3], "late": [1, 6]}
-    display = ExcessMassDisplay.from_scores(test, uniform, 4.0)
+    display = ExcessMassCurveDisplay.from_scores(test, uniform, 4.0)
     assert legend(display.ax_) == ["never (EM undefined)", "late (EM 0.0475)"]
     np.testing.assert_array_equal(y_of(display.line_), 1)
     assert x_of(display.line_)[-1] == pytest.approx(display.ax_.get_xlim()[1])
     options: Any
     for options in ({"volume": 4.0}, {"log_volume": 2000.0}, {"volume": 4.0, "xscale": "log"}):
-        alone = ExcessMassDisplay.from_scores([0, 1], [2, 3], **options)
+        alone = ExcessMassCurveDisplay.from_scores([0, 1], [2, 3], **options)
         np.testing.assert_array_equal(y_of(alone.line_), 1)
         alone.figure_.canvas.draw()
     # It falls, but not by a tenth: the axis ends after the last corner.
-    little = ExcessMassDisplay.from_scores(np.r_[np.zeros(99), 5], [1, 6], 4.0, ax=new_axes())
+    little = ExcessMassCurveDisplay.from_scores(np.r_[np.zeros(99), 5], [1, 6], 4.0, ax=new_axes())
     assert little.curves["score"].excess_mass[-1] == 0.99
     assert little.ax_.get_xlim()[1] == pytest.approx(1.1 * little.curves["score"].level[-1])
 
 
 @pytest.mark.parametrize("xscale", ["linear", "log"])
 def test_excess_mass_bands_cover_the_axis(xscale: Any) -> None:
-    display = ExcessMassDisplay.from_scores(
+    display = ExcessMassCurveDisplay.from_scores(
         TEST, UNIFORM, VOLUME, band="simultaneous", xscale=xscale, ax=new_axes()
     )
     for name, fill in display.bands_.items():
@@ -426,7 +434,9 @@ def test_many_detectors(kind: str) -> None:
 
 def test_properties_of_lines_may_have_a_style_of_steps() -> None:
     curve = fastad.mass_volume_curve(TEST["round"], UNIFORM["round"], VOLUME)
-    display = MassVolumeDisplay(curve).plot(new_axes(), line_kw={"ds": "default", "alpha": 0.5})
+    display = MassVolumeCurveDisplay(curve).plot(
+        new_axes(), line_kw={"ds": "default", "alpha": 0.5}
+    )
     assert display.line_.get_drawstyle() == "default"
 
 
@@ -455,18 +465,21 @@ def test_errors_leave_no_trace(kind: str) -> None:
     scale = {"mv": "yscale", "em": "xscale"}[kind]
     refuses(f"{scale} must be one of 'auto', 'linear', 'log'", **{scale: "cubic"})
     beyond = (TEST, UNIFORM, None)
-    refuses(f"{scale} must be 'auto' or 'log' where", *beyond, log_volume=2e3, **{scale: "linear"})
+    refuses(f"{scale} must be 'auto' or 'log' for", *beyond, log_volume=2e3, **{scale: "linear"})
     refuses(
-        "bands must be of volumes that floats hold", *beyond, log_volume=2e3, band="simultaneous"
+        "bands must be of volumes in the range of floats",
+        *beyond,
+        log_volume=2e3,
+        band="simultaneous",
     )
-    with pytest.raises(TypeError, match="levels must be of LevelSets"):
+    with pytest.raises(TypeError, match="levels must be a LevelSets"):
         show.from_level_sets(3, ax=ax)
-    with pytest.raises(TypeError, match="curves must be of"):
+    with pytest.raises(TypeError, match="curves must be a "):
         show({"a": 3})
     curve = CURVES[kind](TEST["flat"], UNIFORM["flat"], VOLUME)
-    with pytest.raises(TypeError, match="values must be of Criteria"):
+    with pytest.raises(TypeError, match="values must be a Criteria"):
         show(curve, values={"score": 3.0})
-    with pytest.raises(TypeError, match="bands must be of"):
+    with pytest.raises(TypeError, match="bands must be a "):
         show(curve, bands=curve)
     band = BANDS[kind](curve)
     with pytest.raises(fastad.InvalidInputError, match=r"bands must be of detectors; found \['b'"):
@@ -481,14 +494,14 @@ def test_what_is_in_sight_is_checked() -> None:
     masses: Any
     for masses in (0.5, (0.1, 0.5, 0.9)):
         with pytest.raises(TypeError, match="mass must be a pair of masses"):
-            MassVolumeDisplay(curve).plot(new_axes(), mass=masses)
-    with pytest.raises(fastad.InvalidInputError, match="mass must be a pair of rising masses"):
-        MassVolumeDisplay(curve).plot(new_axes(), mass=(0.9, 0.9))
+            MassVolumeCurveDisplay(curve).plot(new_axes(), mass=masses)
+    with pytest.raises(fastad.InvalidInputError, match="mass must be a pair of increasing masses"):
+        MassVolumeCurveDisplay(curve).plot(new_axes(), mass=(0.9, 0.9))
     with pytest.raises(fastad.InvalidInputError, match=r"mass must lie in \[0, 1\]"):
-        MassVolumeDisplay(curve).plot(new_axes(), mass=(0.9, 2))
+        MassVolumeCurveDisplay(curve).plot(new_axes(), mass=(0.9, 2))
     excess = fastad.excess_mass_curve(TEST["flat"], UNIFORM["flat"], VOLUME)
     with pytest.raises(fastad.InvalidInputError, match="excess_mass must lie strictly"):
-        ExcessMassDisplay(excess).plot(new_axes(), excess_mass=1)
+        ExcessMassCurveDisplay(excess).plot(new_axes(), excess_mass=1)
 
 
 def test_numbers_from_their_logarithms() -> None:
@@ -500,10 +513,10 @@ def test_numbers_from_their_logarithms() -> None:
 
 
 def test_a_volume_that_does_not_change_is_seen_where_it_is() -> None:
-    display = MassVolumeDisplay.from_scores([1, 1], [0, 2], 2e-6, ax=new_axes())
+    display = MassVolumeCurveDisplay.from_scores([1, 1], [0, 2], 2e-6, ax=new_axes())
     low, high = display.ax_.get_ylim()
     assert 0.9e-6 < low < 1e-6 < high < 1.1e-6
-    none = MassVolumeDisplay.from_scores([0, 0], [1, 2], 2e-6, band="pointwise", ax=new_axes())
+    none = MassVolumeCurveDisplay.from_scores([0, 0], [1, 2], 2e-6, band="pointwise", ax=new_axes())
     low, high = none.ax_.get_ylim()
     assert -1e-6 < low < 0
     assert high > 2e-6  # the band goes as far as the box

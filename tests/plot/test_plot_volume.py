@@ -40,7 +40,7 @@ def test_intervals_are_filled_in_the_colour_of_the_line() -> None:
 
 
 def test_what_is_no_table_of_volumes_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"volumes must be a fastad\.Volumes; found dict"):
+    with pytest.raises(TypeError, match=r"volumes must be a fastad\.regions\.Volumes; found dict"):
         VolumeDisplay({"a": 1})  # type: ignore[arg-type]
     with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
         VolumeDisplay(VOLUMES).plot(Figure().subplots(), xscale="cubic")  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from PIL import Image
 import fastad
 from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable
-from fastad.plot._drawing import COLOURS
+from fastad.plot.drawing import COLOURS
 from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.page import PageTable, _template

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.text_tables import number_text, some_of
 from fastad._core.types import FloatVector
-from fastad.plot import _drawing
+from fastad.plot import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ _SMALL = 8.5
 # Characters of a column of values.
 _COLUMN = 10
 _MARKED = 90
-_CLASSES = {"normal points": _drawing.COLOURS[0], "anomalies": _drawing.COLOURS[1]}
+_CLASSES = {"normal points": drawing.COLOURS[0], "anomalies": drawing.COLOURS[1]}
 _PERCENTILES = ("normal_percentiles", "anomaly_percentiles")
 _NO_VOLUME = "no uniform point lies inside a level set"
 _Lines: TypeAlias = list[tuple["DetectorCurves", FloatVector, FloatVector]]
@@ -139,7 +139,7 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
     rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
     _draw_distances(distances, found, rp)
     if lacking:
-        text = _drawing.shown_text(f"infinite scores: {_named(lacking)}")
+        text = drawing.plain_text(f"infinite scores: {_named(lacking)}")
         top: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": _SMALL}
         figure.text(1 - 0.12 / _WIDTH, 1 - 0.1 / figure.get_figheight(), text, **top)
     rows = []
@@ -156,11 +156,11 @@ def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
 
 
 def _new_figure(height: float, title: str) -> "Figure":
-    _drawing.need_matplotlib()
+    drawing.need_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH, height))
-    text = _drawing.shown_text(title)
+    text = drawing.plain_text(title)
     figure.text(0.12 / _WIDTH, 1 - 0.1 / height, text, va="top", fontsize=11, weight="bold")
     return figure
 
@@ -176,7 +176,7 @@ def _add_axes(figure: "Figure", x: float, y: float, size: tuple[float, float]) -
 
 
 def _style(style: int) -> dict[str, Any]:
-    return _drawing.line_style(style)
+    return drawing.line_style(style)
 
 
 def _draw_rates(
@@ -185,9 +185,9 @@ def _draw_rates(
     """Draw the two panels whose curves know which points are anomalies."""
     _label(roc, "ROC", "False positive rate", "True positive rate")
     _label(precision, "Precision-recall", "Recall", "Precision")
-    _drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
+    drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
     if not np.isnan(share):
-        _drawing.draw_reference(precision, [0, 1], [share, share], "chance")
+        drawing.draw_reference(precision, [0, 1], [share, share], "chance")
     for one in found:
         tpr, at_recall = one.curves["roc"], one.curves["pr"]
         roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(one.style))
@@ -265,8 +265,8 @@ def _name_undefined(
         _fill_with(axes, f"{name.upper()} is undefined: {_reason(lacking[0], name)}")
     elif lacking:
         place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
-        text = _drawing.shown_text(f"undefined: {_named(lacking)}")
-        _drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
+        text = drawing.plain_text(f"undefined: {_named(lacking)}")
+        drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
 
 
 def _named(found: Sequence[DetectorCurves]) -> str:
@@ -276,7 +276,7 @@ def _named(found: Sequence[DetectorCurves]) -> str:
 def _fill_with(axes: "Axes", text: str) -> None:
     """Write words into a panel that has no lines."""
     place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-    shown = _drawing.shown_text(textwrap.fill(text, 36))
+    shown = drawing.plain_text(textwrap.fill(text, 36))
     axes.text(0.5, 0.5, shown, color="0.2", fontsize=_SMALL, **place)
     axes.set(xticks=[], yticks=[])
 
@@ -329,7 +329,7 @@ def _draw_bars(
         style: dict[str, Any] = {"markeredgecolor": colour, "markeredgewidth": 1.2}
         axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, clip_on=False, **style)
     axes.set(xlim=(-0.02, 1.02), ylim=(max(len(scaled), 1) - 0.5, -0.5))
-    names = [_drawing.shown_text(textwrap.shorten(one.detector, 14)) for one in found]
+    names = [drawing.plain_text(textwrap.shorten(one.detector, 14)) for one in found]
     axes.set_yticks(range(len(scaled)), names)
     axes.tick_params(axis="y", length=0)
     axes.legend(
@@ -347,11 +347,11 @@ def _draw_distances(
     axes: "Axes", found: Sequence[DetectorCurves], distances: Sequence[FloatVector]
 ) -> None:
     _label(axes, "RP distance", "Percentile p", "RP@p, in the scaled scores")
-    _drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
+    drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
     axes.axvline(_MARKED, color="0.7", linewidth=1, zorder=1)
     for one, distance in zip(found, distances, strict=True):
         (line,) = axes.plot(np.arange(distance.size), distance, **_style(one.style))
-        _drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
+        drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
     axes.set_xlim(-1, 101)
 
 
@@ -368,7 +368,7 @@ def _draw_table(figure: "Figure", x: float, heads: Sequence[str], rows: Sequence
         y = _TOP + _HEAD + _ROW * i + 0.08
         axes.plot([0, _SAMPLE], [y, y], **_style(row.style))
         name = textwrap.shorten(f"{row.name} {row.about}", 44, placeholder=" …")
-        axes.text(left, y, _drawing.shown_text(name), fontsize=_SMALL, va="center")
+        axes.text(left, y, drawing.plain_text(name), fontsize=_SMALL, va="center")
         axes.text(left, y + 0.155, _in_columns(row.cells), color="0.25", **fixed)
 
 

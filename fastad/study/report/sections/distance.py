@@ -74,9 +74,9 @@ def draw_distances(found: RankDistances) -> "Figure":
     MissingExtraError
         If matplotlib is not installed.
     """
-    from fastad.plot import _drawing
+    from fastad.plot import drawing
 
-    _drawing.need_matplotlib()
+    drawing.need_matplotlib()
     from matplotlib.figure import Figure
 
     places = np.arange(len(found.datasets))
@@ -84,9 +84,9 @@ def draw_distances(found: RankDistances) -> "Figure":
     figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
     axes = figure.subplots()
     for i, label in enumerate(found.measures):
-        style = {**_drawing.line_style(i), "linewidth": 1.0}
+        style = {**drawing.line_style(i), "linewidth": 1.0}
         axes.plot(places, found.distances[:, i], marker="o", markersize=4, label=label, **style)
-    names = [_drawing.shown_text(name) for name in found.datasets]
+    names = [drawing.plain_text(name) for name in found.datasets]
     axes.set_xticks(places, names, rotation=90, fontsize="small")
     axes.set_ylabel(f"Distance from {found.reference}")
     axes.grid(alpha=0.3)

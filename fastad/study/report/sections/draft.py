@@ -72,7 +72,7 @@ class Draft:
 
 def _drawn(content: TableResult) -> "Figure":
     # Here, because matplotlib is for those who want pictures.
-    from fastad.plot._overview import draw_result
+    from fastad.plot.overview import draw_result
 
     figure = draw_result(content)
     assert figure is not None

@@ -1,4 +1,4 @@
-"""Mass-volume curves, which need no labels."""
+"""Displays of mass-volume curves."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,10 +8,23 @@ import numpy as np
 from fastad._core.parameters import exact_rate, short_repr
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
-from fastad.plot import _band, _drawing, _levels
+from fastad.plot import drawing
+from fastad.plot.curves import BandKind, fill_between
+from fastad.plot.level_sets import (
+    FAR_APART,
+    LOG_10,
+    AxisScale,
+    Drawn,
+    LevelSetsDisplay,
+    Limits,
+    Span,
+    View,
+    in_float_range,
+    level_sets_by_name,
+    with_margin,
+)
 from fastad.regions.box import Box
 from fastad.unsupervised.bands import MassVolumeBand, mass_volume_band
-from fastad.unsupervised.criteria import Criteria
 from fastad.unsupervised.levels import LevelSets
 from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 
@@ -22,13 +35,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _Masses = tuple[Point, Point]
-# On a linear axis bands, which end at the volume of the box, may be so much higher than the lines.
+# Factor by which bands, which end at the volume of the box, may be higher than lines on a linear
+# axis.
 _ABOVE = 1.5
 _ROOM = 0.01
 
 
-class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _Masses]):
-    """Mass-volume curves of one detector or several on one pair of axes; lower is better.
+class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _Masses]):
+    """Mass-volume curves of one detector or several on the same axes; lower is better.
 
     Parameters
     ----------
@@ -55,7 +69,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
     --------
     fastad.mass_volume_curve : The curve.
     fastad.unsupervised.mass_volume_band : The band.
-    ExcessMassDisplay : The other curve without labels.
+    ExcessMassCurveDisplay : The other curve without labels.
 
     References
     ----------
@@ -65,31 +79,20 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
     Examples
     --------
     >>> import fastad
-    >>> from fastad.plot import MassVolumeDisplay
+    >>> from fastad.plot import MassVolumeCurveDisplay
     >>> from matplotlib.figure import Figure
     >>> curve = fastad.mass_volume_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
-    >>> display = MassVolumeDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display = MassVolumeCurveDisplay({"knn": curve}).plot(Figure().subplots())
     >>> display.line_.get_ydata()
     array([0., 0., 0., 2., 6.])
     """
 
     _curve_type = MassVolumeCurve
     _band_type = MassVolumeBand
-    _band_kinds = _band.KINDS
     _criterion = "MV"
-    _labels = "Mass", "Volume (in units of the features)"
+    _axis_labels = "Mass", "Volume (in units of the features)"
     _scaled = "y"
     _corners = "upper left", "lower right"
-
-    # The same as of the base, with types that `help` can show.
-    def __init__(
-        self,
-        curves: MassVolumeCurve | Mapping[str, MassVolumeCurve],
-        *,
-        values: Criteria | Mapping[str, Criteria] | None = None,
-        bands: MassVolumeBand | Mapping[str, MassVolumeBand] | None = None,
-    ) -> None:
-        super().__init__(curves, values=values, bands=bands)
 
     @classmethod
     def from_scores(
@@ -100,10 +103,10 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         *,
         log_volume: Point | None = None,
         mass: _Masses = (0, 1),
-        band: _band.BandKind | None = None,
+        band: BandKind | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
-        yscale: _levels.AxisScale = "auto",
+        yscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -127,7 +130,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
         Returns
         -------
-        MassVolumeDisplay
+        MassVolumeCurveDisplay
             The display, drawn.
 
         Raises
@@ -139,16 +142,18 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
         Examples
         --------
-        >>> from fastad.plot import MassVolumeDisplay
+        >>> from fastad.plot import MassVolumeCurveDisplay
         >>> from matplotlib.figure import Figure
         >>> scores = {"knn": [0.1, 0.2, 0.4, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
         >>> uniform = {"knn": [0.3, 0.5, 0.9], "forest": [0.3, 0.6, 0.7]}
-        >>> display = MassVolumeDisplay.from_scores(scores, uniform, 6.0, ax=Figure().subplots())
+        >>> display = MassVolumeCurveDisplay.from_scores(
+        ...     scores, uniform, 6.0, ax=Figure().subplots()
+        ... )
         >>> [line.get_label() for line in display.lines_.values()]
         ['knn (MV 0.396)', 'forest (MV 0.198)']
         """
         return cls.from_level_sets(
-            _levels.level_sets_by_name(y_score, uniform_score, volume, log_volume),
+            level_sets_by_name(y_score, uniform_score, volume, log_volume),
             mass=mass,
             band=band,
             confidence_level=confidence_level,
@@ -164,10 +169,10 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         levels: LevelSets | Mapping[str, LevelSets],
         *,
         mass: _Masses = (0, 1),
-        band: _band.BandKind | None = None,
+        band: BandKind | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
-        yscale: _levels.AxisScale = "auto",
+        yscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -186,18 +191,18 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
         Returns
         -------
-        MassVolumeDisplay
+        MassVolumeCurveDisplay
             The display, drawn.
 
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or a band is asked for of volumes that were not
-            counted or that floats do not hold.
+            If an argument is not as described, or a band was requested of volumes that were not
+            counted or that lie outside the range of floats.
         MissingExtraError
             If matplotlib is not installed.
         """
-        display = cls._of_level_sets(levels, mass, yscale, band, confidence_level)
+        display = cls._from_level_sets(levels, mass, yscale, band, confidence_level)
         return display.plot(ax, mass=mass, yscale=yscale, legend=legend, line_kw=line_kw)
 
     def plot(
@@ -205,7 +210,7 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         ax: "Axes | None" = None,
         *,
         mass: _Masses = (0, 1),
-        yscale: _levels.AxisScale = "auto",
+        yscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -216,14 +221,14 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         mass : (float, float), default (0, 1)
-            Masses between which curves are drawn; (0.9, 0.999) are those that MV looks at. The
-            criterion in the legend does not depend on it.
+            Masses between which curves are drawn; (0.9, 0.999) are those of MV. The criterion in
+            the legend does not depend on it.
         yscale : {"auto", "linear", "log"}, default "auto"
-            Axis of the volume. ``"auto"`` takes the logarithmic one where the largest volume in
-            sight is over 100 times the least one of a curve in the middle of the masses, and on
+            Axis of the volume. ``"auto"`` takes the logarithmic one where the largest visible
+            volume is over 100 times the smallest one of a curve in the middle of the masses, and on
             axes with other such curves the scale they have. A logarithmic axis does not show a
-            volume of 0. Where volumes lie beyond all floats, their logarithms are drawn, and the
-            axis says so.
+            volume of 0. Of volumes outside the range of floats decimal logarithms are drawn, as the
+            label of the axis says.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
@@ -231,14 +236,14 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
         Returns
         -------
-        MassVolumeDisplay
+        MassVolumeCurveDisplay
             This display.
 
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or volumes beyond all floats are to be drawn on a
-            linear axis, with bands, or beside volumes that floats hold.
+            If an argument is not as described, or volumes outside the range of floats are to be
+            drawn on a linear axis, with bands, or beside volumes inside it.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -250,41 +255,41 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     @staticmethod
     def _band_of(
-        curve: MassVolumeCurve, view: _levels.View, kind: _band.BandKind, confidence: Point
+        curve: MassVolumeCurve, view: View, kind: BandKind, confidence: Point
     ) -> MassVolumeBand:
-        whole = kind == "simultaneous"
-        return mass_volume_band(curve, simultaneous=whole, confidence_level=confidence)
+        simultaneous = kind == "simultaneous"
+        return mass_volume_band(curve, simultaneous=simultaneous, confidence_level=confidence)
 
     @staticmethod
     def _log_area(curve: MassVolumeCurve) -> float:
         return curve.log_area()
 
-    def _span(self, mass: _Masses) -> _levels.Span:
+    def _span(self, mass: _Masses) -> Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
             raise TypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
-        low, high = (float(exact_rate(one, "mass")) for one in mass)
+        low, high = (float(exact_rate(end, "mass")) for end in mass)
         if low >= high:
             raise InvalidInputError(
-                f"mass must be a pair of rising masses; found {short_repr(mass)}",
+                f"mass must be a pair of increasing masses; found {short_repr(mass)}",
                 argument="mass",
             )
         curves = self.curves.values()
-        seen = np.concatenate([curve.log_volume[_seen(curve, low, high)] for curve in curves])
-        known = seen[seen > -np.inf]
-        middle = min(_in_the_middle(curve, low, high) for curve in curves)
-        far_apart = known.size > 0 and known.max() - middle > np.log(_levels.FAR_APART)
-        ends = (known.min(), known.max()) if known.size else (self._log_unit(),)
-        return _levels.Span(low, high, bool(far_apart), _levels.floats_hold(*ends))
+        visible = np.concatenate([curve.log_volume[_visible(curve, low, high)] for curve in curves])
+        finite = visible[visible > -np.inf]
+        middle = min(_middle_log_volume(curve, low, high) for curve in curves)
+        far_apart = finite.size > 0 and finite.max() - middle > np.log(FAR_APART)
+        ends = (finite.min(), finite.max()) if finite.size else (self._log_unit(),)
+        return Span(low, high, bool(far_apart), in_float_range(*ends))
 
-    def _limits(self, view: _levels.View) -> tuple[_levels.Limits, _levels.Limits]:
-        # Room for the lines at both ends; masses outside of those asked for stay out of sight.
+    def _limits(self, view: View) -> tuple[Limits, Limits]:
+        # Room for the lines at both ends; masses outside those of the option stay hidden.
         masses = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
         return masses, self._limits_of_volume(view)
 
-    def _limits_of_volume(self, view: _levels.View) -> _levels.Limits:
+    def _limits_of_volume(self, view: View) -> Limits:
         curves = self.curves.values()
         lines = np.concatenate(
-            [_heights(one, view.drawn)[_seen(one, view.low, view.high)] for one in curves]
+            [_heights(curve, view.drawn)[_visible(curve, view.low, view.high)] for curve in curves]
         )
         bounds = [
             bound[(band.mass >= view.low) & (band.mass <= view.high)]
@@ -298,50 +303,50 @@ class MassVolumeDisplay(_levels.LevelsDisplay[MassVolumeCurve, MassVolumeBand, _
         heights = heights[heights > 0] if view.drawn == "log" else heights[np.isfinite(heights)]
         if not heights.any():
             unit = self._log_unit()
-            unseen = unit / _levels.LOG_10 if view.drawn == "log10" else np.exp(unit)
-            heights = np.append(heights, unseen)
-        return _levels.with_margin(heights.min(), heights.max(), view.drawn)
+            least = unit / LOG_10 if view.drawn == "log10" else np.exp(unit)
+            heights = np.append(heights, least)
+        return with_margin(heights.min(), heights.max(), view.drawn)
 
     def _log_unit(self) -> float:
         """Return the natural logarithm of the volume of which less is not seen."""
         return min(curve.levels.log_unit for curve in self.curves.values())
 
     @staticmethod
-    def _path(curve: MassVolumeCurve, view: _levels.View) -> _drawing.Path:
+    def _path(curve: MassVolumeCurve, view: View) -> drawing.Path:
         return curve.mass, _heights(curve, view.drawn)
 
     @staticmethod
     def _draw_band(
         axes: "Axes", band: MassVolumeBand, line: "Line2D"
     ) -> "FillBetweenPolyCollection":
-        """Fill a band in steps: both bounds rise, so that they hold at all masses between two."""
+        """Fill a band in steps: both bounds increase, so that they bound all masses between two."""
         order = np.argsort(band.mass, kind="stable")
-        kind: _band.BandKind = "simultaneous" if band.simultaneous else "pointwise"
+        kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
         mass, low, high = (bound[order].repeat(2) for bound in (band.mass, band.low, band.high))
         area = mass[1:-1], low[:-2], high[2:]
-        return _band.fill_between(axes, area, line, kind, band.confidence_level)
+        return fill_between(axes, area, line, kind, band.confidence_level)
 
 
-def _seen(curve: MassVolumeCurve, low: float, high: float) -> slice:
-    """Return the points that say what the volume is between two masses."""
+def _visible(curve: MassVolumeCurve, low: float, high: float) -> slice:
+    """Return the points that determine the volume between two masses."""
     first = int(np.searchsorted(curve.mass, low, side="right"))
     return slice(first, int(np.searchsorted(curve.mass, high, side="left")) + 1)
 
 
-def _in_the_middle(curve: MassVolumeCurve, low: float, high: float) -> float:
+def _middle_log_volume(curve: MassVolumeCurve, low: float, high: float) -> float:
     """Return the natural logarithm of the volume halfway between two masses."""
-    place = int(np.searchsorted(curve.mass, (low + high) / 2, side="left"))
-    return float(curve.log_volume[place])
+    index = int(np.searchsorted(curve.mass, (low + high) / 2, side="left"))
+    return float(curve.log_volume[index])
 
 
-def _heights(curve: MassVolumeCurve, drawn: _levels.Drawn) -> FloatVector:
+def _heights(curve: MassVolumeCurve, drawn: Drawn) -> FloatVector:
     """Return what is drawn of the volumes."""
-    return curve.log_volume / _levels.LOG_10 if drawn == "log10" else curve.volume
+    return curve.log_volume / LOG_10 if drawn == "log10" else curve.volume
 
 
 def _with_steps(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
-    given = dict(line_kw or {})
-    if {"drawstyle", "ds"} & given.keys():
-        return given
-    # Left-continuous: each volume holds from the mass before it on.
-    return {"drawstyle": "steps-pre", **given}
+    options = dict(line_kw or {})
+    if {"drawstyle", "ds"} & options.keys():
+        return options
+    # Left-continuous: each volume is that of all masses since the one before it.
+    return {"drawstyle": "steps-pre", **options}

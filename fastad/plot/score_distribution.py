@@ -1,16 +1,27 @@
-"""Pictures of the distributions of scores: histograms, percentiles, RP distances."""
+"""Distributions of scores: histograms of both classes, percentiles, RP distances."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Percentile
+from fastad._core.parameters import Percentile, check_count
 from fastad._core.types import FloatVector, Label, Point, Points
-from fastad.plot import _data, _drawing
-from fastad.plot._histogram import Bins, RpSpan, ScoreDistribution, distribution
+from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.percentiles import CLASS_PERCENTILES
+from fastad.measures.results import ClassPercentiles
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    LabelledDisplay,
+    by_name,
+    map_detectors,
+    rank_detectors,
+    read_points,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,18 +29,66 @@ if TYPE_CHECKING:
     from matplotlib.patches import StepPatch
     from typing_extensions import Self
 
-# Heights as shares of the axes: the histograms below, the distances above them, then the marks.
+Bins = int | npt.ArrayLike
+# Heights as fractions of the axes: the histograms below, the distances above them, then the marks.
 _DISTANCES = (0.66, 0.82)
 _ROWS = {"normal": 0.87, "anomaly": 0.94}
 _HISTOGRAM = 0.62
 _STYLES: dict[str, dict[str, Any]] = {
-    "normal": {"color": _drawing.COLOURS[0], "linestyle": "solid"},
-    "anomaly": {"color": _drawing.COLOURS[1], "linestyle": (0, (4, 1.5))},
+    "normal": {"color": drawing.COLOURS[0], "linestyle": "solid"},
+    "anomaly": {"color": drawing.COLOURS[1], "linestyle": (0, (4, 1.5))},
 }
 
 
-class ScoreDistributionDisplay:
-    """Distributions of the scores of both classes, one pair of axes for each detector.
+@dataclass(frozen=True, slots=True)
+class RpSpan:
+    """From a percentile of the normals to the reverse percentile of the anomalies.
+
+    Attributes
+    ----------
+    p : float
+        Percentile in [0, 100].
+    normal : float
+        Score at percentile p of the normals.
+    anomaly : float
+        Score at percentile 100 - p of the anomalies.
+    """
+
+    p: float
+    normal: float
+    anomaly: float
+
+    @property
+    def distance(self) -> float:
+        """RP@p, as `fastad.measures.rp_distance`."""
+        return self.anomaly - self.normal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreDistribution:
+    """Histograms of the scores of both classes on common bins, and what is marked in them.
+
+    Attributes
+    ----------
+    edges : numpy.ndarray of shape (n_bins + 1,)
+        Edges of the bins, in units of the scores.
+    anomalies, normals : numpy.ndarray of shape (n_bins,)
+        Density of each class: its fraction in the bin, divided by the width.
+    percentiles : ClassPercentiles
+        Percentiles that are marked.
+    spans : sequence of RpSpan
+        Reverse percentile distances that are distribution.
+    """
+
+    edges: FloatVector
+    anomalies: FloatVector
+    normals: FloatVector
+    percentiles: ClassPercentiles
+    spans: Sequence[RpSpan]
+
+
+class ScoreDistributionDisplay(LabelledDisplay):
+    """Distributions of the scores of both classes, on axes of its own for each detector.
 
     Parameters
     ----------
@@ -75,7 +134,7 @@ class ScoreDistributionDisplay:
     steps_: "dict[str, tuple[StepPatch, StepPatch]]"
 
     def __init__(self, distributions: ScoreDistribution | Mapping[str, ScoreDistribution]) -> None:
-        self.distributions = _data.by_name(distributions, ScoreDistribution, "distributions")
+        self.distributions = by_name(distributions, ScoreDistribution, "distributions")
 
     @property
     def ax_(self) -> "Axes":
@@ -107,13 +166,11 @@ class ScoreDistributionDisplay:
         percentiles : sequence of floats, default (25, 50, 75)
             Percentiles in [0, 100] to mark.
         rp : float or sequence of floats, default ()
-            Percentiles in [0, 100] whose reverse percentile distance is shown.
+            Percentiles in [0, 100] whose reverse percentile distance is distribution.
         bins : int or array-like of shape (n_bins + 1,), default 40
             Number of bins, or their edges.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, legend
             As `plot` takes them.
 
@@ -141,10 +198,12 @@ class ScoreDistributionDisplay:
         >>> display.distributions["score"].spans[0].distance
         70.0
         """
-        marked = _data.read_points(percentiles, _check_percentiles)
-        spanned = _data.read_points(rp, _check_percentiles)
-        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
-        distributions = _data.ask_each(ranked, lambda one: distribution(one, marked, spanned, bins))
+        marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
+        spanned = read_points(rp, Percentile(sequence=True), "rp")
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        distributions = map_detectors(
+            ranked, lambda scores: _distribution_of(scores, marked, spanned, bins)
+        )
         return cls(distributions).plot(ax, legend=legend)
 
     def plot(
@@ -170,19 +229,19 @@ class ScoreDistributionDisplay:
         Raises
         ------
         InvalidInputError
-            If ``ax`` does not hold one pair of axes for each detector.
+            If ``ax`` does not contain as many axes as there are detectors.
         MissingExtraError
             If matplotlib is not installed.
         """
         n = len(self.distributions)
         columns = 1 if n == 1 else 2 if n <= 4 else 3
-        axes = _drawing.open_axes(ax, (n,), columns=columns)
+        axes = drawing.open_axes(ax, (n,), columns=columns)
         self.axes_ = dict(zip(self.distributions, axes, strict=True))
         self.steps_ = {}
-        for name, one in self.axes_.items():
-            self.steps_[name] = _draw(one, self.distributions[name])
+        for name, panel in self.axes_.items():
+            self.steps_[name] = _draw(panel, self.distributions[name])
             if n > 1:
-                one.set_title(_drawing.shown_text(name), fontsize="medium", loc="left")
+                panel.set_title(drawing.plain_text(name), fontsize="medium", loc="left")
         if legend:
             # Above the axes, which are full: marks on top, bars below.
             self.ax_.legend(
@@ -197,54 +256,101 @@ class ScoreDistributionDisplay:
         return self
 
 
-def _draw(axes: "Axes", shown: ScoreDistribution) -> "tuple[StepPatch, StepPatch]":
-    densities = {"normal": shown.normals, "anomaly": shown.anomalies}
-    marks = {"normal": shown.percentiles.normals, "anomaly": shown.percentiles.anomalies}
+def _distribution_of(
+    ranked: RankedScores, percentiles: list[Fraction], rp: list[Fraction], bins: Bins
+) -> ScoreDistribution:
+    """Return the distribution of one detector's scores; they must be finite."""
+    counts = ranked.counts
+    marked = CLASS_PERCENTILES.compute(counts, percentiles)
+    normals = CLASS_PERCENTILES.compute(counts, rp).normals
+    anomalies = CLASS_PERCENTILES.compute(counts, [100 - p for p in rp]).anomalies
+    spans = [
+        RpSpan(float(p), normal, anomaly)
+        for p, normal, anomaly in zip(rp, normals.tolist(), anomalies.tolist(), strict=True)
+    ]
+    scores = counts.thresholds().astype(np.float64)
+    edges = _edges(scores, bins)
+    widths = np.diff(edges)
+    anomalous, normal = (
+        np.histogram(scores, edges, weights=np.diff(cumulative))[0] / (total * widths)
+        for cumulative, total in (
+            (counts.tps, counts.n_anomalies),
+            (counts.fps, counts.n_normals),
+        )
+    )
+    return ScoreDistribution(edges, anomalous, normal, marked, spans)
+
+
+def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
+    if np.ndim(bins) == 0:
+        n_bins = check_count(bins, "bins")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(scores[0] - scores[-1]):
+                raise InvalidInputError(
+                    "y_score must have a finite range for a histogram", argument="y_score"
+                )
+        return np.histogram_bin_edges(scores, n_bins)
+    edges = np.asarray(bins, np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or not np.all(np.diff(edges) > 0):
+        raise InvalidInputError(
+            "bins must be a number of bins, or at least two increasing edges; "
+            f"found shape {edges.shape}",
+            argument="bins",
+        )
+    return edges
+
+
+def _draw(axes: "Axes", distribution: ScoreDistribution) -> "tuple[StepPatch, StepPatch]":
+    densities = {"normal": distribution.normals, "anomaly": distribution.anomalies}
+    marks = {
+        "normal": distribution.percentiles.normals,
+        "anomaly": distribution.percentiles.anomalies,
+    }
     steps = []
     for kind, density in densities.items():
         style = _STYLES[kind]
-        axes.stairs(density, shown.edges, fill=True, alpha=0.25, color=style["color"])
-        steps.append(axes.stairs(density, shown.edges, linewidth=1.5, label=kind, **style))
-    spanned = [x for span in shown.spans for x in (span.normal, span.anomaly)]
-    low, high = _limits(np.concatenate([shown.edges, *marks.values(), spanned]))
+        axes.stairs(density, distribution.edges, fill=True, alpha=0.25, color=style["color"])
+        steps.append(axes.stairs(density, distribution.edges, linewidth=1.5, label=kind, **style))
+    spanned = [x for span in distribution.spans for x in (span.normal, span.anomaly)]
+    low, high = _limits(np.concatenate([distribution.edges, *marks.values(), spanned]))
     axes.set(xlim=(low, high), xlabel="Anomaly score", ylabel="Density")
-    highest = max(shown.normals.max(), shown.anomalies.max())
+    highest = max(distribution.normals.max(), distribution.anomalies.max())
     axes.set_ylim(0, (highest or 1.0) / _HISTOGRAM)
     for kind, scores in marks.items():
-        _draw_percentiles(axes, kind, shown.percentiles.p, scores)
-    for i, span in enumerate(shown.spans):
-        step = (_DISTANCES[1] - _DISTANCES[0]) / max(len(shown.spans) - 1, 1)
+        _draw_percentiles(axes, kind, distribution.percentiles.p, scores)
+    for i, span in enumerate(distribution.spans):
+        step = (_DISTANCES[1] - _DISTANCES[0]) / max(len(distribution.spans) - 1, 1)
         _draw_span(axes, span, _DISTANCES[1] - i * step)
     return steps[0], steps[1]
 
 
-def _limits(seen: FloatVector) -> tuple[float, float]:
-    low, high = float(seen.min()), float(seen.max())
+def _limits(scores: FloatVector) -> tuple[float, float]:
+    low, high = float(scores.min()), float(scores.max())
     margin = 0.02 * (high - low)
     return low - margin, high + margin
 
 
 def _draw_percentiles(axes: "Axes", kind: str, p: FloatVector, scores: FloatVector) -> None:
-    """Draw a line from each percentile up to its tag; tags that would overlap are moved apart."""
+    """Draw a line from each percentile up to its label; labels that would overlap are moved."""
     top, style = _ROWS[kind], _STYLES[kind]
     across = axes.get_xaxis_transform()
     low, high = axes.get_xlim()
     order = np.argsort(scores, kind="stable")
     points = axes.get_window_extent().width * 72 / axes.figure.dpi
-    places = _apart((scores[order] - low) / (high - low), 24 / points)
-    for i, place in zip(order.tolist(), places, strict=True):
-        x, tag = float(scores[i]), low + place * (high - low)
+    positions = _spread((scores[order] - low) / (high - low), 24 / points)
+    for i, position in zip(order.tolist(), positions, strict=True):
+        x, tag = float(scores[i]), low + position * (high - low)
         path = [x, x, tag], [0.0, top - 0.025, top]
         axes.plot(*path, transform=across, linewidth=0.9, zorder=2.5, **style)
         text = {"color": style["color"], "ha": "center", "fontsize": "small"}
-        _drawing.draw_text(axes, tag, top, f"p{p[i]:g}", transform=across, **text)
+        drawing.draw_text(axes, tag, top, f"p{p[i]:g}", transform=across, **text)
 
 
-def _apart(places: FloatVector, gap: float) -> list[float]:
-    """Return rising places with gaps between them, and inside of [0, 1] if there is room."""
+def _spread(positions: FloatVector, gap: float) -> list[float]:
+    """Return increasing positions with gaps between them, inside [0, 1] if there is room."""
     moved: list[float] = []
-    for place in places.tolist():
-        moved.append(max(place, moved[-1] + gap) if moved else place)
+    for position in positions.tolist():
+        moved.append(max(position, moved[-1] + gap) if moved else position)
     limit = 1.0
     for i in reversed(range(len(moved))):
         moved[i] = min(moved[i], limit)
@@ -267,9 +373,4 @@ def _draw_span(axes: "Axes", span: RpSpan, height: float) -> None:
     )
     text = f"RP@{span.p:g} = {span.distance:.3g}".replace("-", "\N{MINUS SIGN}")
     middle = (span.normal + span.anomaly) / 2
-    _drawing.draw_text(axes, middle, height, text, transform=across, ha="center", fontsize="small")
-
-
-def _check_percentiles(p: Point | Points) -> Fraction | list[Fraction]:
-    checked: Fraction | list[Fraction] = Percentile(sequence=True).check(p, "p")
-    return checked
+    drawing.draw_text(axes, middle, height, text, transform=across, ha="center", fontsize="small")

@@ -1,4 +1,4 @@
-"""Excess-mass curves, which need no labels."""
+"""Displays of excess-mass curves."""
 
 import math
 from collections.abc import Mapping
@@ -9,11 +9,23 @@ import numpy as np
 from fastad._core.parameters import check_inside
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.plot import _band, _data, _drawing, _levels
+from fastad.plot import drawing
+from fastad.plot.curves import BandKind, fill_between, refine
+from fastad.plot.level_sets import (
+    FAR_APART,
+    LOG_10,
+    AxisScale,
+    LevelSetsDisplay,
+    Limits,
+    Span,
+    View,
+    in_float_range,
+    level_sets_by_name,
+    with_margin,
+)
 from fastad.regions.box import Box
 from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
-from fastad.unsupervised.criteria import EXCESS_MASS, Criteria
-from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
+from fastad.unsupervised.excess_mass import EXCESS_MASS, ExcessMassCurve, excess_mass_of
 from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
@@ -22,16 +34,16 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from typing_extensions import Self
 
-# How far beyond the last level of interest the axis goes, as a logarithm.
+# How far the axis extends beyond the last level of interest, as a logarithm.
 _BEYOND = math.log(1.1)
 # Less than two decades have ticks whose labels overlap.
 _NARROWEST = math.log(100)
-# So many points over the width of a logarithmic axis, and of bands.
+# Points over the width of a logarithmic axis, and of bands.
 _N_BENT, _N_BAND = 500, 200
 
 
-class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, Point]):
-    """Excess-mass curves of one detector or several on one pair of axes; higher is better.
+class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, Point]):
+    """Excess-mass curves of one detector or several on the same axes; higher is better.
 
     Parameters
     ----------
@@ -58,7 +70,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
     --------
     fastad.excess_mass_curve : The curve.
     fastad.unsupervised.excess_mass_band : The band.
-    MassVolumeDisplay : The other curve without labels.
+    MassVolumeCurveDisplay : The other curve without labels.
 
     References
     ----------
@@ -68,10 +80,10 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
     Examples
     --------
     >>> import fastad
-    >>> from fastad.plot import ExcessMassDisplay
+    >>> from fastad.plot import ExcessMassCurveDisplay
     >>> from matplotlib.figure import Figure
     >>> curve = fastad.excess_mass_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
-    >>> display = ExcessMassDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display = ExcessMassCurveDisplay({"knn": curve}).plot(Figure().subplots())
     >>> display.line_.get_ydata()
     array([1.   , 0.625, 0.5  ])
     """
@@ -80,19 +92,9 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
     _band_type = ExcessMassBand
     _band_kinds = ("simultaneous",)
     _criterion = "EM"
-    _labels = "Level (one over units of the features)", "Excess mass"
+    _axis_labels = "Level (one over units of the features)", "Excess mass"
     _scaled = "x"
     _corners = "upper right", "lower left"
-
-    # The same as of the base, with types that `help` can show.
-    def __init__(
-        self,
-        curves: ExcessMassCurve | Mapping[str, ExcessMassCurve],
-        *,
-        values: Criteria | Mapping[str, Criteria] | None = None,
-        bands: ExcessMassBand | Mapping[str, ExcessMassBand] | None = None,
-    ) -> None:
-        super().__init__(curves, values=values, bands=bands)
 
     @classmethod
     def from_scores(
@@ -106,7 +108,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         band: Literal["simultaneous"] | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
-        xscale: _levels.AxisScale = "auto",
+        xscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -130,7 +132,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
         Returns
         -------
-        ExcessMassDisplay
+        ExcessMassCurveDisplay
             The display, drawn.
 
         Raises
@@ -142,16 +144,18 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
         Examples
         --------
-        >>> from fastad.plot import ExcessMassDisplay
+        >>> from fastad.plot import ExcessMassCurveDisplay
         >>> from matplotlib.figure import Figure
         >>> scores = {"knn": [0.1, 0.2, 0.4, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
         >>> uniform = {"knn": [0.3, 0.5, 0.9], "forest": [0.3, 0.6, 0.7]}
-        >>> display = ExcessMassDisplay.from_scores(scores, uniform, 6.0, ax=Figure().subplots())
+        >>> display = ExcessMassCurveDisplay.from_scores(
+        ...     scores, uniform, 6.0, ax=Figure().subplots()
+        ... )
         >>> [line.get_label() for line in display.lines_.values()]
         ['knn (EM 0.0238)', 'forest (EM 0.0475)']
         """
         return cls.from_level_sets(
-            _levels.level_sets_by_name(y_score, uniform_score, volume, log_volume),
+            level_sets_by_name(y_score, uniform_score, volume, log_volume),
             excess_mass=excess_mass,
             band=band,
             confidence_level=confidence_level,
@@ -170,7 +174,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         band: Literal["simultaneous"] | None = None,
         confidence_level: Point = 0.95,
         ax: "Axes | None" = None,
-        xscale: _levels.AxisScale = "auto",
+        xscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -190,18 +194,18 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
         Returns
         -------
-        ExcessMassDisplay
+        ExcessMassCurveDisplay
             The display, drawn.
 
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or a band is asked for of volumes that were not
-            counted or that floats do not hold.
+            If an argument is not as described, or a band was requested of volumes that were not
+            counted or that lie outside the range of floats.
         MissingExtraError
             If matplotlib is not installed.
         """
-        display = cls._of_level_sets(levels, excess_mass, xscale, band, confidence_level)
+        display = cls._from_level_sets(levels, excess_mass, xscale, band, confidence_level)
         return display.plot(
             ax, excess_mass=excess_mass, xscale=xscale, legend=legend, line_kw=line_kw
         )
@@ -211,7 +215,7 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         ax: "Axes | None" = None,
         *,
         excess_mass: Point = EXCESS_MASS,
-        xscale: _levels.AxisScale = "auto",
+        xscale: AxisScale = "auto",
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
@@ -228,8 +232,8 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
             Axis of the level. ``"auto"`` takes the logarithmic one where one curve comes down at
             a level over 100 times that of another, and on axes with other such curves the scale
             they have. The logarithmic axis starts where the first curve has lost a tenth of that,
-            and spans two decades at least; straight pieces are bent on it. Where levels lie beyond
-            all floats, their logarithms are drawn, and the axis says so.
+            and spans two decades at least; straight pieces are bent on it. Of levels outside the
+            range of floats decimal logarithms are drawn, as the label of the axis says.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
@@ -237,14 +241,14 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
         Returns
         -------
-        ExcessMassDisplay
+        ExcessMassCurveDisplay
             This display.
 
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or levels beyond all floats are to be drawn on a
-            linear axis, with bands, or beside levels that floats hold.
+            If an argument is not as described, or levels outside the range of floats are to be
+            drawn on a linear axis, with bands, or beside levels inside it.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -252,11 +256,11 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
 
     @staticmethod
     def _curve_of(levels: LevelSets) -> ExcessMassCurve:
-        return excess_mass_curve(levels)
+        return excess_mass_of(levels)
 
     @staticmethod
     def _band_of(
-        curve: ExcessMassCurve, view: _levels.View, kind: _band.BandKind, confidence: Point
+        curve: ExcessMassCurve, view: View, kind: BandKind, confidence: Point
     ) -> ExcessMassBand:
         return excess_mass_band(curve, level=_grid(view, _N_BAND), confidence_level=confidence)
 
@@ -267,33 +271,33 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         except UndefinedMeasureError:
             return math.nan
 
-    def _span(self, excess_mass: Point) -> _levels.Span:
+    def _span(self, excess_mass: Point) -> Span:
         """Return natural logarithms of levels; a linear axis starts at 0 all the same."""
-        wanted = float(check_inside(excess_mass, "excess_mass"))
+        end_mass = float(check_inside(excess_mass, "excess_mass"))
         curves = self.curves.values()
-        ends = [_log_level_at(one, wanted) for one in curves]
-        starts = [_log_level_at(one, 1 - (1 - wanted) / 10) for one in curves]
-        known = [end for end in ends if end > -math.inf]
-        if not known:
-            # No set with test points meets a uniform point: the curves stay at 1 at all levels.
-            ends = known = starts = [-one.levels.log_unit for one in curves]
-        high = max(known) + _BEYOND
-        low = min(*(one for one in starts if one > -math.inf), high - _NARROWEST)
-        far_apart = max(known) - min(known) > math.log(_levels.FAR_APART)
-        return _levels.Span(low, high, far_apart, _levels.floats_hold(low, high))
+        ends = [_log_level_at(curve, end_mass) for curve in curves]
+        starts = [_log_level_at(curve, 1 - (1 - end_mass) / 10) for curve in curves]
+        finite = [end for end in ends if end > -math.inf]
+        if not finite:
+            # No set with test points contains a uniform point: the curves stay at 1 at all levels.
+            finite = starts = [-curve.levels.log_unit for curve in curves]
+        high = max(finite) + _BEYOND
+        low = min(*(start for start in starts if start > -math.inf), high - _NARROWEST)
+        far_apart = max(finite) - min(finite) > math.log(FAR_APART)
+        return Span(low, high, far_apart, in_float_range(low, high))
 
-    def _limits(self, view: _levels.View) -> tuple[_levels.Limits, _levels.Limits]:
+    def _limits(self, view: View) -> tuple[Limits, Limits]:
         if view.drawn == "linear":
             levels = -0.01 * math.exp(view.high), math.exp(view.high)
         elif view.drawn == "log":
             levels = math.exp(view.low), math.exp(view.high)
         else:
-            levels = view.low / _levels.LOG_10, view.high / _levels.LOG_10
-        return levels, _levels.with_margin(self._lowest(view), 1.0, "linear")
+            levels = view.low / LOG_10, view.high / LOG_10
+        return levels, with_margin(self._lowest(view), 1.0, "linear")
 
-    def _lowest(self, view: _levels.View) -> float:
-        """Return the least excess mass in sight."""
-        lines = [one(log_level=view.high) for one in self.curves.values()]
+    def _lowest(self, view: View) -> float:
+        """Return the smallest visible excess mass."""
+        lines = [curve(log_level=view.high) for curve in self.curves.values()]
         bounds = [
             band.low[band.level <= math.exp(view.high)].min(initial=1.0)
             for band in self.bands.values()
@@ -301,26 +305,26 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
         return float(min([*lines, *bounds]))
 
     @staticmethod
-    def _path(curve: ExcessMassCurve, view: _levels.View) -> _drawing.Path:
-        """Return the path of a curve; on a logarithmic axis what is in sight, bent."""
+    def _path(curve: ExcessMassCurve, view: View) -> drawing.Path:
+        """Return the path of a curve; on a logarithmic axis the visible part, bent."""
         at_end = curve(log_level=view.high)
         if view.drawn == "linear":
             end = math.exp(view.high)
             finite = np.isfinite(curve.level)
             level, height = curve.level[finite], curve.excess_mass[finite]
             if end > level[-1]:
-                # After its last corner a curve is level.
+                # After its last corner a curve is constant.
                 level, height = np.append(level, end), np.append(height, at_end)
             return level, height
-        # In multiples of the last level, which floats hold.
-        seen = curve.log_level <= view.high
-        level = np.append(np.exp(curve.log_level[seen] - view.high), 1.0)
-        height = np.append(curve.excess_mass[seen], at_end)
+        # In multiples of the last level, which are in the range of floats.
+        visible = curve.log_level <= view.high
+        level = np.append(np.exp(curve.log_level[visible] - view.high), 1.0)
+        height = np.append(curve.excess_mass[visible], at_end)
         first = math.exp(view.low - view.high)
-        level, height = _data.refine(level, height, np.geomspace(first, 1, _N_BENT))
-        seen = level >= first
-        logs = np.log(level[seen]) + view.high
-        return np.exp(logs) if view.drawn == "log" else logs / _levels.LOG_10, height[seen]
+        level, height = refine(level, height, np.geomspace(first, 1, _N_BENT))
+        visible = level >= first
+        logs = np.log(level[visible]) + view.high
+        return np.exp(logs) if view.drawn == "log" else logs / LOG_10, height[visible]
 
     @staticmethod
     def _draw_band(
@@ -328,26 +332,26 @@ class ExcessMassDisplay(_levels.LevelsDisplay[ExcessMassCurve, ExcessMassBand, P
     ) -> "FillBetweenPolyCollection":
         order = np.argsort(band.level, kind="stable")
         area = band.level[order], band.low[order], band.high[order]
-        return _band.fill_between(axes, area, line, "simultaneous", band.confidence_level)
+        return fill_between(axes, area, line, "simultaneous", band.confidence_level)
 
 
-def _grid(view: _levels.View, n: int) -> FloatVector:
+def _grid(view: View, n: int) -> FloatVector:
     """Return levels over the width of the axis."""
     if view.drawn == "linear":
         return np.linspace(0, math.exp(view.high), n)
     return np.exp(np.linspace(view.low, view.high, n))
 
 
-def _log_level_at(curve: ExcessMassCurve, wanted: float) -> float:
-    """Return the logarithm of the level at which the excess mass is no more than some mass.
+def _log_level_at(curve: ExcessMassCurve, excess_mass: float) -> float:
+    """Return the logarithm of the level at which a curve has come down to an excess mass.
 
-    Of a curve that never falls so far, where it falls last; -inf if it never does.
+    Of a curve that never does, where it decreases last; -inf if it never decreases.
     """
     logs, heights = curve.log_level, curve.excess_mass
-    if heights[-1] > wanted:
+    if heights[-1] > excess_mass:
         return float(logs[-1])
-    place = int(np.argmax(heights <= wanted))
-    left, right = heights[place - 1], heights[place]
-    part = (left - wanted) / (left - right)
+    i = int(np.argmax(heights <= excess_mass))
+    left, right = heights[i - 1], heights[i]
+    part = (left - excess_mass) / (left - right)
     with np.errstate(divide="ignore"):
-        return float(np.logaddexp(np.log1p(-part) + logs[place - 1], np.log(part) + logs[place]))
+        return float(np.logaddexp(np.log1p(-part) + logs[i - 1], np.log(part) + logs[i]))

@@ -1,11 +1,11 @@
-"""Critical-difference diagrams: mean ranks, and which detectors are not told apart."""
+"""Critical-difference diagrams: mean ranks, and detectors that do not differ significantly."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastad.benchmarking.rank_comparison import RankComparison
-from fastad.plot import _drawing
+from fastad.plot import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,25 +20,26 @@ _RULER = 0.5
 _FIRST_BAR, _BAR_STEP, _BEFORE_NAMES = 0.45, 0.4, 0.75
 # Inches, of a new figure.
 _WIDTH, _RANKS, _ROW = 7.2, 3.6, 0.27
-# Of the height of a row, what letters take; points.
+# Fraction of the height of a row that letters fill, and their size in points.
 _LETTERS, _SMALLEST, _LARGEST = 0.72, 3.0, 10.0
 _POINTS = 72
-# Between a line and its name; points.
+# Points between a line and its name.
 _SPACE = 4
-# Bars that are closer than this part of the axis do not share a level.
+# Bars that are closer than this fraction of the axis do not share a level.
 _GAP = 0.02
-# Between ticks, at least; points.
+# Smallest distance between ticks, in points.
 _TICK = 25
-# What is left of the axes for ranks where long names stand inside, at least.
+# Smallest fraction of the axes for ranks where long names stand inside.
 _LEAST = 0.3
-_BAR_COLOUR, _APART, _CONTROL = "0.15", _drawing.COLOURS[1], _drawing.COLOURS[0]
+_BAR_COLOUR, _DIFFERENT, _CONTROL = "0.15", drawing.COLOURS[1], drawing.COLOURS[0]
 
 
-class CriticalDifferenceDisplay(_drawing.Display):
+class CriticalDifferenceDisplay(drawing.Display):
     """Detectors on an axis of mean ranks, the best at the left.
 
-    Without a control, bars join detectors that are not told apart. With one, a bar spans the
-    ranks that are not significantly different from it, and names of detectors that are stand out.
+    Without a control, bars join detectors that are not significantly different. With one, a bar
+    spans the ranks that do not differ significantly from it, and names of detectors that do are
+    coloured.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
         Raises
         ------
         TypeError
-            If it is no comparison of ranks.
+            If it is not a comparison of ranks.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -145,13 +146,13 @@ class CriticalDifferenceDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        one = self.comparison
-        bars = _stacked(self._spans(), _GAP * (len(one.detectors) - 1))
+        comparison = self.comparison
+        bars = _stacked(self._spans(), _GAP * (len(comparison.detectors) - 1))
         first_row = _FIRST_BAR + _BAR_STEP * (1 + max((level for _, level in bars), default=-1))
         first_row = max(first_row, _BEFORE_NAMES)
-        top = _TOP - (0 if one.critical_difference is None else _RULER)
-        height = first_row + math.ceil(len(one.detectors) / 2) - top
-        (axes,) = _drawing.open_axes(ax)
+        top = _TOP - (0 if comparison.critical_difference is None else _RULER)
+        height = first_row + math.ceil(len(comparison.detectors) / 2) - top
+        (axes,) = drawing.open_axes(ax)
         if ax is None:
             axes.figure.set_size_inches(_WIDTH, _ROW * height + 0.2)  # type: ignore[union-attr]
         size = _font_size(axes, height)
@@ -161,7 +162,7 @@ class CriticalDifferenceDisplay(_drawing.Display):
             axes.plot(
                 span,
                 [_FIRST_BAR + _BAR_STEP * level] * 2,
-                color=_BAR_COLOUR if one.control is None else _CONTROL,
+                color=_BAR_COLOUR if comparison.control is None else _CONTROL,
                 linewidth=min(4.0, 0.4 * size),
                 solid_capstyle="round",
                 zorder=4,
@@ -170,32 +171,36 @@ class CriticalDifferenceDisplay(_drawing.Display):
             for span, level in bars
         ]
         self.lines_, self.names_ = self._draw_names(axes, first_row, size, line_kw)
-        beyond = _beyond(axes, list(self.names_.values()))
+        overhang = _overhang(axes, list(self.names_.values()))
         if ax is None:
-            wanted = _RANKS + sum(beyond) / axes.figure.dpi
-            axes.figure.set_figwidth(max(_WIDTH, wanted))  # type: ignore[union-attr]
+            width = _RANKS + sum(overhang) / axes.figure.dpi
+            axes.figure.set_figwidth(max(_WIDTH, width))  # type: ignore[union-attr]
         elif axes.figure.get_layout_engine() is None:
-            _make_room(axes, beyond)
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+            _make_room(axes, overhang)
+        return self._finish(axes, grid=False)
 
     def _spans(self) -> list[tuple[float, float]]:
-        """Return from where to where bars go."""
-        one = self.comparison
-        if one.control is not None:
-            if one.critical_difference is None:
+        """Return the ends of each bar."""
+        comparison = self.comparison
+        if comparison.control is not None:
+            if comparison.critical_difference is None:
                 return []
-            middle = float(one.mean_ranks[one.detectors.index(one.control)])
+            middle = float(comparison.mean_ranks[comparison.detectors.index(comparison.control)])
             # As far as ranks go.
-            low = max(middle - one.critical_difference, 1.0)
-            return [(low, min(middle + one.critical_difference, float(len(one.detectors))))]
-        rank = dict(zip(one.detectors, one.mean_ranks.tolist(), strict=True))
-        return [(rank[group[0]], rank[group[-1]]) for group in one.groups]
+            low = max(middle - comparison.critical_difference, 1.0)
+            return [
+                (
+                    low,
+                    min(middle + comparison.critical_difference, float(len(comparison.detectors))),
+                )
+            ]
+        rank = dict(zip(comparison.detectors, comparison.mean_ranks.tolist(), strict=True))
+        return [(rank[group[0]], rank[group[-1]]) for group in comparison.groups]
 
     def _set_axes(self, axes: "Axes", top: float, bottom: float, size: float) -> None:
-        one = self.comparison
-        k = len(one.detectors)
-        right = max(float(k), 1 + (one.critical_difference or 0.0))
+        comparison = self.comparison
+        k = len(comparison.detectors)
+        right = max(float(k), 1 + (comparison.critical_difference or 0.0))
         width = axes.get_window_extent().width / axes.figure.dpi * _POINTS
         axes.set(xlim=(1, right), ylim=(bottom, top), yticks=[], facecolor="none", xlabel="")
         axes.set_xticks(_ticks(k, width / _TICK))
@@ -204,9 +209,9 @@ class CriticalDifferenceDisplay(_drawing.Display):
         axes.spines["top"].set(visible=True, position=("data", 0), bounds=(1, k))
         axes.xaxis.set_ticks_position("top")
         axes.tick_params(axis="x", labelsize=size)
-        title = _drawing.shown_text(f"mean rank by {one.measure}")
-        place: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": size}
-        axes.text(right, top - _TOP + _TITLE, title, **place)
+        title = drawing.plain_text(f"mean rank by {comparison.measure}")
+        options: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": size}
+        axes.text(right, top - _TOP + _TITLE, title, **options)
 
     def _draw_ruler(self, axes: "Axes", size: float) -> "Line2D | None":
         width = self.comparison.critical_difference
@@ -227,21 +232,23 @@ class CriticalDifferenceDisplay(_drawing.Display):
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.lines import Line2D
 
-        one = self.comparison
+        comparison = self.comparison
         options: dict[str, Any] = {"color": "0.35", "linewidth": 0.9, "zorder": 3, "clip_on": False}
         options |= normalize_kwargs(dict(line_kw or {}), Line2D)
-        n = len(one.detectors)
+        n = len(comparison.detectors)
         left, right = axes.get_xlim()
         lines: dict[str, Line2D] = {}
         names: dict[str, Text] = {}
-        for i, (name, rank) in enumerate(zip(one.detectors, one.mean_ranks.tolist(), strict=True)):
+        for i, (name, rank) in enumerate(
+            zip(comparison.detectors, comparison.mean_ranks.tolist(), strict=True)
+        ):
             better = i < math.ceil(n / 2)
             # The outermost have the shortest way down, so that no lines cross.
             row = first_row + (i if better else n - 1 - i) + 0.5
             side = left if better else right
             (lines[name],) = axes.plot([rank, rank, side], [0, row, row], **options)
             names[name] = axes.annotate(
-                _drawing.shown_text(f"{name} ({rank:.2f})"),
+                drawing.plain_text(f"{name} ({rank:.2f})"),
                 (side, row),
                 xytext=(-_SPACE if better else _SPACE, 0),
                 textcoords="offset points",
@@ -254,21 +261,21 @@ class CriticalDifferenceDisplay(_drawing.Display):
         return lines, names
 
     def _style(self, i: int) -> dict[str, Any]:
-        """Return how a name is set, where there is a control."""
-        one = self.comparison
-        if one.control is None:
+        """Return the style of a name, which differs if there is a control."""
+        comparison = self.comparison
+        if comparison.control is None:
             return {}
-        control = one.detectors.index(one.control)
+        control = comparison.detectors.index(comparison.control)
         if i == control:
             return {"color": _CONTROL, "fontweight": "bold"}
-        apart = one.wins[control, i] or one.wins[i, control]
-        return {"color": _APART, "fontweight": "bold"} if apart else {}
+        differs = comparison.wins[control, i] or comparison.wins[i, control]
+        return {"color": _DIFFERENT, "fontweight": "bold"} if differs else {}
 
 
 def _stacked(
     spans: Sequence[tuple[float, float]], gap: float
 ) -> list[tuple[tuple[float, float], int]]:
-    """Put each bar on the first level where it is clear of others."""
+    """Put each bar on the first level where it overlaps no other."""
     ends: list[float] = []
     placed = []
     for low, high in spans:
@@ -278,24 +285,25 @@ def _stacked(
     return placed
 
 
-def _ticks(k: int, most: float) -> list[int]:
-    """Return whole ranks from 1 to k, round ones and not too many."""
+def _ticks(k: int, max_ticks: float) -> list[int]:
+    """Return integer ranks from 1 to k, round ones and not too many."""
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
-    step = next(step for step in steps if (k - 1) / step <= max(most, 1))
+    step = next(step for step in steps if (k - 1) / step <= max(max_ticks, 1))
     return [1, *(tick for tick in range(step, k, step) if 1 + step / 2 <= tick < k - step / 2), k]
 
 
-def _beyond(axes: "Axes", names: "Sequence[Text]") -> tuple[float, float]:
-    """Return how far names reach beyond the axes, to the left and to the right; pixels."""
+def _overhang(axes: "Axes", names: "Sequence[Text]") -> tuple[float, float]:
+    """Return how far names extend beyond the axes, to the left and to the right; pixels."""
     box = axes.get_window_extent()
     extents = [name.get_window_extent() for name in names]
-    left = box.x0 - min(one.x0 for one in extents)
-    return max(left, 0.0), max(max(one.x1 for one in extents) - box.x1, 0.0)
+    left = box.x0 - min(extent.x0 for extent in extents)
+    right = max(extent.x1 for extent in extents) - box.x1
+    return max(left, 0.0), max(right, 0.0)
 
 
-def _make_room(axes: "Axes", beyond: tuple[float, float]) -> None:
+def _make_room(axes: "Axes", overhang: tuple[float, float]) -> None:
     """Widen the axis so that the names at its ends are inside the axes."""
-    before, behind = (one / axes.get_window_extent().width for one in beyond)
+    before, behind = (pixels / axes.get_window_extent().width for pixels in overhang)
     left, right = axes.get_xlim()
     width = (right - left) / max(1 - before - behind, _LEAST)
     axes.set_xlim(left - width * before, right + width * behind)

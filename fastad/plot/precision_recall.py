@@ -1,31 +1,44 @@
-"""Precision-recall curves, interpolated rightly, with lines of equal F1."""
+"""Precision-recall curves, interpolated as Davis and Goadrich do, with lines of equal F1."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_inside, check_prevalence, check_rate
+from fastad._core.parameters import Rate, check_choice, check_inside, check_prevalence
 from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import PrecisionRecallCurve
-from fastad.plot import _band, _data, _drawing
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    BAND_KINDS,
+    BandKind,
+    LabelledCurvesDisplay,
+    Values,
+    draw_band,
+    evaluate_each,
+    legend_labels,
+    map_detectors,
+    rank_detectors,
+    read_measures,
+    read_points,
+    refine,
+)
 from fastad.uncertainty.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
     from typing_extensions import Self
 
 _N_BENT = 400
 _ISO_F1 = (0.2, 0.4, 0.6, 0.8)
 
 
-class PrecisionRecallDisplay(_drawing.Display):
-    """Precision-recall curves of one detector or several on one pair of axes.
+class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
+    """Precision-recall curves of one detector or several on the same axes.
 
     Between two points of a curve, flagged normals grow in proportion to flagged anomalies, so that
     precision does not follow a straight line (Davis and Goadrich): the line drawn is the one whose
@@ -40,8 +53,8 @@ class PrecisionRecallDisplay(_drawing.Display):
         `fastad.evaluate`.
     false_alarms : mapping of str to array-like of shape (n_points,), optional
         Flagged normals per anomaly at each point of a curve. By default they are derived from
-        the curve, which leaves open only how many normals above all anomalies are tied with the
-        first of these: none, it is taken.
+        the curve, which does not tell how many normals above all anomalies are tied with the
+        first of these: none is assumed.
     bands : PrecisionRecallBand or mapping of str to PrecisionRecallBand, optional
         The band of one detector, or bands by the names of detectors.
 
@@ -77,19 +90,19 @@ class PrecisionRecallDisplay(_drawing.Display):
     'Recall'
     """
 
-    bands_: "dict[str, FillBetweenPolyCollection]"
+    _curve_type = PrecisionRecallCurve
+    _band_type = PrecisionRecallBand
+    _measures = ("ap",)
 
     def __init__(
         self,
         curves: PrecisionRecallCurve | Mapping[str, PrecisionRecallCurve],
         *,
-        values: _data.Values | None = None,
+        values: Values | None = None,
         false_alarms: Mapping[str, npt.ArrayLike] | None = None,
         bands: PrecisionRecallBand | Mapping[str, PrecisionRecallBand] | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, PrecisionRecallCurve, "curves")
-        self.values = dict(values or {})
-        self.bands = _band.of_detectors(bands, PrecisionRecallBand, self.curves)
+        super().__init__(curves, values, bands)
         given = {str(name): np.asarray(x, np.float64) for name, x in (false_alarms or {}).items()}
         self.false_alarms = {
             name: given[name] if name in given else _false_alarms(curve)
@@ -111,7 +124,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         *,
         measures: Sequence[str] = ("ap",),
         prevalence: Point | None = None,
-        band: _band.BandKind | None = None,
+        band: BandKind | None = None,
         confidence_level: Point = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Label | None = None,
@@ -133,16 +146,14 @@ class PrecisionRecallDisplay(_drawing.Display):
             Labels of measures that the legend shows, as `fastad.evaluate` takes them. They are
             those of the data, and not shown where ``prevalence`` is given.
         prevalence : float, optional
-            Share of anomalies in (0, 1) to which the classes are re-weighted.
+            Fraction of anomalies in (0, 1) to which the classes are re-weighted.
         band : {"pointwise", "simultaneous"}, optional
             Confidence band to draw, as `precision_recall_band` computes it; by default
             none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, chance, iso_f1, legend, line_kw
             As `plot` takes them.
 
@@ -170,33 +181,44 @@ class PrecisionRecallDisplay(_drawing.Display):
         >>> display.line_.get_label()
         'knn (ap 0.833)'
         """
-        share = check_prevalence(prevalence)
-        shown = _data.read_measures(() if share is not None else measures)
+        fraction = check_prevalence(prevalence)
+        requests = read_measures(() if fraction is not None else measures)
         level = check_inside(confidence_level, "confidence_level")
-        simultaneous = None if band is None else _band.is_simultaneous(band)
-        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
+        if band is not None:
+            check_choice(band, BAND_KINDS, "band")
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls._from_ranked(ranked, evaluate_each(ranked, requests), fraction)
+        if band is not None:
+            display.bands = map_detectors(
+                ranked,
+                lambda scores: precision_recall_band_of(
+                    scores.counts,
+                    None,
+                    simultaneous=band == "simultaneous",
+                    confidence_level=level,
+                    prevalence=fraction,
+                ),
+            )
+        return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
 
-        def false_alarms(one: RankedScores) -> FloatVector:
-            counts = one.counts.at_prevalence(share)
+    @classmethod
+    def _from_ranked(
+        cls,
+        ranked: Mapping[str, RankedScores],
+        values: Values,
+        prevalence: Fraction | None = None,
+    ) -> "Self":
+        def false_alarms(scores: RankedScores) -> FloatVector:
+            counts = scores.counts.at_prevalence(prevalence)
             return np.asarray(counts.fps / counts.n_anomalies, np.float64)
 
-        def bound(one: RankedScores) -> PrecisionRecallBand:
-            return precision_recall_band_of(
-                one.counts,
-                None,
-                simultaneous=bool(simultaneous),
-                confidence_level=level,
-                prevalence=share,
-            )
-
-        curves = _data.ask_each(ranked, lambda one: one.precision_recall_curve(prevalence=share))
-        display = cls(
-            curves,
-            values=_data.evaluate_each(ranked, shown),
-            false_alarms=_data.ask_each(ranked, false_alarms),
-            bands=None if simultaneous is None else _data.ask_each(ranked, bound),
+        return cls(
+            map_detectors(
+                ranked, lambda scores: scores.precision_recall_curve(prevalence=prevalence)
+            ),
+            values=values,
+            false_alarms=map_detectors(ranked, false_alarms),
         )
-        return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
 
     def plot(
         self,
@@ -214,7 +236,7 @@ class PrecisionRecallDisplay(_drawing.Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         chance : bool, default True
-            Whether to draw the level of scores without information: the share of anomalies.
+            Whether to draw the level of scores without information: the fraction of anomalies.
         iso_f1 : sequence of floats, default (0.2, 0.4, 0.6, 0.8)
             F1 scores in (0, 1) whose lines are drawn.
         legend : bool, default True
@@ -236,33 +258,28 @@ class PrecisionRecallDisplay(_drawing.Display):
             If matplotlib is not installed.
         """
         levels = _f1_levels(iso_f1)
-        texts = _data.legend_texts(self.curves, self.values)
-        n_rows = _drawing.count_rows(list(texts.values())) + 1 + bool(self.bands)
-        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
+        labels = legend_labels(self.curves, self.values)
+        axes = self._open(ax, labels, n_more=1)
         for level in levels:
             _draw_iso_f1(axes, level)
         if chance:
-            # Where everything is flagged, precision is the share of anomalies.
-            shares = {float(curve.precision[-1]) for curve in self.curves.values()}
-            for i, share in enumerate(sorted(shares)):
-                label = f"chance ({share:.3g})" if len(shares) > 1 or i else "chance"
-                _drawing.draw_reference(axes, [0.0, 1.0], [share, share], label)
+            # Where everything is flagged, precision is the fraction of anomalies.
+            fractions = {float(curve.precision[-1]) for curve in self.curves.values()}
+            for fraction in sorted(fractions):
+                label = f"chance ({fraction:.3g})" if len(fractions) > 1 else "chance"
+                drawing.draw_reference(axes, [0.0, 1.0], [fraction, fraction], label)
         paths = {name: self._path(name) for name in self.curves}
-        self.lines_ = _drawing.draw_detectors(axes, paths, texts, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
         self.bands_ = {
-            name: _band.draw_band(axes, band, band.recall, self.lines_[name])
+            name: draw_band(axes, band, band.recall, self.lines_[name])
             for name, band in self.bands.items()
         }
         axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), xlabel="Recall", ylabel="Precision")
-        axes.grid(alpha=0.3)
-        if legend:
-            _drawing.draw_legend(axes, "lower left")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._finish(axes, legend="lower left" if legend else None)
 
-    def _path(self, name: str) -> _drawing.Path:
+    def _path(self, name: str) -> drawing.Path:
         curve = self.curves[name]
-        recall, false_alarms = _data.refine(
+        recall, false_alarms = refine(
             curve.recall, self.false_alarms[name], np.linspace(0, 1, _N_BENT)
         )
         flagged = recall + false_alarms
@@ -274,21 +291,23 @@ class PrecisionRecallDisplay(_drawing.Display):
 def _false_alarms(curve: PrecisionRecallCurve) -> FloatVector:
     """Return flagged normals per anomaly at each point.
 
-    Where precision is 0, the curve does not say them: those of the first anomaly are taken.
+    Where precision is 0, the curve does not tell: those of the first anomaly are taken.
     """
-    known = curve.precision > 0
-    p = curve.precision[known]
+    is_positive = curve.precision > 0
+    p = curve.precision[is_positive]
     alarms = np.empty_like(curve.precision)
-    alarms[known] = curve.recall[known] * (1 - p) / p
-    alarms[~known] = alarms[known][0]
+    alarms[is_positive] = curve.recall[is_positive] * (1 - p) / p
+    alarms[~is_positive] = alarms[is_positive][0]
     alarms[0] = 0.0
     return alarms
 
 
 def _f1_levels(iso_f1: Point | Points) -> list[float]:
-    levels = list(map(float, _data.read_points(iso_f1, partial(check_rate, name="iso_f1"))))
+    levels = list(map(float, read_points(iso_f1, Rate(sequence=True), "iso_f1")))
     if not all(0 < level < 1 for level in levels):
-        raise InvalidInputError(f"iso_f1 must lie strictly in (0, 1); found {iso_f1}")
+        raise InvalidInputError(
+            f"iso_f1 must lie strictly in (0, 1); found {iso_f1}", argument="iso_f1"
+        )
     return levels
 
 
@@ -298,4 +317,4 @@ def _draw_iso_f1(axes: "Axes", level: float) -> None:
     axes.plot(recall, level * recall / (2 * recall - level), color="0.75", linewidth=0.9, zorder=1)
     end = level / (2 - level)
     options = {"ha": "right", "color": "0.35", "fontsize": "x-small"}
-    _drawing.draw_text(axes, 0.995, end + 0.005, f"F1 = {level:g}", **options)
+    drawing.draw_text(axes, 0.995, end + 0.005, f"F1 = {level:g}", **options)

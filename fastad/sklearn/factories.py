@@ -8,7 +8,7 @@ from fastad._core.types import Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.measure import Measure
-from fastad.sklearn._scorers import EvaluationScorer, MeasureScorer, factory_name
+from fastad.sklearn.scorers import EvaluationScorer, MeasureScorer, factory_name
 
 # What every scorer takes beside the measure's own parameters.
 _SHARED = {

@@ -1,4 +1,4 @@
-"""Mean and deviation of many ROC curves, and the noise of TPR / FPR."""
+"""Mean and standard deviation of many ROC curves, and of TPR / FPR."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from fastad._core.arrays import refuse_nan
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
 from fastad._core.types import FloatVector, Label
+from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.groups import labels_by_group
 from fastad.measures.results import RocCurve
@@ -19,8 +20,9 @@ from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
-from fastad.plot import _data, _drawing
-from fastad.plot._roc import SCALES, Scale, path_on, set_rate_axes
+from fastad.plot import drawing
+from fastad.plot.curves import LabelledDisplay, by_name, fold_scores, read_size, step_of
+from fastad.plot.roc import SCALES, Scale, path_on, set_rate_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +40,7 @@ class RocVariation:
     Attributes
     ----------
     fpr : numpy.ndarray of shape (n_points,)
-        False positive rates, rising from 0 to 1.
+        False positive rates, increasing from 0 to 1.
     mean, std : numpy.ndarray of shape (n_points,)
         Of the true positive rates of the interpolated curves; the deviation is that of a sample
         (n - 1). Divided by ``fpr`` they are those of TPR / FPR.
@@ -52,10 +54,10 @@ class RocVariation:
     n_runs: int
 
 
-class RocVariationDisplay(_drawing.Display):
+class RocVariationDisplay(LabelledDisplay, drawing.Display):
     """Mean ROC curve of many runs with one standard deviation, and the same of TPR / FPR.
 
-    The second picture shows why `fastad.weighted_auc`, which integrates TPR / FPR, is noisy: at
+    The second axes show why `fastad.weighted_auc`, which integrates TPR / FPR, is noisy: at
     low false positive rates the ratio deviates most.
 
     Parameters
@@ -63,8 +65,8 @@ class RocVariationDisplay(_drawing.Display):
     curves : sequence of RocCurve, or mapping of str to sequence of RocCurve
         The curves of at least two runs, such as folds, of one detector or by detector.
     n_normals : float, optional
-        Number of normal points in a run, the smallest if they differ: pictures start at the
-        false positive rate that one point makes. By default what the smallest step of the
+        Number of normal points in a run, the smallest if they differ: axes start at the false
+        positive rate that one point makes. By default what the smallest step of the
         curves implies.
 
     Attributes
@@ -106,14 +108,14 @@ class RocVariationDisplay(_drawing.Display):
         self, curves: Sequence[RocCurve] | Curves, *, n_normals: float | None = None
     ) -> None:
         runs = _by_detector(curves)
-        rates = [curve.fpr for of_one in runs.values() for curve in of_one]
-        step = _data.step_of(_data.read_size(n_normals, "n_normals"), rates)
-        # Runs with a single normal point still leave an axis of some length.
+        rates = [curve.fpr for repeated in runs.values() for curve in repeated]
+        step = step_of(read_size(n_normals, "n_normals"), rates)
+        # Runs with a single normal point still need an axis of some length.
         self.lowest = min(step, 0.5)
         # Evenly spaced on either axis.
         spaced = np.geomspace(self.lowest, 1, _N_GRID), np.linspace(0, 1, _N_GRID)
         grid = np.union1d(*spaced)
-        self.variations = {name: _vary(of_one, grid) for name, of_one in runs.items()}
+        self.variations = {name: _vary(repeated, grid) for name, repeated in runs.items()}
 
     @classmethod
     def from_predictions(
@@ -141,10 +143,8 @@ class RocVariationDisplay(_drawing.Display):
         groups : array-like of shape (n_samples,), mapping, or table
             Run of each row, such as its fold, or several columns, as `fastad.evaluate` takes
             them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, xscale, chance, legend, line_kw
             As `plot` takes them.
 
@@ -180,6 +180,57 @@ class RocVariationDisplay(_drawing.Display):
         display = cls(runs, n_normals=n_normals)
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
 
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        name: str = "score",
+        **options: Any,
+    ) -> "Self":
+        """Draw the variation over the test folds of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+        response_method, pos_label
+            As `from_estimator` takes them.
+        name : str, default "score"
+            Name of the detector in the legend.
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        RocVariationDisplay
+            The display, drawn.
+        """
+        folds, rows, scores = zip(
+            *fold_scores(cv_results, X, response_method, pos_label), strict=True
+        )
+        tested = np.concatenate(rows)
+        return cls.from_predictions(
+            np.asarray(y)[tested],
+            {name: np.concatenate(scores)},
+            groups={"fold": np.repeat(range(len(folds)), [len(part) for part in rows])},
+            sample_weight=None if sample_weight is None else np.asarray(sample_weight)[tested],
+            pos_label=pos_label,
+            **options,
+        )
+
     def plot(
         self,
         ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
@@ -214,98 +265,96 @@ class RocVariationDisplay(_drawing.Display):
         Raises
         ------
         InvalidInputError
-            If ``ax`` holds neither one nor two pairs of axes.
+            If ``ax`` contains neither one nor two axes.
         MissingExtraError
             If matplotlib is not installed.
         """
         check_choice(xscale, SCALES, "xscale")
-        texts = {
+        labels = {
             name: f"{name} ({variation.n_runs} runs)" for name, variation in self.variations.items()
         }
-        axes = _drawing.open_axes(ax, (1, 2), n_rows=len(texts) + 1)
-        seen = {
-            name: variation.fpr >= (self.lowest if xscale == "log" else 0)
-            for name, variation in self.variations.items()
-        }
+        axes = drawing.open_axes(ax, (1, 2), n_rows=len(labels) + 1)
         if chance:
             ends = np.array([0.0, 1.0])
             path = path_on(xscale, ends, ends, self.lowest)
-            _drawing.draw_reference(axes[0], *path, "chance")
-        self.lines_, self.bands_ = self._draw(axes[0], texts, seen, line_kw, ratio=False)
+            drawing.draw_reference(axes[0], *path, "chance")
+        start = self.lowest if xscale == "log" else 0.0
+        self.lines_, self.bands_ = self._draw(axes[0], labels, start, line_kw, ratio=False)
         set_rate_axes(axes[0], xscale, self.lowest)
         axes[0].set_ylabel("True positive rate, mean ± std")
         self.ratio_ax_, self.ratio_lines_ = None, {}
         if len(axes) == 2:
-            self._draw_ratio(axes[1], texts, xscale, chance=chance, line_kw=line_kw)
-        if legend:
-            _drawing.draw_legend(axes[0], "lower right")
-        self.ax_, self.figure_ = axes[0], axes[0].figure
-        return self
+            self._draw_ratio(axes[1], labels, xscale, chance=chance, line_kw=line_kw)
+        return self._finish(axes[0], legend="lower right" if legend else None)
 
     def _draw_ratio(
         self,
         axes: "Axes",
-        texts: Mapping[str, str],
+        labels: Mapping[str, str],
         xscale: Scale,
         *,
         chance: bool,
         line_kw: Mapping[str, Any] | None,
     ) -> None:
-        """Draw TPR / FPR, where one normal point or more are flagged."""
+        """Draw TPR / FPR from the false positive rate of one normal point on."""
         if chance:
-            _drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
-        seen = {name: one.fpr >= self.lowest for name, one in self.variations.items()}
-        self.ratio_lines_, _ = self._draw(axes, texts, seen, line_kw, ratio=True)
+            drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
+        self.ratio_lines_, _ = self._draw(axes, labels, self.lowest, line_kw, ratio=True)
         set_rate_axes(axes, xscale, self.lowest)
-        highest = max(
-            float(np.max((one.mean + one.std)[seen[name]] / one.fpr[seen[name]]))
-            for name, one in self.variations.items()
-        )
+        highest = 0.0
+        for variation in self.variations.values():
+            shown = variation.fpr >= self.lowest
+            above = (variation.mean + variation.std)[shown] / variation.fpr[shown]
+            highest = max(highest, float(above.max()))
         axes.set(yscale="log", ylim=(0.7, max(1.5 * highest, 2)), ylabel="TPR / FPR, mean ± std")
+        axes.grid(alpha=0.3)
         self.ratio_ax_ = axes
 
     def _draw(
         self,
         axes: "Axes",
-        texts: Mapping[str, str],
-        seen: Mapping[str, npt.NDArray[np.bool_]],
+        labels: Mapping[str, str],
+        start: float,
         line_kw: Mapping[str, Any] | None,
         *,
         ratio: bool,
     ) -> "tuple[dict[str, Any], dict[str, FillBetweenPolyCollection]]":
-        paths, spreads = {}, {}
-        for name, one in self.variations.items():
-            fpr = one.fpr[seen[name]]
+        """Draw means and bands from a false positive rate on."""
+        paths, deviations = {}, {}
+        for name, variation in self.variations.items():
+            shown = variation.fpr >= start
+            fpr = variation.fpr[shown]
             unit = fpr if ratio else np.ones_like(fpr)
-            paths[name] = fpr, one.mean[seen[name]] / unit
-            spreads[name] = one.std[seen[name]] / unit
-        lines = _drawing.draw_detectors(axes, paths, texts, line_kw)
+            paths[name] = fpr, variation.mean[shown] / unit
+            deviations[name] = variation.std[shown] / unit
+        lines = drawing.draw_detectors(axes, paths, labels, line_kw)
         bands = {}
         for name, (fpr, mean) in paths.items():
-            low, high = mean - spreads[name], mean + spreads[name]
-            colour = lines[name].get_color()
-            bands[name] = axes.fill_between(fpr, low, high, color=colour, alpha=0.15, linewidth=0)
+            low, high = mean - deviations[name], mean + deviations[name]
+            color = lines[name].get_color()
+            bands[name] = axes.fill_between(fpr, low, high, color=color, alpha=0.15, linewidth=0)
         return lines, bands
 
 
 def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
     named = curves if isinstance(curves, Mapping) else {"score": curves}
     runs: dict[str, list[RocCurve]] = {}
-    for name, of_one in named.items():
-        if not isinstance(of_one, Sequence):
+    for name, repeated in named.items():
+        if not isinstance(repeated, Sequence):
             raise TypeError(
-                f"curves must be sequences of RocCurve; found {type(of_one).__name__} for {name!r}"
+                "curves must be sequences of RocCurve; "
+                f"found {type(repeated).__name__} for {name!r}"
             )
-        numbered = {f"{name}[{i}]": curve for i, curve in enumerate(of_one)}
+        numbered = {f"{name}[{i}]": curve for i, curve in enumerate(repeated)}
         if len(numbered) < 2:
             raise InvalidInputError(
                 f"curves must be those of at least two runs; found {len(numbered)} for {name!r}",
                 argument="curves",
             )
-        runs[str(name)] = list(_data.by_name(numbered, RocCurve, "curves").values())
+        runs[str(name)] = list(by_name(numbered, RocCurve, "curves").values())
     if not runs:
         raise InvalidInputError(
-            "curves must hold at least one detector; found none", argument="curves"
+            "curves must contain at least one detector; found none", argument="curves"
         )
     return runs
 
@@ -323,14 +372,14 @@ def _curves_of_runs(
     sample_weight: npt.ArrayLike | None,
     pos_label: Label | None,
 ) -> tuple[dict[str, list[RocCurve]], float | None]:
-    """Return the curves of each detector, and the least number of normals in a run."""
+    """Return the curves of each detector, and the smallest number of normals in a run."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     detectors = named_scores(y_score, labels.n_rows)
     columns = dict(table_columns(groups, "groups") or [("group", groups)])
     runs = make_groups(columns, labels.n_rows, labels.rows)
     curves: dict[str, list[RocCurve]] = {}
     sizes: list[float] = []
-    whole = True
+    is_known = True
     for name, values in detectors:
         scores = check_scores(values, labels, name=score_name(name))
         if scores.dtype.kind == "f" and np.isnan(scores).any():
@@ -339,13 +388,13 @@ def _curves_of_runs(
         scores = runs.arrange(scores)
         curves[name] = []
         parts = labels_by_group(labels, runs)
-        for i, (where, part) in enumerate(zip(runs.slices(), parts, strict=True)):
-            counts = count_scores(scores[where], part, score_name(name))
+        for i, (rows, part) in enumerate(zip(runs.slices(), parts, strict=True)):
+            counts = count_scores(scores[rows], part, score_name(name))
             try:
                 curves[name].append(ROC_CURVE.compute(counts, drop_collinear=False))
             except UndefinedMeasureError as error:
                 run = ", ".join(f"{column} {of[i]!r}" for column, of in runs.columns.items())
                 raise UndefinedMeasureError(f"{error}, in the run of {run}") from None
             sizes.append(float(counts.n_normals))
-            whole = whole and counts.weighting != "real"
-    return curves, min(sizes) if whole else None
+            is_known = is_known and counts.weighting != "real"
+    return curves, min(sizes) if is_known else None

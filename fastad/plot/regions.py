@@ -1,33 +1,36 @@
-"""Decision regions of a detector in the plane, with their volumes."""
+"""Decision regions of a detector in the plane, and volumes by false positive rate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_count, check_rate
+from fastad._core.parameters import Rate, check_choice, check_count
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
-from fastad.plot import _data, _drawing
-from fastad.regions.at_fpr import volume_at_fpr
-from fastad.regions.box import Box, check_box
+from fastad.plot import drawing
+from fastad.plot.curves import read_points
+from fastad.plot.roc import SCALES, Scale
+from fastad.regions.box import Box
+from fastad.regions.estimation import Score, volume_at_fpr
+from fastad.regions.methods import check_box
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, Score, block_score
+from fastad.regions.scores import BlockScore, block_score
+from fastad.regions.table import Volumes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection, QuadMesh
     from typing_extensions import Self
 
-# What is normal is light, so that boundaries and points are seen.
+# What is normal is light, so that boundaries and points are visible.
 _MAP: dict[str, Any] = {"cmap": "Greys", "alpha": 0.6, "shading": "nearest", "rasterized": True}
 _NORMALS: dict[str, Any] = {"color": "0.15", "marker": ".", "s": 14, "linewidths": 0}
 _ANOMALIES: dict[str, Any] = {"color": "#CC79A7", "marker": "x", "s": 18, "linewidths": 1}
@@ -40,7 +43,7 @@ class ScoreMap:
     Attributes
     ----------
     x, y : numpy.ndarray of shape (n_columns,) and (n_rows,)
-        First and second feature, rising.
+        First and second feature, increasing.
     scores : numpy.ndarray of shape (n_rows, n_columns)
         Score at each point of the grid, higher is more anomalous.
     """
@@ -52,7 +55,7 @@ class ScoreMap:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRegion:
-    """Where a detector finds points normal, at a false positive rate.
+    """Where a detector classifies points as normal, at a false positive rate.
 
     Attributes
     ----------
@@ -66,7 +69,7 @@ class DecisionRegion:
     volume: VolumeEstimate
 
 
-class DecisionRegionDisplay(_drawing.Display):
+class DecisionRegionDisplay(drawing.Display):
     """Scores of a detector over two features, and the boundaries of its decision regions.
 
     Parameters
@@ -130,10 +133,10 @@ class DecisionRegionDisplay(_drawing.Display):
     ) -> None:
         if not isinstance(score_map, ScoreMap):
             raise TypeError(f"score_map must be a ScoreMap; found {type(score_map).__name__}")
-        wanted = (len(score_map.y), len(score_map.x))
-        if score_map.scores.shape != wanted or min(wanted) < 2:
+        shape = (len(score_map.y), len(score_map.x))
+        if score_map.scores.shape != shape or min(shape) < 2:
             raise InvalidInputError(
-                f"score_map must have scores of shape {wanted}, at least 2 by 2; found "
+                f"score_map must have scores of shape {shape}, at least 2 by 2; found "
                 f"{score_map.scores.shape}",
                 argument="score_map",
             )
@@ -176,8 +179,8 @@ class DecisionRegionDisplay(_drawing.Display):
         fpr : float or sequence of floats, default 0.05
             False positive rates in [0, 1], a region each; may be empty.
         box : Box, optional
-            What is drawn, and where volumes are taken; by default the box of X, without discrete
-            features.
+            What is drawn, and where volumes are estimated; by default the box of X, without
+            discrete features.
         resolution : int, default 200
             Points of the grid along each feature.
         pos_label : label, optional
@@ -214,8 +217,8 @@ class DecisionRegionDisplay(_drawing.Display):
         >>> small < large
         True
         """
-        _drawing.need_matplotlib()
-        rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
+        drawing.need_matplotlib()
+        rates = read_points(fpr, Rate(sequence=True), "fpr")
         size = check_count(resolution, "resolution")
         samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
@@ -306,22 +309,23 @@ class DecisionRegionDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        (axes,) = _drawing.open_axes(ax, n_rows=len(self.regions) + 2)
+        (axes,) = drawing.open_axes(ax, n_rows=len(self.regions) + 2)
         x, y, scores = self.score_map.x, self.score_map.y, self.score_map.scores
         self.map_ = axes.pcolormesh(x, y, np.ma.masked_invalid(scores), **_MAP)
         self.points_ = self._draw_points(axes) if points else {}
-        self.lines_ = _drawing.draw_detectors(
+        self.lines_ = drawing.draw_detectors(
             axes,
-            {_label(one): _boundary(axes, self.score_map, one.volume) for one in self.regions},
-            {_label(one): _text(one) for one in self.regions},
+            {
+                _key(region): _boundary(axes, self.score_map, region.volume)
+                for region in self.regions
+            },
+            {_key(region): _legend_label(region) for region in self.regions},
             line_kw,
         )
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         axes.set(xlabel="First feature", ylabel="Second feature")
-        if legend and axes.get_legend_handles_labels()[1]:
-            _drawing.draw_legend(axes, "best")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        has_entries = bool(axes.get_legend_handles_labels()[1])
+        return self._finish(axes, grid=False, legend="best" if legend and has_entries else None)
 
     def _draw_points(self, axes: "Axes") -> "dict[str, PathCollection]":
         if self._points is None:
@@ -329,10 +333,107 @@ class DecisionRegionDisplay(_drawing.Display):
         samples, labels = self._points
         drawn = {}
         for name, label, style in (("normal", 0, _NORMALS), ("anomaly", 1, _ANOMALIES)):
-            own = samples[labels == label]
-            if len(own):
-                drawn[name] = axes.scatter(own[:, 0], own[:, 1], label=name, zorder=2, **style)
+            points = samples[labels == label]
+            if len(points):
+                drawn[name] = axes.scatter(*points.T, label=name, zorder=2, **style)
         return drawn
+
+
+class VolumeDisplay(drawing.Display):
+    """VOL@FPR of one detector or several by the false positive rate, with its intervals.
+
+    Parameters
+    ----------
+    volumes : Volumes
+        What `fastad.volumes` returns for several rates.
+
+    Attributes
+    ----------
+    volumes : Volumes
+        As given.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.volumes : The volumes.
+    DecisionRegionDisplay : The regions themselves, in two dimensions.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 2.7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> from fastad.plot import VolumeDisplay
+    >>> from matplotlib.figure import Figure
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> scores = {"round": lambda rows: np.hypot(*rows.T)}
+    >>> volumes = fastad.volumes(scores, X, np.zeros(500), fpr=[0.01, 0.05, 0.2], rng=0)
+    >>> VolumeDisplay(volumes).plot(Figure().subplots()).line_.get_label()
+    'round'
+    """
+
+    def __init__(self, volumes: Volumes) -> None:
+        if not isinstance(volumes, Volumes):
+            raise TypeError(
+                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}"
+            )
+        self.volumes = volumes
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        xscale: Scale = "log",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the volumes, and their intervals beside the lines.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        xscale : {"log", "linear"}, default "log"
+            Scale of the false positive rate.
+        legend : bool, default True
+            Whether to draw the legend.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        VolumeDisplay
+            This display.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        check_choice(xscale, SCALES, "xscale")
+        order = np.argsort(self.volumes.fpr)
+        rates = np.array(self.volumes.fpr)[order]
+        estimates = {
+            name: [list(by_rate.values())[i] for i in order]
+            for name, by_rate in self.volumes.items()
+        }
+        (axes,) = drawing.open_axes(ax, n_rows=drawing.count_rows(list(estimates)))
+        paths = {
+            name: (rates, np.array([volume.value for volume in volumes]))
+            for name, volumes in estimates.items()
+        }
+        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        for name, line in self.lines_.items():
+            low = [volume.low for volume in estimates[name]]
+            high = [volume.high for volume in estimates[name]]
+            axes.fill_between(rates, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
+        return self._finish(axes, legend="upper right" if legend else None)
 
 
 def _check_points(
@@ -376,22 +477,24 @@ def _regions(
 ) -> list[DecisionRegion]:
     if not rates:
         return []
-    asked: Any = list(rates)
-    found = volume_at_fpr(score, labels, scores, box, fpr=asked, **(volume_kw or {}))
-    return [DecisionRegion(float(rate), one) for rate, one in zip(rates, found, strict=True)]
+    points: Any = list(rates)
+    volumes = volume_at_fpr(score, labels, scores, box, fpr=points, **(volume_kw or {}))
+    return [
+        DecisionRegion(float(rate), volume) for rate, volume in zip(rates, volumes, strict=True)
+    ]
 
 
-def _label(region: DecisionRegion) -> str:
+def _key(region: DecisionRegion) -> str:
     return f"vol@{region.fpr:g}"
 
 
-def _text(region: DecisionRegion) -> str:
-    found = region.volume
-    bound = "< " if found.is_bound else ""
-    return f"{_label(region)} {bound}{found.value:.3g} at threshold {found.threshold:.4g}"
+def _legend_label(region: DecisionRegion) -> str:
+    volume = region.volume
+    bound = "< " if volume.is_bound else ""
+    return f"{_key(region)} {bound}{volume.value:.3g} at threshold {volume.threshold:.4g}"
 
 
-def _boundary(axes: "Axes", score_map: ScoreMap, volume: VolumeEstimate) -> _drawing.Path:
+def _boundary(axes: "Axes", score_map: ScoreMap, volume: VolumeEstimate) -> drawing.Path:
     """Return the isoline of a threshold, its pieces separated by NaN."""
     # A point at the threshold is outside, one that matplotlib finds at the level is inside.
     level = np.nextafter(volume.threshold, -np.inf)

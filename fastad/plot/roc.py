@@ -3,34 +3,49 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import check_choice, check_inside, check_rate
+from fastad._core.parameters import Rate, check_choice, check_inside
 from fastad._core.types import Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RocCurve
-from fastad.plot import _band, _data, _drawing
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    BAND_KINDS,
+    BandKind,
+    LabelledCurvesDisplay,
+    Values,
+    class_sizes,
+    draw_band,
+    evaluate_each,
+    legend_labels,
+    map_detectors,
+    rank_detectors,
+    read_measures,
+    read_points,
+    read_size,
+    refine,
+    step_of,
+)
 from fastad.uncertainty.bands import RocBand, roc_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
     from typing_extensions import Self
 
 Scale = Literal["linear", "log"]
 SCALES = ("linear", "log")
-# So many points over the width of the axis: what they leave out is less than a pixel.
+# Points over the width of the axis: what they leave out is less than a pixel.
 _N_BENT = 500
 
 
 @dataclass(frozen=True, slots=True)
 class RocMark:
-    """An operating point that is marked on a curve.
+    """An operating point marked on a curve.
 
     Attributes
     ----------
@@ -39,7 +54,7 @@ class RocMark:
     tpr : float
         True positive rate of the interpolated curve there, as `fastad.tpr_at_fpr`.
     threshold : float or int
-        As `fastad.threshold_at_fpr`: it flags no larger share of the normals.
+        As `fastad.threshold_at_fpr`: it flags no larger fraction of the normals.
     """
 
     fpr: float
@@ -47,8 +62,8 @@ class RocMark:
     threshold: Threshold
 
 
-class RocDisplay(_drawing.Display):
-    """ROC curves of one detector or several on one pair of axes.
+class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
+    """ROC curves of one detector or several on the same axes.
 
     Parameters
     ----------
@@ -86,34 +101,31 @@ class RocDisplay(_drawing.Display):
     Examples
     --------
     >>> import fastad
-    >>> from fastad.plot import RocDisplay
+    >>> from fastad.plot import RocCurveDisplay
     >>> from matplotlib.figure import Figure
     >>> curve = fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> display = RocDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display = RocCurveDisplay({"knn": curve}).plot(Figure().subplots())
     >>> display.line_.get_ydata()
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
 
-    bands_: "dict[str, FillBetweenPolyCollection]"
+    _curve_type = RocCurve
+    _band_type = RocBand
+    _measures = ("auc",)
 
     def __init__(
         self,
         curves: RocCurve | Mapping[str, RocCurve],
         *,
-        values: _data.Values | None = None,
+        values: Values | None = None,
         marks: Mapping[str, Sequence[RocMark]] | None = None,
         bands: RocBand | Mapping[str, RocBand] | None = None,
         n_normals: float | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, RocCurve, "curves")
-        self.values = dict(values or {})
+        super().__init__(curves, values, bands)
         self.marks = {name: list(points) for name, points in (marks or {}).items()}
-        self.bands = _band.of_detectors(bands, RocBand, self.curves)
-        self.n_normals = _data.read_size(n_normals, "n_normals")
-        if unknown := self.marks.keys() - self.curves.keys():
-            raise InvalidInputError(
-                f"marks must be of detectors; found {sorted(unknown)}", argument="marks"
-            )
+        self._check_detectors(self.marks, "marks")
+        self.n_normals = read_size(n_normals, "n_normals")
 
     @classmethod
     def from_predictions(
@@ -123,7 +135,7 @@ class RocDisplay(_drawing.Display):
         *,
         fpr: Point | Points = (),
         measures: Sequence[str] = ("auc",),
-        band: _band.BandKind | None = None,
+        band: BandKind | None = None,
         confidence_level: Point = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Label | None = None,
@@ -149,16 +161,14 @@ class RocDisplay(_drawing.Display):
             Confidence band to draw, as `fastad.uncertainty.roc_band` computes it; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, xscale, chance, legend, line_kw
             As `plot` takes them.
 
         Returns
         -------
-        RocDisplay
+        RocCurveDisplay
             The display, drawn.
 
         Raises
@@ -172,34 +182,39 @@ class RocDisplay(_drawing.Display):
 
         Examples
         --------
-        >>> from fastad.plot import RocDisplay
+        >>> from fastad.plot import RocCurveDisplay
         >>> from matplotlib.figure import Figure
         >>> scores = {"knn": [0.1, 0.4, 0.35, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
-        >>> display = RocDisplay.from_predictions(
+        >>> display = RocCurveDisplay.from_predictions(
         ...     [0, 0, 1, 1], scores, fpr=0.5, xscale="log", ax=Figure().subplots()
         ... )
         >>> display.marks["knn"]
         [RocMark(fpr=0.5, tpr=1.0, threshold=0.35)]
         """
-        rates = _data.read_points(fpr, partial(check_rate, name="fpr"))
-        shown = _data.read_measures(measures, rates)
+        rates = read_points(fpr, Rate(sequence=True), "fpr")
+        requests = read_measures(measures, rates)
         level = check_inside(confidence_level, "confidence_level")
-        simultaneous = None if band is None else _band.is_simultaneous(band)
-        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
-
-        def bound(one: RankedScores) -> RocBand:
-            return roc_band_of(
-                one.counts, None, simultaneous=bool(simultaneous), confidence_level=level
+        if band is not None:
+            check_choice(band, BAND_KINDS, "band")
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
+        display.marks = map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates])
+        if band is not None:
+            display.bands = map_detectors(
+                ranked,
+                lambda scores: roc_band_of(
+                    scores.counts, None, simultaneous=band == "simultaneous", confidence_level=level
+                ),
             )
-
-        display = cls(
-            _data.ask_each(ranked, RankedScores.roc_curve),
-            values=_data.evaluate_each(ranked, shown),
-            marks=_data.ask_each(ranked, lambda one: [_mark(one, rate) for rate in rates]),
-            bands=None if simultaneous is None else _data.ask_each(ranked, bound),
-            n_normals=_data.sizes(ranked)["n_normals"],
-        )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
+
+    @classmethod
+    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
+        return cls(
+            map_detectors(ranked, RankedScores.roc_curve),
+            values=values,
+            n_normals=class_sizes(ranked)["n_normals"],
+        )
 
     def plot(
         self,
@@ -229,7 +244,7 @@ class RocDisplay(_drawing.Display):
 
         Returns
         -------
-        RocDisplay
+        RocCurveDisplay
             This display.
 
         Raises
@@ -241,31 +256,26 @@ class RocDisplay(_drawing.Display):
         """
         check_choice(xscale, SCALES, "xscale")
         lowest = self._lowest() if xscale == "log" else 0.0
-        texts = self._texts()
-        n_rows = _drawing.count_rows(list(texts.values())) + 1 + bool(self.bands)
-        (axes,) = _drawing.open_axes(ax, n_rows=n_rows)
+        labels = self._labels()
+        axes = self._open(ax, labels, n_more=1)
         if chance:
-            diagonal = np.array([0.0, 1.0])
-            _drawing.draw_reference(axes, *path_on(xscale, diagonal, diagonal, lowest), "chance")
-        self.lines_ = _drawing.draw_detectors(
-            axes,
-            {name: path_on(xscale, c.fpr, c.tpr, lowest) for name, c in self.curves.items()},
-            texts,
-            line_kw,
-        )
+            ends = np.array([0.0, 1.0])
+            drawing.draw_reference(axes, *path_on(xscale, ends, ends, lowest), "chance")
+        paths = {
+            name: path_on(xscale, curve.fpr, curve.tpr, lowest)
+            for name, curve in self.curves.items()
+        }
+        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
         self.bands_ = {
-            name: _band.draw_band(axes, band, band.fpr, self.lines_[name], lowest)
+            name: draw_band(axes, band, band.fpr, self.lines_[name], lowest)
             for name, band in self.bands.items()
         }
-        for name, line in self.lines_.items():
-            for mark in self.marks.get(name, ()):
-                _drawing.draw_mark(axes, mark.fpr, mark.tpr, line)
+        for name, marks in self.marks.items():
+            for mark in marks:
+                drawing.draw_mark(axes, mark.fpr, mark.tpr, self.lines_[name])
         set_rate_axes(axes, xscale, lowest)
         axes.set_ylabel("True positive rate")
-        if legend:
-            _drawing.draw_legend(axes, "lower right")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._finish(axes, legend="lower right" if legend else None)
 
     def _lowest(self) -> float:
         """Return where a logarithmic axis starts."""
@@ -275,27 +285,26 @@ class RocDisplay(_drawing.Display):
                 "fpr must be positive on a logarithmic axis (xscale='log'); found 0",
                 argument="fpr",
             )
-        curves = [curve.fpr for curve in self.curves.values()]
-        step = _data.step_of(self.n_normals, curves)
+        step = step_of(self.n_normals, [curve.fpr for curve in self.curves.values()])
         return min([step, *marked]) / 2
 
-    def _texts(self) -> dict[str, str]:
-        texts = _data.legend_texts(self.curves, self.values)
+    def _labels(self) -> dict[str, str]:
+        labels = legend_labels(self.curves, self.values)
         for name, marks in self.marks.items():
             for mark in marks:
-                texts[name] += (
+                labels[name] += (
                     f"\n  tpr@{mark.fpr:g} {mark.tpr:.3f} at threshold {mark.threshold:.4g}"
                 )
-        return texts
+        return labels
 
 
 def path_on(
     xscale: Scale, fpr: npt.NDArray[np.float64], tpr: npt.NDArray[np.float64], lowest: float
-) -> _drawing.Path:
-    """Return the path of an interpolated curve on an axis; on a logarithmic one from its start."""
+) -> drawing.Path:
+    """Return the path of an interpolated curve; on a logarithmic axis from where that starts."""
     if xscale == "linear":
         return fpr, tpr
-    fpr, tpr = _data.refine(fpr, tpr, np.geomspace(lowest, 1, _N_BENT))
+    fpr, tpr = refine(fpr, tpr, np.geomspace(lowest, 1, _N_BENT))
     seen = fpr >= lowest
     return fpr[seen], tpr[seen]
 
@@ -312,7 +321,6 @@ def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
         ylim=(-margin, 1 + margin),
         xlabel="False positive rate",
     )
-    axes.grid(alpha=0.3)
 
 
 def _mark(ranked: RankedScores, rate: Fraction) -> RocMark:

@@ -9,7 +9,20 @@ import numpy.typing as npt
 from fastad._core.types import FloatVector, Label
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import DetCurve
-from fastad.plot import _data, _drawing
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    LabelledCurvesDisplay,
+    Values,
+    class_sizes,
+    evaluate_each,
+    legend_labels,
+    map_detectors,
+    rank_detectors,
+    read_measures,
+    read_size,
+    refine,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,18 +32,18 @@ if TYPE_CHECKING:
 _N_BENT = 400
 # About evenly spaced on the axis.
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
-# The worst rates are of little interest, and would take half of the picture.
+# The worst rates are of little interest, and would take half of the axis.
 _HIGHEST = 0.99
-# Classes of less than five points still leave an axis of some length.
+# Classes of less than five points still need an axis of some length.
 _LARGEST_END = 0.1
 
 
-class DetDisplay(_drawing.Display):
-    """DET curves of one detector or several on normal-deviate axes.
+class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
+    """Detection error trade-off curves of one detector or several on normal-deviate axes.
 
     Each rate is drawn at its quantile of the normal distribution: normally distributed scores
-    give a straight line, and good detectors are told apart. The points where one of the rates is
-    0 or 1 lie at infinity.
+    give a straight line, and good detectors can be distinguished. The points where one of the rates
+    is 0 or 1 lie at infinity.
 
     Parameters
     ----------
@@ -62,26 +75,28 @@ class DetDisplay(_drawing.Display):
     Examples
     --------
     >>> import fastad
-    >>> from fastad.plot import DetDisplay
+    >>> from fastad.plot import DetCurveDisplay
     >>> from matplotlib.figure import Figure
     >>> curve = fastad.measures.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> display = DetDisplay({"knn": curve}).plot(Figure().subplots())
+    >>> display = DetCurveDisplay({"knn": curve}).plot(Figure().subplots())
     >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
     ['20%', '50%', '80%']
     """
+
+    _curve_type = DetCurve
+    _measures = ("eer",)
 
     def __init__(
         self,
         curves: DetCurve | Mapping[str, DetCurve],
         *,
-        values: _data.Values | None = None,
+        values: Values | None = None,
         n_anomalies: float | None = None,
         n_normals: float | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, DetCurve, "curves")
-        self.values = dict(values or {})
-        self.n_anomalies = _data.read_size(n_anomalies, "n_anomalies")
-        self.n_normals = _data.read_size(n_normals, "n_normals")
+        super().__init__(curves, values)
+        self.n_anomalies = read_size(n_anomalies, "n_anomalies")
+        self.n_normals = read_size(n_normals, "n_normals")
 
     @classmethod
     def from_predictions(
@@ -107,16 +122,14 @@ class DetDisplay(_drawing.Display):
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         measures : sequence of str, default ("eer",)
             Labels of measures that the legend shows, as `fastad.evaluate` takes them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, chance, legend, line_kw
             As `plot` takes them.
 
         Returns
         -------
-        DetDisplay
+        DetCurveDisplay
             The display, drawn.
 
         Raises
@@ -130,22 +143,23 @@ class DetDisplay(_drawing.Display):
 
         Examples
         --------
-        >>> from fastad.plot import DetDisplay
+        >>> from fastad.plot import DetCurveDisplay
         >>> from matplotlib.figure import Figure
-        >>> display = DetDisplay.from_predictions(
+        >>> display = DetCurveDisplay.from_predictions(
         ...     [0, 0, 1, 1], {"knn": [0.1, 0.4, 0.35, 0.8]}, ax=Figure().subplots()
         ... )
         >>> display.line_.get_label()
         'knn (eer 0.500)'
         """
-        shown = _data.read_measures(measures)
-        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls(
-            _data.ask_each(ranked, RankedScores.det_curve),
-            values=_data.evaluate_each(ranked, shown),
-            **_data.sizes(ranked),
-        )
+        requests = read_measures(measures)
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
         return display.plot(ax, chance=chance, legend=legend, line_kw=line_kw)
+
+    @classmethod
+    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
+        curves = map_detectors(ranked, RankedScores.det_curve)
+        return cls(curves, values=values, **class_sizes(ranked))
 
     def plot(
         self,
@@ -171,7 +185,7 @@ class DetDisplay(_drawing.Display):
 
         Returns
         -------
-        DetDisplay
+        DetCurveDisplay
             This display.
 
         Raises
@@ -183,39 +197,31 @@ class DetDisplay(_drawing.Display):
             _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),
             _lowest(self.n_anomalies, [curve.fnr[::-1] for curve in self.curves.values()]),
         )
-        texts = _data.legend_texts(self.curves, self.values)
-        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 2)
+        labels = legend_labels(self.curves, self.values)
+        axes = self._open(ax, labels, n_more=2)
         ends = np.array([0.0, 1.0])
         if chance:
-            _drawing.draw_reference(axes, *_path(ends, 1 - ends, lowest), "chance")
-        self.lines_ = _drawing.draw_detectors(
-            axes,
-            {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()},
-            texts,
-            line_kw,
-        )
+            drawing.draw_reference(axes, *_path(ends, 1 - ends, lowest), "chance")
+        paths = {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()}
+        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
         axes.set(xlabel="False positive rate", ylabel="False negative rate")
         axes.set(xlim=_limits(lowest[0]), ylim=_limits(lowest[1]))
         _set_ticks(axes.xaxis)
         _set_ticks(axes.yaxis)
-        axes.grid(alpha=0.3)
-        if legend:
-            _drawing.draw_legend(axes, "upper right")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._finish(axes, legend="upper right" if legend else None)
 
 
 def _lowest(size: float | None, rates: list[FloatVector]) -> float:
-    """Return where an axis ends: at half of what one point makes, beyond which is only 0."""
-    return min(_data.step_of(size, rates) / 2, _LARGEST_END)
+    """Return the end of an axis: half of the step that one point makes, below which is only 0."""
+    return min(step_of(size, rates) / 2, _LARGEST_END)
 
 
-def _path(fpr: FloatVector, fnr: FloatVector, lowest: tuple[float, float]) -> _drawing.Path:
+def _path(fpr: FloatVector, fnr: FloatVector, lowest: tuple[float, float]) -> drawing.Path:
     """Return the part of an interpolated curve that is not at infinity, in deviates."""
     (fpr_low, fnr_low), (fpr_grid, fnr_grid) = lowest, (_grid(low) for low in lowest)
-    fpr, fnr = _data.refine(fpr, fnr, fpr_grid)
+    fpr, fnr = refine(fpr, fnr, fpr_grid)
     # The other axis bends too: the same again from the other end, where FNR rises.
-    fnr, fpr = (path[::-1] for path in _data.refine(fnr[::-1], fpr[::-1], fnr_grid))
+    fnr, fpr = (path[::-1] for path in refine(fnr[::-1], fpr[::-1], fnr_grid))
     seen = (fpr >= fpr_low) & (fpr <= 1 - fpr_low) & (fnr >= fnr_low) & (fnr <= 1 - fnr_low)
     return _deviates(fpr[seen]), _deviates(fnr[seen])
 
@@ -244,10 +250,10 @@ def _set_ticks(axis: "Axis") -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator
 
     low, high = axis.get_view_interval()
-    shown = [
-        (float(place), f"{100 * rate:g}%")
-        for rate, place in zip(_TICKS, _deviates(np.array(_TICKS)), strict=True)
-        if low <= place <= high
-    ]
-    axis.set_major_locator(FixedLocator([place for place, _ in shown]))
-    axis.set_major_formatter(FixedFormatter([text for _, text in shown]))
+    ticks = {
+        float(deviate): f"{100 * rate:g}%"
+        for rate, deviate in zip(_TICKS, _deviates(np.array(_TICKS)), strict=True)
+        if low <= deviate <= high
+    }
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FixedFormatter(list(ticks.values())))

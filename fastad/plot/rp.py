@@ -10,15 +10,24 @@ from fastad._core.parameters import check_range
 from fastad._core.types import Label, Point
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RpCurve
-from fastad.plot import _data, _drawing
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    LabelledCurvesDisplay,
+    Values,
+    evaluate_each,
+    legend_labels,
+    map_detectors,
+    rank_detectors,
+    read_measures,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
 
-class RpDisplay(_drawing.Display):
-    """RP curves of one detector or several on one pair of axes, with their zeros.
+class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
+    """RP curves of one detector or several on the same axes, with their zeros.
 
     Distances are in units of the scores: detectors on one axis must score on one scale.
 
@@ -49,21 +58,23 @@ class RpDisplay(_drawing.Display):
     Examples
     --------
     >>> import fastad
-    >>> from fastad.plot import RpDisplay
+    >>> from fastad.plot import RpCurveDisplay
     >>> from matplotlib.figure import Figure
     >>> curve = fastad.measures.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> RpDisplay({"knn": curve}).plot(Figure().subplots()).line_.get_label()
+    >>> RpCurveDisplay({"knn": curve}).plot(Figure().subplots()).line_.get_label()
     'knn, zero at 50'
     """
+
+    _curve_type = RpCurve
+    _measures = ()
 
     def __init__(
         self,
         curves: RpCurve | Mapping[str, RpCurve],
         *,
-        values: _data.Values | None = None,
+        values: Values | None = None,
     ) -> None:
-        self.curves = _data.by_name(curves, RpCurve, "curves")
-        self.values = dict(values or {})
+        super().__init__(curves, values)
 
     @classmethod
     def from_predictions(
@@ -89,16 +100,14 @@ class RpDisplay(_drawing.Display):
         score_range : (float, float), optional
             Lowest and highest score that are possible. Where it is given, the legend shows
             `fastad.measures.rp_auc`.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
-        pos_label : label, optional
-            Label of the anomalies where labels are not 0 and 1.
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
         ax, legend, line_kw
             As `plot` takes them.
 
         Returns
         -------
-        RpDisplay
+        RpCurveDisplay
             The display, drawn.
 
         Raises
@@ -112,20 +121,23 @@ class RpDisplay(_drawing.Display):
 
         Examples
         --------
-        >>> from fastad.plot import RpDisplay
+        >>> from fastad.plot import RpCurveDisplay
         >>> from matplotlib.figure import Figure
-        >>> display = RpDisplay.from_predictions(
+        >>> display = RpCurveDisplay.from_predictions(
         ...     [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1), ax=Figure().subplots()
         ... )
         >>> display.line_.get_label()
         'score (auc_rp 0.662), zero at 50'
         """
         bounds = None if score_range is None else check_range(score_range)
-        shown = _data.read_measures([] if bounds is None else ["rp_auc"], score_range=bounds)
-        ranked = _data.rank_detectors(y_true, y_score, sample_weight, pos_label)
-        curves = _data.ask_each(ranked, RankedScores.rp_curve)
-        display = cls(curves, values=_data.evaluate_each(ranked, shown))
+        requests = read_measures([] if bounds is None else ["rp_auc"], score_range=bounds)
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
         return display.plot(ax, legend=legend, line_kw=line_kw)
+
+    @classmethod
+    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
+        return cls(map_detectors(ranked, RankedScores.rp_curve), values=values)
 
     def plot(
         self,
@@ -148,7 +160,7 @@ class RpDisplay(_drawing.Display):
 
         Returns
         -------
-        RpDisplay
+        RpCurveDisplay
             This display.
 
         Raises
@@ -156,25 +168,16 @@ class RpDisplay(_drawing.Display):
         MissingExtraError
             If matplotlib is not installed.
         """
-        texts = {
-            name: text if math.isnan(self.curves[name].zero) else f"{text}, zero at {zero:.3g}"
-            for name, text in _data.legend_texts(self.curves, self.values).items()
-            for zero in [self.curves[name].zero]
+        labels = legend_labels(self.curves, self.values)
+        zeros = {
+            name: curve.zero for name, curve in self.curves.items() if not math.isnan(curve.zero)
         }
-        (axes,) = _drawing.open_axes(ax, n_rows=_drawing.count_rows(list(texts.values())) + 1)
-        _drawing.draw_reference(axes, [0.0, 100.0], [0.0, 0.0], "no distance")
-        self.lines_ = _drawing.draw_detectors(
-            axes,
-            {name: (curve.p, curve.distance) for name, curve in self.curves.items()},
-            texts,
-            line_kw,
-        )
-        for name, line in self.lines_.items():
-            if not math.isnan(self.curves[name].zero):
-                _drawing.draw_mark(axes, self.curves[name].zero, 0.0, line)
+        labels |= {name: f"{labels[name]}, zero at {zero:.3g}" for name, zero in zeros.items()}
+        axes = self._open(ax, labels, n_more=1)
+        drawing.draw_reference(axes, [0.0, 100.0], [0.0, 0.0], "no distance")
+        paths = {name: (curve.p, curve.distance) for name, curve in self.curves.items()}
+        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
+        for name, zero in zeros.items():
+            drawing.draw_mark(axes, zero, 0.0, self.lines_[name])
         axes.set(xlim=(-1, 101), xlabel="Percentile p", ylabel="RP distance (units of the scores)")
-        axes.grid(alpha=0.3)
-        if legend:
-            _drawing.draw_legend(axes, "lower left")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        return self._finish(axes, legend="lower left" if legend else None)

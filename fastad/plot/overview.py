@@ -1,4 +1,4 @@
-"""Pictures of all comparisons of a table of results."""
+"""Figures of all comparisons of a table of results."""
 
 import math
 from collections.abc import Iterator
@@ -9,10 +9,9 @@ from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.runs_overview import RunsOverview
-from fastad.plot import _drawing
-from fastad.plot._critical_difference import CriticalDifferenceDisplay
-from fastad.plot._discriminability import DiscriminabilityDisplay
-from fastad.plot._matrix import MatrixDisplay
+from fastad.plot import drawing
+from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay
+from fastad.plot.critical_difference import CriticalDifferenceDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +25,7 @@ _PANEL, _COLUMNS = (4.2, 3.1), 3
 
 
 def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
-    """Draw each comparison that there is a picture of.
+    """Draw each comparison that there is a display of.
 
     Parameters
     ----------
@@ -46,39 +45,39 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
     MissingExtraError
         If matplotlib is not installed.
     """
-    _drawing.need_matplotlib()
-    for name, found in overview.items():
-        figure = draw_result(found)
+    drawing.need_matplotlib()
+    for name, result in overview.items():
+        figure = draw_result(result)
         if figure is not None:
-            figure.suptitle(_drawing.shown_text(overview.title(name)), fontsize="medium")
+            figure.suptitle(drawing.plain_text(overview.title(name)), fontsize="medium")
             yield name, figure
 
 
-def draw_result(found: TableResult) -> "Figure | None":
+def draw_result(result: TableResult) -> "Figure | None":
     """Draw one comparison.
 
     Parameters
     ----------
-    found : TableResult
-        What a function of `fastad.comparison` returns.
+    result : TableResult
+        What a function of `fastad.benchmarking` returns.
 
     Returns
     -------
     matplotlib.figure.Figure or None
-        As `draw_overview` yields it, without a title; None where there is no picture of it.
+        As `draw_overview` yields it, without a title; None if there is no display of it.
 
     Raises
     ------
     MissingExtraError
         If matplotlib is not installed.
     """
-    _drawing.need_matplotlib()
-    if isinstance(found, RankComparison):
-        return _draw_ranks(found)
-    if isinstance(found, MeasureMatrix):
-        return _draw_matrix(found)
-    if isinstance(found, Discriminability):
-        return _draw_criteria(found)
+    drawing.need_matplotlib()
+    if isinstance(result, RankComparison):
+        return _draw_ranks(result)
+    if isinstance(result, MeasureMatrix):
+        return _draw_matrix(result)
+    if isinstance(result, Discriminability):
+        return _draw_criteria(result)
     return None
 
 
@@ -88,30 +87,30 @@ def _new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _draw_ranks(found: RankComparison) -> "Figure":
-    rows = math.ceil(len(found.detectors) / 2) + 0.4 * len(found.groups)
+def _draw_ranks(comparison: RankComparison) -> "Figure":
+    rows = math.ceil(len(comparison.detectors) / 2) + 0.4 * len(comparison.groups)
     figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
-    CriticalDifferenceDisplay(found).plot(figure.subplots())
+    CriticalDifferenceDisplay(comparison).plot(figure.subplots())
     return figure
 
 
-def _draw_matrix(found: MeasureMatrix) -> "Figure":
-    n_rows, n_columns = found.value.shape
+def _draw_matrix(matrix: MeasureMatrix) -> "Figure":
+    n_rows, n_columns = matrix.value.shape
     width, height = _CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1]
     figure = _new_figure(width, height)
-    MatrixDisplay(found).plot(figure.subplots())
+    MatrixDisplay(matrix).plot(figure.subplots())
     return figure
 
 
-def _draw_criteria(found: Discriminability) -> "Figure":
+def _draw_criteria(discriminability: Discriminability) -> "Figure":
     criteria = get_args(CriterionName)
     rows = math.ceil((len(criteria) + 1) / _COLUMNS)
     figure = _new_figure(_PANEL[0] * _COLUMNS, _PANEL[1] * rows)
     panels = figure.subplots(rows, _COLUMNS).ravel()
-    display = DiscriminabilityDisplay(found)
+    display = DiscriminabilityDisplay(discriminability)
     for criterion, axes in zip(criteria, panels, strict=False):
         display.plot(axes, criterion=criterion, legend=False)
-    # The lines are the same in all that have them: their legend has a place of its own.
+    # The lines are the same in all panels: their legend has a panel of its own.
     legend: dict[str, Any] = {}
     for axes in panels[: len(criteria)]:
         lines, names = axes.get_legend_handles_labels()

@@ -1,7 +1,11 @@
-"""How it is drawn: axes, styles of lines, legends. matplotlib is imported in here only."""
+"""Axes, styles of lines, marks and legends: all that displays need of matplotlib.
+
+matplotlib is imported inside functions, here and in the other files of this package: it is an
+optional extra, and takes half a second to import.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -15,13 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
+    from typing_extensions import Self
 
 Path = tuple[FloatVector, FloatVector]
 
-# Okabe and Ito's colours, told apart by the colour-blind too; their yellow is lost on white.
+# Okabe and Ito's colours, which the colour-blind distinguish too; their yellow is lost on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
-# With two widths, dashes alone tell twelve detectors apart, as in greyscale. 7 colours and 6 dashes
-# have no common factor: 42 pairs.
+# With two widths, dashes alone distinguish twelve detectors, as in greyscale. 7 colours and 6
+# dashes have no common factor: 42 pairs.
 _DASHES: tuple[Any, ...] = (
     "solid",
     (0, (5, 1.5)),
@@ -37,22 +42,22 @@ _REFERENCE: dict[str, Any] = {
     "linewidth": 1.2,
     "zorder": 1.5,
 }
-# So many lines of text fit into a corner of the picture; a longer legend stands beside it.
+# Lines of text that fit into a corner of the figure; a longer legend stands beside the axes.
 _ROWS_INSIDE = 6
 _ROW_HEIGHT = 0.19
-# Which lines of axes were drawn here, so that a second display on them goes on with other styles
-# and does not draw what to compare with again.
+# Lines that were drawn here, so that a second display on the same axes goes on with other styles
+# and draws reference lines only once.
 _DETECTORS: "WeakSet[Line2D]" = WeakSet()
 _REFERENCES: "WeakSet[Line2D]" = WeakSet()
 
 
 class Display:
-    """What a display has once it is drawn.
+    """Base of all displays: what they have once they are drawn.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
-        Where the picture is.
+        The axes.
     figure_ : matplotlib.figure.Figure or SubFigure
         The figure of the axes.
     lines_ : dict of str to matplotlib.lines.Line2D
@@ -68,6 +73,15 @@ class Display:
         """The line of the first detector."""
         return next(iter(self.lines_.values()))
 
+    def _finish(self, axes: "Axes", *, grid: bool = True, legend: str | None = None) -> "Self":
+        """Draw the grid and, in a corner, the legend; set the attributes of a drawn display."""
+        if grid:
+            axes.grid(alpha=0.3)
+        if legend is not None:
+            draw_legend(axes, legend)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
 
 def need_matplotlib() -> None:
     """Raise where matplotlib is not installed."""
@@ -80,25 +94,25 @@ def need_matplotlib() -> None:
 
 
 def open_axes(
-    ax: Any, n: Sequence[int] = (1,), *, n_rows: int = 0, columns: int = 1
+    ax: Any, counts: Sequence[int] = (1,), *, n_rows: int = 0, columns: int = 1
 ) -> "list[Axes]":
     """Return axes: the user's, or those of a new figure with room for a legend beside them.
 
-    The numbers that there may be rise; the last one is what a new figure has.
+    ``counts`` are the numbers of axes that are allowed, increasing; a new figure has the last one.
     """
     need_matplotlib()
     from matplotlib.axes import Axes
 
     if ax is None:
-        return _new_axes(n[-1], n_rows, columns)
+        return _new_axes(counts[-1], n_rows, columns)
     axes = list(np.ravel(np.asarray(ax, object)))
-    for one in axes:
-        if not isinstance(one, Axes):
-            raise TypeError(f"ax must be matplotlib axes; found {type(one).__name__}")
-    if len(axes) not in n:
-        wanted = " or ".join(map(str, n))
+    for item in axes:
+        if not isinstance(item, Axes):
+            raise TypeError(f"ax must be matplotlib axes; found {type(item).__name__}")
+    if len(axes) not in counts:
         raise InvalidInputError(
-            f"ax must hold {wanted} pairs of axes; found {len(axes)}", argument="ax"
+            f"ax must contain {' or '.join(map(str, counts))} axes; found {len(axes)}",
+            argument="ax",
         )
     return axes
 
@@ -128,7 +142,7 @@ def line_style(i: int) -> dict[str, Any]:
 def draw_detectors(
     ax: "Axes",
     paths: Mapping[str, Path],
-    texts: Mapping[str, str],
+    labels: Mapping[str, str],
     line_kw: Mapping[str, Any] | None,
 ) -> "dict[str, Line2D]":
     """Draw a line for each detector, in styles that no other detector on these axes has."""
@@ -139,14 +153,14 @@ def draw_detectors(
     first = sum(line in _DETECTORS for line in ax.lines)
     lines = {}
     for i, (name, (x, y)) in enumerate(paths.items(), start=first):
-        (line,) = ax.plot(x, y, **{**line_style(i), "label": shown_text(texts[name]), **options})
+        (line,) = ax.plot(x, y, **{**line_style(i), "label": plain_text(labels[name]), **options})
         _DETECTORS.add(line)
         lines[name] = line
     return lines
 
 
 def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -> None:
-    """Draw a line to compare with, once on the same axes."""
+    """Draw a line for comparison, once on the same axes."""
     for line in list(ax.lines):
         if line in _REFERENCES and line.get_label() == label:
             line.remove()
@@ -156,7 +170,7 @@ def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -
 def draw_mark(
     ax: "Axes", x: float, y: float, line: "Line2D", *, label: str | None = None, marker: str = "o"
 ) -> None:
-    """Mark a point of a detector's line; the legend says what it is."""
+    """Mark a point of a detector's line; the label is for the legend."""
     style: dict[str, Any] = {
         "color": line.get_color(),
         "markerfacecolor": "white",
@@ -167,7 +181,7 @@ def draw_mark(
 
 
 def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None:
-    """Draw a text that can be read where lines cross it."""
+    """Write a string with a halo, so that it can be read where lines cross it."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
@@ -175,7 +189,7 @@ def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None
 
 
 def draw_legend(ax: "Axes", corner: str) -> None:
-    """Draw the legend in a corner, or beside the axes where it is long and room can be made."""
+    """Draw the legend in a corner, or beside the axes if it is long and the layout makes room."""
     options: dict[str, Any] = {"handlelength": 3.2, "fontsize": "small"}
     if count_rows(ax.get_legend_handles_labels()[1]) <= _ROWS_INSIDE:
         options |= {"loc": corner, "framealpha": 0.85}
@@ -191,12 +205,12 @@ def draw_legend(ax: "Axes", corner: str) -> None:
     ax.legend(**options)
 
 
-def count_rows(texts: Sequence[str]) -> int:
-    """Return how many lines of text a legend has."""
+def count_rows(texts: Collection[str]) -> int:
+    """Return the number of lines of text in a legend."""
     return sum(text.count("\n") + 1 for text in texts)
 
 
-def shown_text(text: str) -> str:
-    """Return a text that matplotlib neither hides nor takes for a formula."""
+def plain_text(text: str) -> str:
+    """Return a string that matplotlib neither hides nor reads as a formula."""
     plain = text.replace("$", r"\$")
     return f" {plain}" if plain.startswith("_") else plain

@@ -1,0 +1,378 @@
+"""The base of all displays of curves, and what they share: detectors by name, bands, legends."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import Parameter, check_positive
+from fastad._core.types import FloatVector, Label, Point, Points, ScoreVector
+from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
+from fastad.errors import InvalidInputError
+from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import parse_measures
+from fastad.ordering.counts import count_scores
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
+from fastad.plot import drawing
+from fastad.sklearn.adapters import AdaptedDetector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.lines import Line2D
+    from typing_extensions import Self
+
+BandKind = Literal["pointwise", "simultaneous"]
+BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
+Curve = TypeVar("Curve")
+Result = TypeVar("Result")
+# Detector, then label of a measure, then value: such as the result of `fastad.evaluate`.
+Values = Mapping[str, Mapping[str, float]]
+ScoreRange = tuple[Fraction, Fraction]
+
+
+class CurvesDisplay(drawing.Display, Generic[Curve]):
+    """Curves of one detector or several on the same axes, with confidence bands."""
+
+    _curve_type: type[Curve]
+    _band_type: type
+    bands_: "dict[str, FillBetweenPolyCollection]"
+
+    def __init__(self, curves: Curve | Mapping[str, Curve], bands: Any = None) -> None:
+        self.curves = by_name(curves, self._curve_type, "curves")
+        self.bands: dict[str, Any] = {}
+        if bands is not None and not (isinstance(bands, Mapping) and not bands):
+            self.bands = by_name(bands, self._band_type, "bands")
+            self._check_detectors(self.bands, "bands")
+
+    def _check_detectors(self, results: Mapping[str, Any], argument: str) -> None:
+        if unknown := results.keys() - self.curves.keys():
+            raise InvalidInputError(
+                f"{argument} must be of detectors; found {sorted(unknown)}", argument=argument
+            )
+
+    def _open(self, ax: "Axes | None", labels: Mapping[str, str], n_more: int = 0) -> "Axes":
+        """Return axes with room for a legend of labels, ``n_more`` lines, and a band."""
+        n_rows = drawing.count_rows(labels.values()) + n_more + bool(self.bands)
+        (axes,) = drawing.open_axes(ax, n_rows=n_rows)
+        return axes
+
+
+class LabelledDisplay(ABC):
+    """A display of scores and labels, which a fitted detector can give."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, *data: Any, **options: Any) -> "Self":
+        """Compute what is drawn from labels and scores, and draw it."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Score points with a fitted detector or classifier, and draw.
+
+        Parameters
+        ----------
+        estimator : estimator or AdaptedDetector
+            Fitted outlier detector or classifier of scikit-learn, or detector of PyOD, whose
+            scores are oriented as those of scorers in `fastad.sklearn`; or what
+            `fastad.sklearn.from_sklearn` or `fastad.sklearn.from_pyod` returns.
+        X : array-like of shape (n_samples, n_features)
+            Points that the estimator scores.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        response_method : {"auto", "score_samples", "decision_function", "predict_proba"}
+            Method of the estimator that gives scores; by default the first that it has.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+        name : str, optional
+            Name of the detector in the legend; by default that of its class.
+        **options
+            As `from_predictions` takes them.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If it is not known whether a higher score of the estimator means more anomalous.
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        shown = name or (
+            estimator.name if isinstance(estimator, AdaptedDetector) else name_of(estimator)
+        )
+        scores = {shown: _scores_of(estimator, X, response_method, pos_label)}
+        return cls.from_predictions(y, scores, pos_label=pos_label, **options)
+
+
+class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
+    """Curves computed from scores and labels; the legend shows values of measures."""
+
+    # What the legend shows by default.
+    _measures: tuple[str, ...]
+
+    def __init__(
+        self, curves: Curve | Mapping[str, Curve], values: Values | None, bands: Any = None
+    ) -> None:
+        super().__init__(curves, bands)
+        self.values = dict(values or {})
+
+    @classmethod
+    @abstractmethod
+    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
+        """Compute the curves of detectors; not yet drawn."""
+
+    @abstractmethod
+    def plot(self, *axes: Any, **options: Any) -> "Self":
+        """Draw the curves."""
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        measures: Sequence[str] | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw a curve for each test fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal point, or booleans.
+        measures : sequence of str, optional
+            Labels of measures that the legend shows, as `from_predictions` takes them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+        response_method, pos_label
+            As `from_estimator` takes them.
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        display
+            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent from a fold.
+        """
+        requests = read_measures(cls._measures if measures is None else measures)
+        ranked: dict[str, RankedScores] = {}
+        for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label):
+            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            labels = np.asarray(y)[rows]
+            ranked |= rank_detectors(labels, {name: scores}, weight, pos_label)
+        return cls._from_ranked(ranked, evaluate_each(ranked, requests)).plot(**options)
+
+
+def _scores_of(
+    estimator: Any, X: Any, response_method: ResponseMethod, pos_label: Label | None
+) -> ScoreVector:
+    if isinstance(estimator, AdaptedDetector):
+        return estimator.score_samples(X)
+    return anomaly_scores(estimator, X, pos_label=pos_label, response_method=response_method)
+
+
+def fold_scores(
+    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
+) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
+    """Return the name of each fold, its test rows, and their scores."""
+    if not {"estimator", "indices"} <= cv_results.keys():
+        raise InvalidInputError(
+            "cv_results must be those of cross_validate with return_estimator=True and "
+            f"return_indices=True; found the keys {sorted(cv_results)}",
+            argument="cv_results",
+        )
+    # Takes rows of arrays, sparse matrices and tables, as cross_validate did.
+    take_rows = scikit_learn("utils")._safe_indexing
+    return [
+        (f"fold {i}", rows, _scores_of(fitted, take_rows(X, rows), response_method, pos_label))
+        for i, (fitted, rows) in enumerate(
+            zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
+        )
+    ]
+
+
+def rank_detectors(
+    y_true: npt.ArrayLike,
+    y_score: Any,
+    sample_weight: npt.ArrayLike | None,
+    pos_label: Label | None,
+) -> dict[str, RankedScores]:
+    """Check labels and the scores of one detector or many, and order each."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    ranked = {}
+    for name, values in named_scores(y_score, labels.n_rows):
+        scores = check_scores(values, labels, name=score_name(name))
+        ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
+    return ranked
+
+
+def map_detectors(
+    ranked: Mapping[str, RankedScores], compute: Callable[[RankedScores], Result]
+) -> dict[str, Result]:
+    """Compute a result for each detector; an error about the values of its scores names it."""
+    results = {}
+    for name, scores in ranked.items():
+        try:
+            results[name] = compute(scores)
+        except InvalidInputError as error:
+            message = str(error).replace("y_score", score_name(name))
+            raise InvalidInputError(message, argument=error.argument) from None
+    return results
+
+
+def read_measures(
+    measures: Sequence[str], fpr: Sequence[Fraction] = (), score_range: ScoreRange | None = None
+) -> list[BoundMeasure]:
+    """Read the keys of the measures that the legend shows, of which there may be none."""
+    return parse_measures(measures, fpr, score_range) if len(measures) else []
+
+
+def evaluate_each(ranked: Mapping[str, RankedScores], measures: Sequence[BoundMeasure]) -> Values:
+    """Return the values of measures; what is undefined is NaN."""
+    request = EvaluationRequest(measures, "raise")
+    return {
+        name: evaluate_measures(name, scores.counts, request) for name, scores in ranked.items()
+    }
+
+
+def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:
+    """Return results by detector; a single result is that of ``score``."""
+    named = dict(results) if isinstance(results, Mapping) else {"score": results}
+    if not named:
+        raise InvalidInputError(
+            f"{argument} must contain at least one result; found none", argument=argument
+        )
+    for name, result in named.items():
+        if not isinstance(result, kind):
+            raise TypeError(
+                f"{argument} must be a {kind.__name__}, or a mapping of names to such; "
+                f"found {type(result).__name__} for {name!r}"
+            )
+    return {str(name): result for name, result in named.items()}
+
+
+def read_points(points: Point | Points, parameter: Parameter, name: str) -> list[Fraction]:
+    """Check points of an axis, of which there may be none."""
+    if not isinstance(points, Fraction) and np.size(points) == 0:
+        return []
+    checked = parameter.check(points, name)
+    return checked if isinstance(checked, list) else [checked]
+
+
+def read_size(size: float | None, name: str) -> float | None:
+    """Check the size of a class, where it is given."""
+    return None if size is None else float(check_positive(size, name))
+
+
+def legend_labels(detectors: Mapping[str, Any], values: Values) -> dict[str, str]:
+    """Return the label of each detector in the legend: its name and its values."""
+    labels = {}
+    for name in detectors:
+        shown = ", ".join(
+            f"{label} {'undefined' if math.isnan(value) else f'{value:.3f}'}"
+            for label, value in values.get(name, {}).items()
+        )
+        labels[name] = f"{name} ({shown})" if shown else name
+    return labels
+
+
+def step_of(size: float | None, rates: Sequence[FloatVector]) -> float:
+    """Return the step of a rate that one point makes.
+
+    Where the size of its class is not known, the smallest step of rates that do not decrease.
+    """
+    if size is not None:
+        return 1 / size
+    steps = np.concatenate([np.diff(rate) for rate in rates])
+    return float(steps[steps > 0].min())
+
+
+def class_sizes(ranked: Mapping[str, RankedScores]) -> dict[str, float | None]:
+    """Return the largest sizes of the classes; None if real weights do not tell the steps."""
+    is_known = all(scores.counts.weighting != "real" for scores in ranked.values())
+    return {
+        size: float(max(getattr(scores, size) for scores in ranked.values())) if is_known else None
+        for size in ("n_anomalies", "n_normals")
+    }
+
+
+def refine(
+    x: FloatVector, y: FloatVector, grid: npt.NDArray[np.float64]
+) -> tuple[FloatVector, FloatVector]:
+    """Insert points into straight pieces of a path, where x passes the numbers of a rising grid.
+
+    All points stay, and x does not decrease. On axes that bend straight pieces, the path between
+    the inserted points follows the interpolated curve.
+    """
+    after = np.searchsorted(x, grid)
+    inside = (after > 0) & (after < len(x))
+    inside[inside] = x[after[inside]] != grid[inside]
+    grid, after = grid[inside], after[inside]
+    before = after - 1
+    step = (grid - x[before]) / (x[after] - x[before])
+    return np.insert(x, after, grid), np.insert(y, after, y[before] + step * (y[after] - y[before]))
+
+
+def draw_band(
+    axes: "Axes", band: Any, x: FloatVector, line: "Line2D", lowest: float = 0.0
+) -> "FillBetweenPolyCollection":
+    """Draw a band whose bounds are joined by straight lines, from the lowest x that is shown."""
+    order = np.argsort(x, kind="stable")
+    order = order[x[order] >= lowest]
+    area = x[order], band.low[order], band.high[order]
+    kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
+    return fill_between(axes, area, line, kind, band.confidence_level)
+
+
+def fill_between(
+    axes: "Axes",
+    area: tuple[FloatVector, FloatVector, FloatVector],
+    line: "Line2D",
+    kind: BandKind,
+    confidence_level: float,
+) -> "FillBetweenPolyCollection":
+    """Fill the area between two bounds in the colour of a line; the legend names each kind once.
+
+    The area is given by x that does not decrease, and the lower and upper bound there.
+    """
+    label = f"{100 * confidence_level:g}% {kind} band"
+    if label in axes.get_legend_handles_labels()[1]:
+        label = "_nolegend_"
+    return axes.fill_between(*area, color=line.get_color(), alpha=0.15, linewidth=0, label=label)
