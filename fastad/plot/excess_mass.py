@@ -25,7 +25,7 @@ from fastad.plot.level_sets import (
 )
 from fastad.regions.box import Box
 from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
-from fastad.unsupervised.excess_mass import EXCESS_MASS, ExcessMassCurve, excess_mass_of
+from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
 from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
 
     @staticmethod
     def _curve_of(levels: LevelSets) -> ExcessMassCurve:
-        return excess_mass_of(levels)
+        return excess_mass_curve(levels)
 
     @staticmethod
     def _band_of(

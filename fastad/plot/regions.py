@@ -18,12 +18,10 @@ from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
 from fastad.plot.curves import read_points
 from fastad.plot.roc import SCALES, Scale
-from fastad.regions.box import Box
-from fastad.regions.estimation import Score, volume_at_fpr
-from fastad.regions.methods import check_box
+from fastad.regions.at_fpr import Volumes, volume_at_fpr
+from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, block_score
-from fastad.regions.table import Volumes
+from fastad.regions.scores import BlockScore, Score, block_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
