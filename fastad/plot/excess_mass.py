@@ -25,6 +25,7 @@ from fastad.plot.level_sets import (
 )
 from fastad.regions.box import Box
 from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
+from fastad.unsupervised.criteria import EXCESS_MASS
 from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
 from fastad.unsupervised.levels import LevelSets
 
