@@ -80,13 +80,16 @@ def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
 
 
 def as_vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):
+    if type(values) is np.ndarray:
+        vector: npt.NDArray[Any] = values
+    elif isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} must not be a masked array, whose mask would be lost; "
             "leave out the masked rows",
             argument=name,
         )
-    vector = as_array(values, name)
+    else:
+        vector = as_array(values, name)
     if vector.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one-dimensional; found shape {vector.shape}", argument=name

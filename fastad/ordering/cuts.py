@@ -19,7 +19,7 @@ from fastad.ordering.labels import Labels
 from fastad.ordering.raw import RawScores
 
 # Fewer points are ordered in less time than it takes to choose cuts.
-_FEWEST_POINTS = 2**13
+FEWEST_POINTS = 2**13
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 2**8, 2**13
 # How many standard deviations of a sampled rank a part of the curve reaches beyond its ends.
 _MARGIN = 3
@@ -63,14 +63,14 @@ class Cuts(NamedTuple):
 
 
 # All scores are one range.
-_NO_CUTS = Cuts()
+NO_CUTS = Cuts()
 
 
 def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
     """Return cuts around a part of the curve, and between what several threads order."""
     n_points = raw.values.shape[0]
-    if n_points < _FEWEST_POINTS or (part is None and len(slices(n_points)) == 1):
-        return _NO_CUTS
+    if part is None and len(slices(n_points)) == 1:
+        return NO_CUTS
     size = min(max(n_points >> 5, _SMALLEST_SAMPLE), _LARGEST_SAMPLE)
     step = n_points // size
     sample = np.empty(-(-n_points // step), np.int64)

@@ -15,7 +15,7 @@ from fastad._core.threads import slices, thread_map
 from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad._kernels.ordering.radix import radix_sort
-from fastad.ordering.cuts import CurvePart, Cuts, choose_cuts
+from fastad.ordering.cuts import FEWEST_POINTS, NO_CUTS, CurvePart, Cuts, choose_cuts
 from fastad.ordering.labels import Labels
 from fastad.ordering.raw import KeyCodec, RawScores, view_raw
 
@@ -121,7 +121,8 @@ def order_values(
 ) -> PackedOrder:
     """Order scores with their labels, without their rows; 8 bytes a score at most."""
     raw = view_raw(scores)
-    cuts = choose_cuts(raw, labels, part)
+    few = raw.values.shape[0] < FEWEST_POINTS
+    cuts = NO_CUTS if few else choose_cuts(raw, labels, part)
     if not cuts.values:
         keyed = pack_values(raw, labels, name)
         if keyed is not None:
