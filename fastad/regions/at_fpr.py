@@ -277,7 +277,8 @@ def volumes(
     names = [f"vol@{float(rate):g}" for rate in rates]
     if len(set(names)) < len(names):
         raise InvalidInputError(
-            "operating points of fpr must differ in six digits; found two that do not"
+            "fpr must have operating points that differ in six digits; found two that do not",
+            argument="fpr",
         )
     normals = samples[labels.values == 0]
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng, progress)

@@ -179,7 +179,8 @@ def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Bo
     if not isinstance(scorer, ForestScorer):
         raise InvalidInputError(
             "method='exact' takes a compiled isolation forest; found "
-            + ("a function" if scorer is None else repr(scorer))
+            + ("a function" if scorer is None else repr(scorer)),
+            argument="method",
         )
     if scorer.n_features != box.n_features:
         raise InvalidInputError(

@@ -96,7 +96,8 @@ def _scoring(points: FloatMatrix, score: Callable[[], None]) -> None:
     except Exception as error:
         raise InvalidInputError(
             f"score raised {type(error).__name__} ({error}) on {points.shape[1]} points, the "
-            f"first of them {points[:, 0].tolist()}"
+            f"first of them {points[:, 0].tolist()}",
+            argument="score",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Normal numbers by their formula and law; moves of particles leave the uniform law as it is."""
+"""Normal numbers by their formula; moves of particles keep the uniform distribution."""
 
 import math
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SUSPICIOUS = 1e-7
 
 
 def slow_bits(key: int, place: int) -> int:
-    """Splitmix64 in whole numbers of Python."""
+    """Splitmix64 in integers of Python."""
     z = (key + (place + 1) * 0x9E3779B97F4A7C15) % 2**64
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
@@ -70,7 +70,7 @@ def test_logarithms_of_numbers_of_the_unit_interval() -> None:
     assert log_of_unit(2.0**53) == 0
 
 
-def test_normal_numbers_have_their_law() -> None:
+def test_normal_numbers_have_their_distribution() -> None:
     numbers = normals(7, 10**6)
     n = numbers.shape[0]
     assert stats.kstest(numbers, "norm").pvalue > 1e-4
@@ -122,7 +122,7 @@ def test_clouds_are_those_of_their_particles(d: int, n: int) -> None:
     assert (np.triu(cloud.factor, 1) == 0).all()
     found = cloud.factor @ cloud.factor.T
     assert np.diag(found) == pytest.approx(spread**2, rel=1e-9)
-    # Off the diagonal the same, but for what is held back where particles are few.
+    # Off the diagonal the same, but for what is covered back where particles are few.
     off = ~np.eye(d, dtype=bool)
     assert found[off] == pytest.approx(covariance[off] * n / (n + d), rel=1e-7, abs=1e-18)
     back = cloud.mean[:, None] + cloud.factor @ cloud.rounded
@@ -276,7 +276,7 @@ def moved(
     return walkers.points, accepted / (n * len(moves))
 
 
-def assert_same_law(found: Array, fresh: Array) -> None:
+def assert_same_distribution(found: Array, fresh: Array) -> None:
     d = found.shape[0]
     middle = fresh.mean(axis=1)[:, None]
     functionals: list[Callable[[Array], Array]] = [
@@ -304,7 +304,7 @@ SCALES = {
 
 @pytest.mark.parametrize("name", REGIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_move_leaves_the_uniform_law_as_it_is(kind: str, name: str) -> None:
+def test_every_kind_of_move_leaves_the_uniform_distribution_as_it_is(kind: str, name: str) -> None:
     region = REGIONS[name]
     rng = np.random.default_rng(0)
     n = 20_000
@@ -313,24 +313,24 @@ def test_every_kind_of_move_leaves_the_uniform_law_as_it_is(kind: str, name: str
     accepted = []
     for scale in SCALES[kind]:
         found, share = moved(region, start, cloud, [(kind, scale)] * 12)
-        assert_same_law(found, fresh)
+        assert_same_distribution(found, fresh)
         accepted.append(share)
     # A kind that does not move shows nothing.
     assert max(accepted) > 0.005
 
 
-def test_all_kinds_after_one_another_leave_the_uniform_law_as_it_is() -> None:
+def test_all_kinds_after_one_another_leave_the_uniform_distribution_as_it_is() -> None:
     region = REGIONS["corner 3"]
     rng = np.random.default_rng(0)
     cloud = Shape().cloud(region.points(rng, 100))
     moves = [(kind, scale) for kind in KINDS for scale in SCALES[kind]] * 2
     found, _ = moved(region, region.points(rng, 50_000), cloud, moves)
-    assert_same_law(found, region.points(rng, 50_000))
+    assert_same_distribution(found, region.points(rng, 50_000))
 
 
 @pytest.mark.parametrize("kind", ["reflected walk", "coordinate"])
 @pytest.mark.parametrize("scale", [1.0, 3.0, 8.0])
-def test_reflected_steps_as_long_as_the_box_leave_the_uniform_law_as_it_is(
+def test_reflected_steps_as_long_as_the_box_leave_the_uniform_distribution_as_it_is(
     kind: str, scale: float
 ) -> None:
     """A step from wall to wall and back must be as likely as its opposite."""
@@ -361,7 +361,7 @@ def flat(name: str, region: Region) -> Array:
 
 @pytest.mark.parametrize("cloud", ["few", "one", "in a plane", "same", "constant coordinate"])
 @pytest.mark.parametrize("name", ["needle 3", "slab 2", "corner 8"])
-def test_moves_by_a_flat_cloud_leave_the_uniform_law_as_it_is(name: str, cloud: str) -> None:
+def test_moves_by_a_flat_cloud_keep_the_uniform_distribution(name: str, cloud: str) -> None:
     region = REGIONS[name]
     rng = np.random.default_rng(0)
     n = 20_000
@@ -370,7 +370,7 @@ def test_moves_by_a_flat_cloud_leave_the_uniform_law_as_it_is(name: str, cloud: 
     assert all(np.isfinite(part).all() for part in described)
     for kind in KINDS:
         found, _ = moved(region, start, described, [(kind, 0.7)] * 6)
-        assert_same_law(found, fresh)
+        assert_same_distribution(found, fresh)
 
 
 @pytest.mark.parametrize("kind", KINDS)

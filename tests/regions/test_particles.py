@@ -167,7 +167,7 @@ NUMBERS = st.one_of(
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=24), NUMBERS, st.randoms(use_true_random=False))
-def test_shares_below_any_threshold_are_products_of_the_factors(
+def test_fractions_below_any_threshold_are_products_of_the_factors(
     scores: list[float], target: float, random: Any
 ) -> None:
     own, slow = particles(scores), Slow()
@@ -284,6 +284,7 @@ def deviations_of(
     return found
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("n_steps", [1, 4, 40])
 @pytest.mark.parametrize("ties", [False, True])
 def test_p_values_of_new_points_are_seldom_small(n_steps: int, ties: bool) -> None:

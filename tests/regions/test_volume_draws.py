@@ -90,7 +90,7 @@ def test_numbers_are_correlated_neither_serially_nor_across_coordinates(
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_distances_between_neighbours_follow_their_law(source: str) -> None:
+def test_distances_between_neighbours_follow_their_distribution(source: str) -> None:
     """The smallest of many is exponential, the largest as of so many exponential numbers."""
     n, smallest, largest = 2000, [], []
     for seed in range(150):

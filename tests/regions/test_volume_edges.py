@@ -59,17 +59,17 @@ def test_nan_of_a_compiled_score_is_an_error(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.evidence
-def test_few_hits_among_sobol_points_hold_the_truth() -> None:
+def test_few_hits_among_sobol_points_cover_the_true_value() -> None:
     """A corner of the unit cube in four dimensions, with five hits on average."""
     share = 5 / 1024
     box, threshold = fastad.Box([0] * 4, [1] * 4), share ** (1 / 4)
-    held = 0
+    covered = 0
     for seed in range(400):
         found = fastad.volume(
             lambda X: X.max(axis=1), threshold, box, method="sobol", n_draws=1024, rng=seed
         )
-        held += found.low <= share <= found.high
-    assert held >= 364
+        covered += found.low <= share <= found.high
+    assert covered >= 364
 
 
 def test_parallel_functions_are_asked_by_one_thread() -> None:

@@ -211,7 +211,7 @@ def test_many_features() -> None:
         assert estimate.low < share < estimate.high
 
 
-def test_all_shares_between_scores() -> None:
+def test_all_fractions_between_scores() -> None:
     """They rise from 0 to 1, with a step at each score that some cell has."""
     scorer = compile_scorer(fit(normal(200, 2), max_samples=64, n_estimators=2))
     points = np.random.default_rng(0).uniform(-3, 3, size=(20_000, 2))

@@ -1,4 +1,4 @@
-"""Importance sampling: closed forms of tiny shares, coverage, refusals, several thresholds."""
+"""Importance sampling: closed forms of tiny fractions, coverage, refusals, several thresholds."""
 
 import math
 from collections.abc import Sequence
@@ -19,10 +19,9 @@ from fastad.regions.importance_sampling.sampling import (
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls
+from tests.support.volumes import ENOUGH, TRIALS
 
 Array = Any
-# So often an interval of 95 % must hold the truth in 400 trials: four deviations below 380.
-TRIALS, ENOUGH = 400, 364
 
 
 def estimates(
@@ -51,7 +50,7 @@ def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500)
 
 @pytest.mark.parametrize("d", [2, 5, 20])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
+def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
     found = of(region, 20_000, d, 0.99999)
     assert found.log_low <= region.log_fraction <= found.log_high
@@ -63,7 +62,7 @@ def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("shape", [ball, two_balls, simplex])
-def test_shares_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
+def test_fractions_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
     region = shape(100)
     found = of(region, 60_000, 0, 0.99999, n=1000)
     assert region.log_fraction < math.log(1e-68)
@@ -136,7 +135,7 @@ def test_data_with_duplicates() -> None:
     assert found.log_low <= region.log_fraction <= found.log_high
 
 
-# --- the law of the estimate
+# --- the distribution of the estimate
 
 
 @pytest.fixture(scope="module")
@@ -153,10 +152,10 @@ def trials() -> tuple[Rare, list[VolumeEstimate]]:
 
 
 @pytest.mark.evidence
-def test_intervals_hold_the_truth_as_often_as_they_say(trials: Any) -> None:
+def test_intervals_cover_the_true_value_as_often_as_they_say(trials: Any) -> None:
     region, found = trials
-    held = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
-    assert held >= ENOUGH / TRIALS * len(found)
+    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
+    assert covered >= ENOUGH / TRIALS * len(found)
 
 
 @pytest.mark.evidence

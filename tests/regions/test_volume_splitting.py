@@ -1,9 +1,8 @@
-"""Multilevel splitting: closed forms, coverage, budgets, plateaus, and what cannot be estimated."""
+"""Multilevel splitting: closed forms, coverage, budgets, the same bits, and several thresholds."""
 
 import json
 import math
 import warnings
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -11,47 +10,20 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from scipy import stats
 
-import fastad
-from fastad import Box, InvalidInputError, volume
+from fastad import Box, InvalidInputError
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions import VolumeEstimate
-from fastad.regions.scores import Cube, block_score
-from fastad.regions.splitting import repeats
-from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.repeats import SplittingRun, estimates
 from tests.support.rare import SHAPES, Rare, ball, simplex, two_balls
-from tests.support.volumes import KINDS, OfBatch
-
-Array = Any
-# So often an interval of 95 % must hold the truth in 400 trials: four deviations below 380.
-TRIALS, ENOUGH = 400, 364
-
-
-def split(score: Any, threshold: Any, box: Box, n_draws: int = 10_000, **options: Any) -> Any:
-    options.setdefault("rng", 0)
-    return volume(score, threshold, box, method="splitting", n_draws=n_draws, **options)
-
-
-def of(region: Rare, n_draws: int, seed: int, **options: Any) -> VolumeEstimate:
-    found: VolumeEstimate = split(
-        region.jitted, region.threshold, region.box, n_draws, rng=seed, **options
-    )
-    return found
-
-
-def values(estimate: VolumeEstimate) -> dict[str, Any]:
-    """All of them as text: NaN is equal to itself."""
-    return {name: repr(value) for name, value in estimate.to_dict().items()}
-
+from tests.support.splitting import Array, of, split, values
+from tests.support.volumes import ENOUGH, KINDS, TRIALS, OfBatch
 
 # --- closed forms
 
 
 @pytest.mark.parametrize("d", [2, 5, 10, 20])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shares_of_closed_forms_are_found(shape: str, d: int) -> None:
+def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
     with warnings.catch_warnings():
         # Whether it is warned of is another matter; the interval must hold all the same.
@@ -133,7 +105,7 @@ def test_features_that_do_not_matter_do_not_mislead() -> None:
     assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(20)
 
 
-# --- the law of the estimate
+# --- the distribution of the estimate
 
 
 @cache
@@ -149,12 +121,13 @@ CHEAP = [("ball", 5, 10_000), ("simplex", 5, 10_000)]
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
-def test_intervals_hold_the_truth_as_often_as_they_say(case: Any) -> None:
+def test_intervals_cover_the_true_value_as_often_as_they_say(case: Any) -> None:
     region, found = trials(*case)
-    held = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
-    assert held >= ENOUGH
+    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
+    assert covered >= ENOUGH
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(case: Any) -> None:
     region, found = trials(*case)
@@ -166,6 +139,7 @@ def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(ca
     assert 0.7 < error / float(np.sqrt(np.mean(claimed**2))) < 1.15
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_the_budget_is_kept_nearly(case: Any) -> None:
     _, found = trials(*case)
@@ -175,6 +149,7 @@ def test_the_budget_is_kept_nearly(case: Any) -> None:
     assert spent.mean() >= 0.6
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(("d", "n_trials"), [(5, 30), (20, 12)])
 def test_two_balls_are_found_or_warned_of(d: int, n_trials: int) -> None:
     region = two_balls(d)
@@ -194,20 +169,20 @@ def test_two_balls_are_found_or_warned_of(d: int, n_trials: int) -> None:
 def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_truth() -> None:
     """Repeats that have not come down yet are not repeats that have found nothing."""
     region = ball(30)
-    held, n = 0, 25
+    covered, n = 0, 25
     for seed in range(n):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
             found = of(region, 10_000, seed)
-        held += found.log_low <= region.log_fraction <= found.log_high
-    assert held >= 0.95 * n - 4 * math.sqrt(0.95 * 0.05 * n)
+        covered += found.log_low <= region.log_fraction <= found.log_high
+    assert covered >= 0.95 * n - 4 * math.sqrt(0.95 * 0.05 * n)
 
 
 # --- budgets
 
 
 @pytest.mark.parametrize("share", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
-def test_the_budget_is_kept_nearly_for_shares_of_any_size(share: float) -> None:
+def test_the_budget_is_kept_nearly_for_fractions_of_any_size(share: float) -> None:
     seen: list[int] = []
 
     def score(X: Array) -> Array:
@@ -340,7 +315,7 @@ def test_one_run_answers_several_thresholds() -> None:
 
 
 @pytest.mark.parametrize("rest", [1e-3, 1e-5, 1e-7])
-def test_nearly_all_of_the_box_has_an_interval_with_the_truth(rest: float) -> None:
+def test_nearly_all_of_the_box_has_an_interval_with_the_true_value(rest: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)  # of the other threshold
         found = split(lambda X: X[:, 0], [1 - rest, 1e-6], Box([0, 0], [1, 1]), 20_000)[0]
@@ -357,398 +332,3 @@ def test_all_of_the_box() -> None:
     rest = found.complement
     assert rest.low == 0
     assert rest.high < 0.01
-
-
-# --- scores of plateaus
-
-
-def test_histogram_like_scores() -> None:
-    """Of whole numbers: many particles are tied at each level."""
-    d = 6
-
-    def score(X: Array) -> Array:
-        return np.floor(X * 4).sum(axis=1)
-
-    # Numbers of ways in which d digits from 0 to 3 have a small sum.
-    ways = np.array([1])
-    for _ in range(d):
-        ways = np.convolve(ways, np.ones(4, np.int64))
-    thresholds = [1, 2, 3, 5, 9]
-    found = split(score, thresholds, Box([0] * d, [1] * d), 60_000, confidence_level=0.9999)
-    for one in found:
-        truth = math.log(ways[: int(one.threshold)].sum() / 4**d)
-        assert one.log_low <= truth <= one.log_high
-        assert abs(one.log_value - truth) < 0.5
-
-
-def test_forests() -> None:
-    forest = pytest.importorskip("sklearn.ensemble").IsolationForest
-    X = np.random.default_rng(0).normal(0, 0.3, (200, 3))
-    scorer = fastad.compile_scorer(forest(n_estimators=5, max_samples=32, random_state=0).fit(X))
-    box = Box([-3] * 3, [3] * 3)
-    threshold = float(np.quantile(scorer.score_samples(X), 0.2))
-    exact = volume(scorer, threshold, box, method="exact")
-    assert exact.value < 0.01
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(scorer, threshold, box, 40_000, confidence_level=0.9999)
-    assert found.log_low <= exact.log_value <= found.log_high
-    # A threshold at a plateau is not below it.
-    lowest = float(scorer.score_samples(X).min())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(scorer, [lowest, math.nextafter(lowest, 1)], box, 40_000)
-    exact = volume(scorer, math.nextafter(lowest, 1), box, method="exact")
-    assert found[0].log_high >= volume(scorer, lowest, box, method="exact").log_value
-    assert found[1].log_low <= exact.log_value <= found[1].log_high
-
-
-def test_a_plateau_above_the_threshold_gives_a_bound_that_says_so() -> None:
-    box = Box([0, 0], [1, 1])
-
-    def score(X: Array) -> Array:
-        return np.maximum(X[:, 0], 0.001)
-
-    found = split(score, 0.001, box, 20_000)
-    assert found.is_bound
-    assert "all particles have the same score" in found.reason
-    assert "0.001" in found.reason
-    assert found.n_inside == 0
-    assert 0 < found.high < 0.001
-    # One float above, all of the plateau is below.
-    found = split(score, math.nextafter(0.001, 1), box, 20_000)
-    assert not found.is_bound
-    assert found.low <= 0.001 <= found.high
-
-
-@pytest.mark.parametrize("number", [1.0, math.inf, -math.inf])
-def test_a_constant_score(number: float) -> None:
-    box = Box([0, 0], [1, 1])
-
-    def score(X: Array) -> Array:
-        return np.full(len(X), number)
-
-    found = split(score, number, box)
-    assert found.is_bound
-    assert "all particles have the same score" in found.reason
-    assert 0 < found.high < 0.01
-    if number < math.inf:
-        found = split(score, math.nextafter(number, math.inf), box)
-        assert (found.value, found.is_bound) == (1, False)
-
-
-def test_infinite_scores() -> None:
-    box = Box([0, 0], [1, 1])
-
-    def score(X: Array) -> Array:
-        return np.where(X[:, 0] < 0.001, -math.inf, np.where(X[:, 0] < 0.01, 0.0, math.inf))
-
-    found = split(score, [-math.inf, -5.0, 0.5, math.inf], box, 40_000, confidence_level=0.9999)
-    assert found[0].is_bound
-    assert found[0].high < 0.001
-    for one, share in zip(found[1:], (0.001, 0.01, 0.01), strict=True):
-        assert one.low <= share <= one.high
-        assert abs(one.log_value - math.log(share)) < 0.5
-
-
-def test_an_empty_region_gives_a_bound() -> None:
-    found = split(lambda X: X[:, 0], -math.inf, Box([0], [1]), 20_000)
-    assert found.is_bound
-    assert found.n_inside == 0
-    assert found.high < 0.01
-    # Particles come as near to 0 as they like, never below.
-    found = split(lambda X: X[:, 0] + 1, 1.0, Box([0], [1]), 20_000)
-    assert found.is_bound
-    assert found.high < 1e-4
-
-
-# --- tiny shares
-
-
-@pytest.mark.evidence
-def test_shares_that_no_float_is_as_small_as() -> None:
-    """Nested boxes, the logarithm of whose size is the score."""
-    d = 100
-
-    @numba.njit
-    def log_of_largest(x: Any) -> float:
-        largest = 0.0
-        for j in range(x.shape[0]):
-            largest = max(largest, x[j])
-        return math.log(largest)
-
-    box = Box([0] * d, [1] * d)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(log_of_largest, -8.0, box, 200_000, confidence_level=0.999)
-    if found.is_bound:
-        assert found.log_high > -800
-        assert "n_draws" in found.reason
-    else:
-        assert found.log_low <= -800 <= found.log_high
-    json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert "nan" not in str(found)
-
-
-def passed(log_fraction: float, scores: Array) -> Particles:
-    """Particles below level 1, which they have come to by equal factors of a half at most."""
-    own = Particles(np.zeros((1, scores.shape[0])), scores)
-    n_levels = math.ceil(-log_fraction / math.log(2))
-    for k in range(1, n_levels + 1):
-        own.levels.append(1.0 + (n_levels - k))
-        own.log_fractions.append(log_fraction * k / n_levels)
-        own._rising.append(np.sort(scores))
-    return own
-
-
-def repeats_of(logs: Sequence[float], n: int = 100) -> SplittingRun:
-    """Repeats that have come down a level, of which half of the particles are below 0.5."""
-    return SplittingRun(
-        [passed(log_fraction + math.log(2), np.arange(n) / n) for log_fraction in logs], [], []
-    )
-
-
-def test_estimates_below_the_smallest_float_can_be_written() -> None:
-    logs = np.array([-800, -801, -799, -800.5, -799.5, -800, -800, -801])
-    found = estimates(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
-    assert (found.value, found.is_bound) == (0, False)
-    # Each of a thousand levels adds to the variance.
-    assert -820 < found.log_low < found.log_value < found.log_high < -770
-    assert found.n_inside == 400
-    assert str(found).count("e-3") == 3
-    text = json.dumps(found.to_dict(), allow_nan=False)
-    assert json.loads(text)["log_value"] == found.log_value
-    rest = found.complement
-    assert (rest.value, rest.high) == (1, 1)
-    assert rest.log_value == 0
-    json.dumps(rest.to_dict(), allow_nan=False)
-
-
-def test_intervals_are_those_of_a_log_normal_mean() -> None:
-    """Cox: the mean logarithm and half its variance; the scatter of both."""
-    logs = np.random.default_rng(0).normal(-20, 0.5, 8)
-    found = estimates(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
-    variance = float(logs.var(ddof=1))
-    centre = float(logs.mean()) + variance / 2
-    error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
-    assert found.log_value == pytest.approx(centre)
-    assert found.standard_error / found.value == pytest.approx(error)
-    quantile = float(stats.t.ppf(0.95, 7))
-    assert found.log_high == pytest.approx(centre + quantile * error)
-    assert found.log_low == pytest.approx(centre - quantile * error)
-
-
-def test_intervals_are_not_narrower_than_those_of_independent_particles() -> None:
-    found = estimates(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
-    # Each of 28 factors of about a half, and the last half, of 100 particles.
-    n_levels = math.ceil((20 - math.log(2)) / math.log(2))
-    factor = math.exp((math.log(2) - 20) / n_levels)
-    error = math.sqrt((n_levels * (1 / factor - 1) + 1) / 800)
-    assert found.standard_error / found.value >= error
-    assert found.log_high - found.log_low >= 2 * float(stats.t.ppf(0.975, 7)) * error
-
-
-@pytest.mark.parametrize(
-    ("score", "target"),
-    [
-        (lambda X: (X**2).sum(axis=1), 1e-4),
-        (lambda X: np.floor(8 * X.max(axis=1)), 1.0),  # plateaus
-        (lambda X: np.log(X.max(axis=1)), -math.inf),  # the budget ends before
-    ],
-)
-def test_shares_below_many_thresholds_are_those_of_each(score: Any, target: float) -> None:
-    cube = Cube(Box([0] * 4, [1] * 4), block_score(score, 4))
-    run = repeats.split(cube, target, 20_000, np.random.default_rng(0))
-    levels = [level for one in run.repeats for level in one.levels]
-    scores = score(np.random.default_rng(1).random((100, 4)) ** 4)
-    near = [math.nextafter(x, side) for x in levels for side in (-math.inf, math.inf)]
-    thresholds = np.array([*levels, *near, *scores, target, math.inf, -math.inf, 0.0])
-    found = repeats.log_fractions(run, thresholds)
-    assert found.tolist() == [
-        [one.log_fraction(threshold) for threshold in thresholds.tolist()] for one in run.repeats
-    ]
-    # In each repeat the larger the threshold, the larger the share.
-    rising = found[:, np.argsort(thresholds)]
-    assert (rising[:, 1:] >= rising[:, :-1]).all()
-    assert repeats.log_fractions(run, np.empty(0)).shape == (8, 0)
-
-
-def test_estimates_of_many_thresholds_are_those_of_each() -> None:
-    run = repeats_of(np.random.default_rng(0).normal(-20, 0.5, 8).tolist())
-    thresholds = [0.5, -1.0, 3.0, 0.25, math.inf]  # -1 is below all scores
-    together = repeats.estimates(run, thresholds, 0.95, 10_000)
-    alone = [estimates(run, [threshold], 0.95, 10_000)[0] for threshold in thresholds]
-    assert [values(one) for one in together] == [values(one) for one in alone]
-
-
-@pytest.mark.parametrize("n_unfinished", [1, 4, 7])
-def test_repeats_that_have_not_come_down_do_not_count_as_nothing(n_unfinished: int) -> None:
-    """They were above the threshold as the budget ended: at e**-10 of the box, not at none."""
-    run = repeats_of([-20.0] * (8 - n_unfinished))
-    run.repeats.extend(passed(-10.0, np.linspace(0.6, 0.9, 100)) for _ in range(n_unfinished))
-    found = estimates(run, [0.5], 0.95, 10_000)[0]
-    assert found.log_high >= -20
-
-
-def test_copies_that_do_not_move_are_no_plateau() -> None:
-    """A score without plateaus; where moves are refused, all particles become copies of one."""
-    d = 30
-
-    def score(X: Array) -> Array:
-        return X.max(axis=1)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        for seed in range(3):
-            found = split(score, 0.05, Box([0] * d, [1] * d), 10_000, rng=seed)
-            assert "same score" not in found.reason
-            assert found.log_high >= d * math.log(0.05)
-
-
-# --- what particles cannot tell
-
-
-def test_many_tiny_islands() -> None:
-    """256 balls, from the beginning about as many particles in each."""
-    truth = math.log(math.pi**2 / 2) + 2 * math.log(1e-4)
-    held = 0
-    for seed in range(4):
-        found = split(
-            lambda X: ((4 * X % 1 - 0.5) ** 2).sum(axis=1),
-            1e-4,
-            Box([0] * 4, [1] * 4),
-            200_000,
-            rng=seed,
-        )
-        held += found.log_low <= truth <= found.log_high
-    assert held >= 3
-
-
-@pytest.mark.evidence
-def test_a_funnel_that_particles_cannot_pass_is_warned_of_or_within_the_interval() -> None:
-    """The deeper, the narrower, at different rates: no one length of steps fits."""
-
-    def score(X: Array) -> Array:
-        width = np.exp(-12 * X[:, 0]) / 2
-        found: Array = np.maximum(np.abs(X[:, 1:] - 0.5).max(axis=1) / width, 1 - X[:, 0])
-        return found
-
-    truth = math.log(0.2**4 * (math.exp(-48 * 0.8) - math.exp(-48)) / 48)
-    for seed in range(5):
-        with warnings.catch_warnings(record=True) as doubts:
-            warnings.simplefilter("always")
-            found = split(score, 0.2, Box([0] * 5, [1] * 5), 100_000, rng=seed)
-        assert doubts or found.log_low <= truth <= found.log_high
-
-
-def test_warnings_name_the_line_of_the_caller() -> None:
-    region = simplex(100)  # out of reach
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        of(region, 100_000, 0)
-    assert found
-    assert {one.filename for one in found} == {__file__}
-    assert all(issubclass(one.category, InsufficientMixingWarning) for one in found)
-
-
-# --- scores that fail, and interrupts
-
-
-def test_a_score_that_is_no_number_deep_down_is_an_error_that_names_a_point() -> None:
-    box = Box([0] * 4, [1] * 4)
-
-    def score(X: Array) -> Array:
-        found = X.max(axis=1)
-        return np.where(found < 0.01, math.nan, found)
-
-    with pytest.raises(InvalidInputError, match=r"NaN.*\[0\.00"):
-        split(score, 1e-6, box, 40_000)
-
-    @numba.njit
-    def of_point(x: Any) -> float:
-        largest = 0.0
-        for j in range(x.shape[0]):
-            largest = max(largest, x[j])
-        return math.nan if largest < 0.01 else largest
-
-    with pytest.raises(InvalidInputError, match=r"NaN.*\[0\.00"):
-        split(of_point, 1e-6, box, 40_000)
-
-
-def test_exceptions_of_a_score_name_a_point() -> None:
-    def score(X: Array) -> Array:
-        if (X[:, 0] < 0.01).any():
-            raise RuntimeError("no such point")
-        return X[:, 0]
-
-    with pytest.raises(InvalidInputError, match=r"score raised RuntimeError \(no such point\)"):
-        split(score, 1e-6, Box([0, 0], [1, 1]))
-
-
-def test_an_interrupt_of_a_score_passes_through() -> None:
-    calls = 0
-
-    def score(X: Array) -> Array:
-        nonlocal calls
-        calls += 1
-        if calls == 30:
-            raise KeyboardInterrupt
-        return X[:, 0]
-
-    with pytest.raises(KeyboardInterrupt):
-        split(score, 1e-6, Box([0, 0], [1, 1]))
-    assert calls == 30
-
-
-def test_an_interrupt_of_progress_passes_through() -> None:
-    reports: list[int] = []
-
-    def stop(done: int, of_all: int | None) -> None:
-        reports.append(done)
-        if len(reports) == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        split(ball(5).jitted, 1.0, ball(5).box, progress=stop)
-    assert len(reports) == 3
-
-
-@pytest.mark.parametrize("threshold", [1e-4, 0.3, 0.95])
-def test_progress_is_told(threshold: float) -> None:
-    reports: list[tuple[int, int | None]] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(
-            lambda X: X[:, 0],
-            threshold,
-            Box([0, 0], [1, 1]),
-            20_000,
-            progress=lambda done, of_all: reports.append((done, of_all)),
-        )
-    assert reports
-    assert reports == sorted(reports)
-    assert {of_all for _, of_all in reports} == {20_000}
-    assert reports[-1][0] == min(found.n_scored, 20_000)
-
-
-def test_progress_does_not_change_a_bit() -> None:
-    region = ball(5)
-    told = of(region, 20_000, 0, progress=lambda done, of_all: None)
-    assert values(told) == values(of(region, 20_000, 0))
-
-
-# --- the p-value
-
-
-def test_p_values_are_of_well_mixed_particles() -> None:
-    found = of(ball(5), 20_000, 0)
-    assert found.mixing_p_value > 1e-3
-    assert 0 <= found.mixing_p_value <= 1
-    assert found.to_dict()["mixing_p_value"] == found.mixing_p_value
-
-
-def test_several_thresholds_are_a_list() -> None:
-    thresholds: Sequence[float] = [0.5]
-    found = split(lambda X: X[:, 0], thresholds, Box([0], [1]))
-    assert isinstance(found, list)
-    assert len(found) == 1

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
+import fastad
+from fastad.unsupervised import MassVolumeCurve
 from tests.support.oracles import UndefinedError
 from tests.support.strategies import score_vectors
 from tests.support.volumes import ball_volume
@@ -201,3 +203,20 @@ def normal_areas(d: int) -> tuple[float, float]:
     em = float(np.trapezoid([normal_excess(d, t) for t in at.tolist()], at))
     masses = np.linspace(0.9, 0.999, 20_001)
     return em, float(np.trapezoid(normal_volume(d, masses), masses))
+
+
+def curve_of(scored: Scored, volume: Any = 1) -> MassVolumeCurve:
+    return fastad.mass_volume_curve(scored.test, scored.uniform, volume)
+
+
+def counted(levels: fastad.unsupervised.LevelSets) -> Array:
+    """Uniform points in each set."""
+    assert levels.inside is not None
+    return levels.inside
+
+
+def curve_bits(curve: MassVolumeCurve) -> list[bytes]:
+    levels = curve.levels
+    arrays = (curve.mass, curve.volume, curve.thresholds, levels.masses, counted(levels))
+    # Arrays of objects hold places in memory.
+    return [repr(array.tolist()).encode() for array in arrays]

@@ -241,3 +241,14 @@ def drawn(box: Box, n_draws: int, seed: int, method: Any = "uniform") -> Array:
 
     volume(keep, 0.0, box, method=method, n_draws=n_draws, rng=seed)
     return np.concatenate(seen)
+
+
+SQUARE = Box([0, 0], [1, 1])
+# So often an interval of 95 % must cover the true value in 400 trials: four deviations below 380.
+TRIALS, ENOUGH = 400, 364
+# Options of the methods that draw from the whole box.
+OPTIONS: list[dict[str, Any]] = [
+    {"method": "uniform", "n_draws": 10_000},
+    {"method": "sobol", "n_draws": 2**10},
+    {"rtol": 0.1, "n_draws": 10_000},
+]

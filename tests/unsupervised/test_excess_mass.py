@@ -19,7 +19,8 @@ from tests.support import levels as slow
 from tests.support.levels import Scored
 from tests.support.oracles import UndefinedError, written
 from tests.support.volumes import ball_volume
-from tests.unsupervised.test_mass_volume import INCREASING, KINDS, large
+from tests.unsupervised.test_level_set_counts import KINDS, large
+from tests.unsupervised.test_mass_volume import INCREASING
 
 Array = npt.NDArray[Any]
 
@@ -372,7 +373,7 @@ def test_fractions_beyond_floats_are_volumes(volume: Any) -> None:
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_a_normal_law_has_its_closed_form(d: int) -> None:
+def test_a_normal_distribution_has_its_closed_form(d: int) -> None:
     rng = np.random.default_rng(10 + d)
     n, m, half = 40_000, 200_000, 4.5
     X, U = rng.normal(size=(n, d)), rng.uniform(-half, half, size=(m, d))
@@ -395,7 +396,7 @@ def test_a_normal_law_has_its_closed_form(d: int) -> None:
     assert curve.area() == pytest.approx(area, rel=0.05)
 
 
-# --- the door
+# --- validation
 
 
 def test_what_a_level_must_be() -> None:

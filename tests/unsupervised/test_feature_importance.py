@@ -211,6 +211,7 @@ def test_results_cannot_be_changed() -> None:
     assert not any(getattr(found, name).flags.writeable for name in (*COLUMNS, "n_drawn"))
 
 
+@pytest.mark.system
 def test_the_number_of_processes_changes_no_bit() -> None:
     forest = IsolationForest(n_estimators=3)
     one = bits(importance(forest))

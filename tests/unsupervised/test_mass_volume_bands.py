@@ -40,11 +40,12 @@ def true_volume(mass: Array) -> Array:
     return found
 
 
-# --- they hold the truth
+# --- they cover the true value
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(("n", "m"), [(500, 10_000), (2000, 2000), (60, 300)])
-def test_each_point_holds_the_truth_in_most_samples(n: int, m: int) -> None:
+def test_each_point_covers_the_true_value_in_most_samples(n: int, m: int) -> None:
     """Of 100 at 90 %: 81 or more, but for one case in 300, at each of five masses."""
     masses = np.array([0.02, 0.2, 0.5, 0.9, 0.97])
     hits = np.zeros(5, int)
@@ -70,6 +71,7 @@ def test_points_are_not_far_too_wide() -> None:
     assert hits.min() >= 40
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(("n", "m"), [(400, 4000), (50, 150)])
 def test_the_whole_curve_lies_in_a_simultaneous_band_in_most_samples(n: int, m: int) -> None:
     """Of 60 at 80 %: 40 or more, but for one case in 400; likewise the excess mass."""
@@ -122,15 +124,15 @@ def test_bands_hold_the_curve_at_hand(scored: Scored) -> None:
         np.testing.assert_array_equal(band.volume, curve(band.mass))
     excess = excess_mass(scored)
     levels = np.linspace(0, 3, 31)
-    held = fastad.unsupervised.excess_mass_band(excess, level=levels)
-    np.testing.assert_allclose(held.excess_mass, excess(levels), rtol=1e-14, atol=1e-15)
-    assert (held.low <= held.excess_mass + 1e-15).all()
-    assert (held.excess_mass <= held.high + 1e-15).all()
-    assert (held.low >= 0).all()
-    assert (held.high <= 1).all()
-    assert (np.diff(held.low) <= 0).all()
-    assert (np.diff(held.high) <= 0).all()
-    assert held.high[0] == 1.0
+    covered = fastad.unsupervised.excess_mass_band(excess, level=levels)
+    np.testing.assert_allclose(covered.excess_mass, excess(levels), rtol=1e-14, atol=1e-15)
+    assert (covered.low <= covered.excess_mass + 1e-15).all()
+    assert (covered.excess_mass <= covered.high + 1e-15).all()
+    assert (covered.low >= 0).all()
+    assert (covered.high <= 1).all()
+    assert (np.diff(covered.low) <= 0).all()
+    assert (np.diff(covered.high) <= 0).all()
+    assert covered.high[0] == 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -201,8 +203,8 @@ def test_ties_keep_the_bounds_valid() -> None:
             mass_volume(coarse), mass=[0.3, 0.5, 0.8, 0.95], confidence_level=0.9
         )
         edges = np.arange(0, 21) / 4
-        held = np.array([math.erf(x / math.sqrt(2)) for x in edges])
-        truth = 2 * edges[np.searchsorted(held, band.mass)]
+        covered = np.array([math.erf(x / math.sqrt(2)) for x in edges])
+        truth = 2 * edges[np.searchsorted(covered, band.mass)]
         hits += (band.low <= truth) & (truth <= band.high)
     # Of 150 at 90 %, at each mass: fewer than 123 in one case of 1000.
     assert hits.min() >= 123
@@ -291,7 +293,7 @@ def test_one_point_of_each_kind_says_nothing() -> None:
     assert (excess.low >= 0).all()
 
 
-# --- the door
+# --- validation
 
 
 def test_bands_of_estimates_are_refused() -> None:

@@ -126,7 +126,7 @@ def test_a_detector_of_scikit_learn_is_trained_in_each_subspace() -> None:
 
 
 def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
-    """In two features of a normal law the level set of mass a has the area -2 pi log(1 - a)."""
+    """The level set of mass a of two normal features has the area -2 pi log(1 - a)."""
     scales = np.array([1.0, 2.0, 5.0])
     X = np.random.default_rng(1).normal(size=(20_000, 3)) * scales
 
@@ -231,6 +231,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.system
 def test_the_number_of_processes_changes_no_bit() -> None:
     one = evaluate(SEVERAL, n_uniform=30_000)
     assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=1)) == bits(one)
@@ -370,7 +371,7 @@ def pyod(name: str, **options: Any) -> Any:
 def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
     found = evaluate({"it": detector}, n_subspaces=2, n_uniform=5000)
     values = np.exp(found.draws["it"])
-    # Of a standard normal law in two features these are 0.0031 and 2.05.
+    # Of a standard normal distribution in two features these are 0.0031 and 2.05.
     assert (abs(np.log(values[:, 0] / 0.0037)) < 0.5).all()
     assert (abs(np.log(values[:, 1] / 2.0)) < 0.5).all()
 
@@ -453,7 +454,7 @@ def test_clearly_different_detectors_are_ranked() -> None:
         assert "squared is the best" in found.summary(criterion)
 
 
-def test_detectors_that_are_alike_are_not_told_apart() -> None:
+def test_detectors_that_are_alike_are_not_significantly_different() -> None:
     found = evaluate({"one": squared, "two": squared}, n_subspaces=10)
     assert found.significant_pairs("em") == found.significant_pairs("mv") == []
     assert "no two detectors differ" in found.summary()
@@ -465,8 +466,9 @@ def test_one_draw_says_nothing_of_what_others_would_give() -> None:
         assert one.low != pytest.approx(one.high)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("n_subspaces", [2, 5])
-def test_chance_tells_detectors_apart_as_seldom_as_promised(n_subspaces: int) -> None:
+def test_chance_finds_significant_pairs_as_seldom_as_promised(n_subspaces: int) -> None:
     """Two detectors that differ by chance alone: at 95 % one verdict of 20 is wrong."""
     rng = np.random.default_rng(3)
 

@@ -272,7 +272,8 @@ def _points_below(
             raise RefusedError(
                 f"data must contain at least {FEWEST_POINTS} distinct points with scores below "
                 f"{rising[k]} for method='importance'; found {n_points} among {data.shape[1]} "
-                "points of the box: give more data, or use method='splitting'"
+                "points of the box: give more data, or use method='splitting'",
+                argument="data",
             )
     return inside
 

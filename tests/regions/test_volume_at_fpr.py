@@ -1,0 +1,99 @@
+"""``volume_at_fpr`` and ``volumes``: decision regions at false positive rates."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.regions import volume, volume_at_fpr
+from fastad.regions.box import Box
+from tests.support.volumes import (
+    SQUARE,
+    Array,
+    fields,
+    norm,
+)
+
+# --- at a false positive rate
+
+
+def labelled(n: int = 400) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(n, 2)), rng.uniform(-4, 4, (n // 10, 2))]
+    return X, np.arange(len(X)) >= n, norm(X)
+
+
+@pytest.mark.parametrize("only_normals", [False, True])
+@pytest.mark.parametrize("interpolation", ["linear", "conservative"])
+def test_the_volume_at_a_rate_is_that_at_its_threshold(
+    only_normals: bool, interpolation: Any
+) -> None:
+    X, y, s = labelled()
+    if only_normals:
+        X, y, s = X[~y], y[~y], s[~y]
+    box = Box.from_data(X)
+    rates = [0.05, 0.0, 1.0, 0.01, 0.05]
+    options: dict[str, Any] = {"n_draws": 2**12, "rng": 2}
+    found = volume_at_fpr(norm, y, s, box, fpr=rates, interpolation=interpolation, **options)
+    thresholds = fastad.threshold_at_fpr(y, s, fpr=rates, interpolation=interpolation)
+    assert [x.threshold for x in found] == list(thresholds)
+    expected = volume(norm, thresholds, box, **options)
+    assert [fields(x) for x in found] == [fields(x) for x in expected]
+    for rate, one in zip(rates, found, strict=True):
+        alone = volume_at_fpr(norm, y, s, box, fpr=rate, interpolation=interpolation, **options)
+        assert fields(alone) == fields(one)
+    flagged = s >= found[0].threshold
+    assert flagged[~y].mean() <= 0.05
+
+
+def test_where_no_threshold_reaches_the_rate_the_volume_is_the_box() -> None:
+    """The highest score is a normal one: at a rate of 0 nothing may be flagged."""
+    y, s = np.zeros(10, int), np.arange(10.0)
+    found = volume_at_fpr(norm, y, s, SQUARE, fpr=0, n_draws=1000, rng=0)
+    assert (found.threshold, found.value, found.complement.is_bound) == (math.inf, 1, True)
+
+
+def test_labels_of_another_name() -> None:
+    X, y, s = labelled()
+    box = Box.from_data(X)
+    options: dict[str, Any] = {"fpr": 0.1, "n_draws": 1024, "rng": 0}
+    names = np.where(y, "odd", "fine")
+    assert fields(volume_at_fpr(norm, names, s, box, pos_label="odd", **options)) == fields(
+        volume_at_fpr(norm, y, s, box, **options)
+    )
+
+
+def test_a_rate_of_float32_scores() -> None:
+    """The threshold is of the scores' type, and means the same where scores are float64."""
+    X, y, s = labelled()
+    found = volume_at_fpr(
+        norm, y, s.astype(np.float32), Box.from_data(X), fpr=0.1, n_draws=64, rng=0
+    )
+    assert found.threshold == np.float32(found.threshold)
+
+
+def test_undefined_rates() -> None:
+    with pytest.raises(UndefinedMeasureError):
+        volume_at_fpr(norm, [1, 1], [0.0, 1.0], SQUARE, fpr=0.1)
+    with pytest.raises(UndefinedMeasureError):
+        volume_at_fpr(norm, [0, 0], [0.0, np.inf], SQUARE, fpr=0.1)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"fpr": 1.5}, "fpr must lie in"),
+        ({"fpr": []}, "fpr must be"),
+        ({"fpr": "low"}, "fpr"),
+        ({"fpr": 0.1, "method": "fast"}, "method must be one of"),
+        ({"fpr": 0.1, "draws": 5}, "draws"),
+        ({"fpr": 0.1, "interpolation": "cubic"}, "interpolation must be one of"),
+        ({}, "fpr"),
+    ],
+)
+def test_bad_options_at_a_rate(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        volume_at_fpr(norm, [0, 1], [0.0, 1.0], SQUARE, **keywords)
