@@ -24,10 +24,11 @@ Result = TypeVar("Result")
 DATA_ARE_WRONG = 1
 WRONG_USAGE = 2
 
-# Parameters of commands that an argument of the library comes from, where the names differ; of
-# several the first that the command has.
+# Parameters of commands that an argument of the library comes from, where the names differ. A
+# command that has none of them has one of the argument's own name.
 _PARAMETERS: Mapping[str, Sequence[str]] = {
-    "measure": ("by", "measure"),
+    "higher_is_better": ("higher_is_better", "lower_is_better"),
+    "measure": ("by",),
     "measures": ("measure",),
     "n_jobs": ("jobs",),
     "n_uniform": ("n_draws",),
@@ -113,11 +114,11 @@ def _options_of(command: Callable[..., Any]) -> dict[str, str]:
 
 def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
     """Return the option that the argument of an error comes from."""
-    if isinstance(error, InvalidInputError) and error.argument is not None:
-        for parameter in _PARAMETERS.get(error.argument, (error.argument,)):
-            if parameter in options:
-                return options[parameter]
-    return None
+    argument = error.argument if isinstance(error, InvalidInputError) else None
+    if argument is None:
+        return None
+    renamed = [options[name] for name in _PARAMETERS.get(argument, ()) if name in options]
+    return " or ".join(renamed) or options.get(argument)
 
 
 def _bad_option(error: Exception, option: str) -> typer.BadParameter:

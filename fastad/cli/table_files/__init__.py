@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.files import written_aside
 from fastad._core.frames import frame
+from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector, Label
 from fastad.cli._console import DataError
 from fastad.cli.table_files.columnar import ArrayArchive, ArrowFile
@@ -18,6 +19,8 @@ from fastad.ordering.named_scores import score_name
 
 # File extensions that results are saved under.
 SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
+# Columns of a file that a message names; of more it says how many.
+N_NAMED = 12
 # Names of files may contain what UTF-8 does not.
 _ERRORS = "backslashreplace"
 
@@ -127,7 +130,9 @@ def check_columns(path: Path, source: Source, names: Sequence[str]) -> None:
     for name in names:
         if source.names.count(name) != 1:
             what = "no column" if name not in source.names else "more than one column"
-            raise DataError(f"{path}: there is {what} {name!r}; found {', '.join(source.names)}")
+            raise DataError(
+                f"{path}: there is {what} {name!r}; found {some_of(source.names, N_NAMED)}"
+            )
 
 
 def label_like(labels: AnyVector, pos_label: str, where: str) -> Label:

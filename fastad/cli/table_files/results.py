@@ -4,22 +4,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
 
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
-from fastad.benchmarking.columns import find_measures
+from fastad.benchmarking.columns import find_columns
 from fastad.benchmarking.result_table import ResultTable
-from fastad.cli._console import DataError, print_message
-from fastad.cli.table_files import Source, check_columns, open_source
+from fastad.cli._console import DataError, data_from, print_message
+from fastad.cli.table_files import N_NAMED, Source, check_columns, open_source
 from fastad.cli.table_files.columnar import ArrowFile
 from fastad.cli.table_files.delimited import DelimitedFile, is_number
 from fastad.errors import InvalidInputError
-
-# Columns of a file that a message names; of more it says how many.
-_N_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +42,29 @@ class ResultColumns:
     higher: Sequence[str]
     lower: Sequence[str]
 
-    def keys(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Return the columns that identify a row, by option."""
-
-        def default(name: str) -> list[str]:
-            return [name] if name in names else []
-
+    def by_option(self) -> dict[str, Sequence[str]]:
+        """Return the columns that must be there, by the option that names them."""
         return {
-            "dataset": list(self.dataset) or ["dataset"],
-            "anomaly-class": (
-                [self.anomaly_class] if self.anomaly_class else default("anomaly_class")
-            ),
-            "detector": [self.detector or "detector"],
-            "params": list(self.params) or default("params"),
-            "fold": list(self.fold) or default("fold"),
+            "--dataset": self.dataset or ["dataset"],
+            "--detector": [self.detector or "detector"],
+            "--params": self.params,
+            "--fold": self.fold,
+            "--anomaly-class": [self.anomaly_class] if self.anomaly_class else [],
         }
 
-    @property
-    def directions(self) -> dict[str, bool]:
-        """Whether higher is better, of measures that fastad does not know."""
-        return {**dict.fromkeys(self.higher, True), **dict.fromkeys(self.lower, False)}
+    def keywords(self) -> dict[str, Any]:
+        """Return the arguments of `ResultTable.from_table`."""
+        return {
+            "dataset": self.dataset or "dataset",
+            "detector": self.detector or "detector",
+            "params": self.params or None,
+            "fold": self.fold or None,
+            "anomaly_class": self.anomaly_class,
+            "higher_is_better": {
+                **dict.fromkeys(self.higher, True),
+                **dict.fromkeys(self.lower, False),
+            },
+        }
 
 
 def read_results(
@@ -74,46 +75,40 @@ def read_results(
     if len(sources) < len(files):
         repeated = next(path for path in files if files.count(path) > 1)
         raise typer.BadParameter(f"{repeated} is named twice", param_hint="FILE")
-    names = list(dict.fromkeys(name for source in sources.values() for name in source.names))
-    keys = columns.keys(names)
-    key_columns = [name for columns_of_key in keys.values() for name in columns_of_key]
     for path, source in sources.items():
-        for option, columns_of_key in keys.items():
-            for name in columns_of_key:
+        for option, named in columns.by_option().items():
+            for name in named:
                 if name not in source.names:
                     raise DataError(
-                        f"{path}: there is no column {name!r} for --{option}; found "
-                        f"{some_of(source.names, _N_NAMED)}"
+                        f"{path}: there is no column {name!r} for {option}; found "
+                        f"{some_of(source.names, N_NAMED)}"
                     )
-        check_columns(path, source, key_columns)
-    measured = _measure_columns(files, names, key_columns, columns, measures)
+    names = list(dict.fromkeys(name for source in sources.values() for name in source.names))
+    keywords = columns.keywords()
+    with data_from(file_names(files)):
+        if measures is not None:
+            find_columns(names, measures=measures, **keywords)
+        table_columns = find_columns(names, **keywords)
+    keys = table_columns.key_names
+    measured = [measure.name for measure in table_columns.measures]
     parts = {}
     for path, source in sources.items():
         present = [name for name in measured if name in source.names]
-        check_columns(path, source, present)
-        parts[path] = _read_part(path, source, key_columns, keys["params"], present)
+        check_columns(path, source, [*keys, *present])
+        parts[path] = _read_part(path, source, keys, table_columns.keys["params"], present)
         absent = [name for name in measured if name not in present]
         if absent:
             print_message(
-                f"{path}: there is no column {some_of(absent, _N_NAMED)}; "
+                f"{path}: there is no column {some_of(absent, N_NAMED)}; "
                 "its rows have no such value"
             )
-    joined = {name: _join([part[name] for part in parts.values()]) for name in key_columns}
+    joined = {name: _join([part[name] for part in parts.values()]) for name in keys}
     for name in measured:
         joined[name] = np.concatenate(
-            [part.get(name, np.full(len(part[key_columns[0]]), np.nan)) for part in parts.values()]
+            [part.get(name, np.full(len(part[keys[0]]), np.nan)) for part in parts.values()]
         )
     try:
-        return ResultTable.from_table(
-            joined,
-            measures=measured,
-            dataset=keys["dataset"],
-            detector=keys["detector"][0],
-            params=keys["params"] or None,
-            fold=keys["fold"] or None,
-            anomaly_class=next(iter(keys["anomaly-class"]), None),
-            higher_is_better=columns.directions,
-        )
+        return ResultTable.from_table(joined, measures=measured, **keywords)
     except InvalidInputError as error:
         raise DataError(
             f"{file_names(files)}: {error}; columns that distinguish rows are named by --params, "
@@ -124,41 +119,6 @@ def read_results(
 def file_names(files: Sequence[Path]) -> str:
     """Return the names of files as a message has them."""
     return ", ".join(map(str, files))
-
-
-def _measure_columns(
-    files: Sequence[Path],
-    names: Sequence[str],
-    key_columns: Sequence[str],
-    columns: ResultColumns,
-    measures: Sequence[str] | None,
-) -> list[str]:
-    """Return the columns of measures."""
-    for option, stated in (("higher", columns.higher), ("lower", columns.lower)):
-        for name in stated:
-            if name not in names or name in key_columns:
-                raise typer.BadParameter(
-                    f"{name!r} is no column of a measure; found {some_of(names, _N_NAMED)}",
-                    param_hint=f"--{option}-is-better",
-                )
-    try:
-        known = [
-            measure.name for measure in find_measures(names, key_columns, None, columns.directions)
-        ]
-    except InvalidInputError:
-        raise DataError(
-            f"{file_names(files)}: there is no column of a measure that fastad knows, such as "
-            f"auc or tpr@0.05; found {some_of(names, _N_NAMED)}; others are named by "
-            "--higher-is-better and --lower-is-better"
-        ) from None
-    for name in measures or ():
-        if name in names and name not in key_columns and name not in known:
-            raise typer.BadParameter(
-                f"{name!r} is no measure that fastad knows; say which direction is better with "
-                f"--higher-is-better {name} or --lower-is-better {name}",
-                param_hint="--measure",
-            )
-    return known
 
 
 def _read_part(
