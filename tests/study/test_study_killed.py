@@ -18,8 +18,8 @@ from fastad.cli.app import app
 from fastad.study.config import StudyConfig, read_config
 from fastad.study.runner import Progress, run_study
 from fastad.study.saved import read_study, study_status
+from tests.support.command_line import PLAIN
 from tests.support.processes import environment
-from tests.support.runs import PLAIN
 from tests.support.study_runs import N_BATCHES, TOML, contents, few, write_config
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")

@@ -1,17 +1,15 @@
 """Results of runs in files, and the command that compares them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import fastad
-from fastad.cli.app import app
+from tests.support.command_line import invoke, json_of
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 FEW = ("--n-resamples", "40")
 
 
@@ -51,18 +49,14 @@ def save(path: Path, table: pd.DataFrame = RUNS) -> Path:
 
 
 def call(*arguments: object, **env: str) -> Result:
-    words = ["compare-runs", *map(str, arguments), *FEW]
-    return CliRunner().invoke(app, words, env={**PLAIN, **env})
+    return invoke("compare-runs", *arguments, *FEW, **env)
 
 
 def run(*arguments: object) -> Result:
     result = call(*arguments)
-    assert result.exit_code == 0, (result.stderr, result.exception)
+    assert result.exit_code == 0, result.stderr
     return result
 
 
 def read(*arguments: object) -> Any:
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(run(*arguments, "--json").stdout, parse_constant=refuse)
+    return json_of("compare-runs", *arguments, *FEW)

@@ -1,8 +1,7 @@
-"""``fastad demo``, ``warmup`` and ``doctor``, saving results, and what ends a command."""
+"""Commands in processes of their own: full disks, closed pipes, Ctrl-C, odd encodings."""
 
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -13,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-import fastad
-from fastad.cli.app import app
+from tests.support.command_line import FASTAD
 
-FASTAD = [sys.executable, "-m", "fastad"]
 CLEARED = ("FORCE_COLOR", "TTY_COMPATIBLE", "FASTAD_NUM_THREADS")
+pytestmark = pytest.mark.system
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows has no such limits and signals")
 
 
@@ -49,125 +46,11 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Folder in which the demo ran, and its stdout."""
-    folder = tmp_path_factory.mktemp("demo")
-    shown = run("demo", "--output", "my demo", cwd=folder)
-    assert shown.returncode == 0, shown.stderr
-    return folder, shown.stdout
-
-
-# --- demo, warmup, doctor
-
-
-def test_the_demo_leaves_scores_and_a_picture(demo: tuple[Path, str]) -> None:
-    folder = demo[0] / "my demo"
-    assert sorted(x.name for x in folder.iterdir()) == ["roc.png", "scores.csv"]
-    picture = (folder / "roc.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-    assert len(picture) > 10_000
-
-
-def test_the_demo_shows_a_line_that_prints_its_table(demo: tuple[Path, str]) -> None:
-    folder, stdout = demo
-    assert "\x1b" not in stdout
-    *table, line = stdout.splitlines()
-    program, *arguments = shlex.split(line)
-    assert (program, arguments[0]) == ("fastad", "evaluate")
-    again = run(*arguments, cwd=folder)
-    assert again.returncode == 0, again.stderr
-    assert again.stdout.splitlines() == table
-    assert any(row.split()[:1] == ["auc"] for row in table)
-
-
-def test_the_demo_s_detectors_are_real_and_the_right_way_up(demo: tuple[Path, str]) -> None:
-    """Every one of the four beats chance by far; flipped scores would be as far below it."""
-    path = demo[0] / "my demo" / "scores.csv"
-    found = json.loads(run("evaluate", path, "--json").stdout)["detectors"]
-    assert len(found) == 4
-    assert all(0.8 < detector["values"]["auc"] < 1 for detector in found)
-    # Wisconsin breast cancer: 357 benign, 212 malignant; 60 % of the benign train.
-    assert {(x["n_anomalies"], x["n_normals"]) for x in found} == {(212, 357 - 214)}
-
-
-def test_doctor_names_versions_cache_threads_and_sort() -> None:
-    result = run("doctor", FASTAD_NUM_THREADS="3")
-    assert (result.returncode, result.stderr) == (0, "")
-    facts = dict(re.split(r"  +", line, maxsplit=1) for line in result.stdout.splitlines())
-    assert facts["fastad"] == fastad.__version__
-    assert facts["numpy"] == np.__version__
-    assert facts["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
-    assert facts["threads"].startswith("3 of ")
-    assert {"numba", "scipy", "cache folder", "SIMD", "sort"} <= set(facts)
-
-
 def test_doctor_names_the_cache_folder_that_kernels_go_to(tmp_path: Path) -> None:
-    result = run("doctor", FASTAD_CACHE_DIR=str(tmp_path))
-    assert str(tmp_path) in result.stdout
-
-
-def test_the_version_goes_to_stdout() -> None:
-    result = run("--version")
-    assert (result.returncode, result.stdout) == (0, f"{fastad.__version__}\n")
-
-
-@pytest.mark.parametrize("module", ["typer", "rich"])
-def test_without_the_extra_the_command_says_what_to_install(module: str) -> None:
-    code = f"""
-import sys
-class Without:
-    def find_spec(self, name, *rest):
-        if name.partition(".")[0] == {module!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Without())
-from fastad.cli import main; main()
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"The command line needs {module}: pip install 'fastad[cli]'\n"
-
-
-@pytest.mark.parametrize("module", ["sklearn", "matplotlib"])
-def test_without_its_extra_the_demo_says_what_to_install(module: str, tmp_path: Path) -> None:
-    code = f"""
-import importlib.util, sys
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
-sys.argv = ["fastad", "demo", "--output", {str(tmp_path / "demo")!r}]
-from fastad.cli import main; main()
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.count("\n") == 1
-    assert f"the demo needs {module}: pip install 'fastad[demo]'" in result.stderr
-    assert not (tmp_path / "demo").exists()
+    assert str(tmp_path) in run("doctor", FASTAD_CACHE_DIR=str(tmp_path)).stdout
 
 
 # --- saving
-
-
-@pytest.mark.parametrize("ending", [".csv", ".json"])
-@pytest.mark.parametrize("place", ["missing folder", "folder is a file", "is a folder"])
-def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
-    scores: Path, tmp_path: Path, place: str, ending: str
-) -> None:
-    folder = tmp_path / "place"
-    output = folder / f"out{ending}"
-    if place == "folder is a file":
-        folder.write_text("mine")
-    elif place == "is a folder":
-        output.mkdir(parents=True)
-    before = sorted(tmp_path.rglob("*"))
-    arguments = ["evaluate", str(scores), "--measure", "auc", "--output", str(output)]
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"Error: {output}: the file cannot be written")
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 @POSIX

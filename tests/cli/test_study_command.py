@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from fastad.cli import _study as command
-from fastad.cli.app import app
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
 from fastad.study.runner import Progress, run_study
 from fastad.study.saved import read_study
 from fastad.study.tables import StudyTables
-from tests.support.runs import PLAIN
+from tests.support.command_line import invoke
 from tests.support.study_runs import N_BATCHES, N_TASKS, TOML, contents, write_config
 
 FAILING = """
@@ -25,7 +24,7 @@ estimator = "tests.support.study_runs.RaisesInFit"
 
 
 def call(*words: object, **env: str) -> Result:
-    return CliRunner().invoke(app, ["study", *map(str, words)], env={**PLAIN, **env})
+    return invoke("study", *words, **env)
 
 
 def error_of(result: Result) -> str:
@@ -200,6 +199,7 @@ def test_errors_of_the_command_line(tmp_path: Path, file: Path) -> None:
         assert "has no study.json" in error_of(call(name, tmp_path / "nowhere"))
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_number_of_threads_changes_nothing(
     file: Path, whole: Path, tmp_path: Path, threads: str

@@ -1,42 +1,26 @@
 """The command line on bad input: a message that names it, exit code 1 for data, 2 for usage."""
 
 import io
-import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
-from fastad.cli.app import app
+from tests.support.command_line import error_of, invoke
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "FASTAD_NUM_THREADS": None}
 GOOD = "y,s\n0,0.1\n1,0.2\n"
 
 
-def invoke(*arguments: object) -> Result:
-    """Run a command in this process; an exception that it does not turn into a message escapes."""
-    return CliRunner().invoke(app, list(map(str, arguments)), env=PLAIN, catch_exceptions=False)
-
-
 def refused(*arguments: object) -> str:
-    """Evaluate what is bad; return the message."""
-    result = invoke("evaluate", *arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+    """Evaluate bad data; return the message."""
+    return error_of("evaluate", *arguments)
 
 
 def misused(*arguments: object) -> str:
     """Evaluate with bad options; return the message."""
-    result = invoke("evaluate", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    return result.stderr
+    return error_of("evaluate", *arguments, code=2)
 
 
 def save(path: Path, content: str | bytes) -> Path:
@@ -215,6 +199,7 @@ def test_texts_beside_the_arrays_are_left_alone(tmp_path: Path) -> None:
     assert invoke("evaluate", path).exit_code == 0
 
 
+@pytest.mark.evidence
 def test_a_damaged_archive_is_read_or_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     scores = npy(rng.normal(size=300))
@@ -272,13 +257,7 @@ def test_wrong_commands_are_misuse(arguments: list[str]) -> None:
 @pytest.mark.parametrize("command", ["evaluate", "doctor"])
 def test_a_bad_number_of_threads_is_named(tmp_path: Path, command: str, text: str) -> None:
     path = save(tmp_path / "scores.csv", GOOD)
-    result = subprocess.run(
-        [sys.executable, "-m", "fastad", command, *([path] if command == "evaluate" else [])],
-        env={**os.environ, "FASTAD_NUM_THREADS": text},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode in (1, 2)
+    files = [path] if command == "evaluate" else []
+    result = invoke(command, *files, FASTAD_NUM_THREADS=text)
+    assert result.exit_code == 2
     assert "FASTAD_NUM_THREADS" in result.stderr
-    assert "Traceback" not in result.stderr

@@ -2,13 +2,7 @@
 
 import csv
 import io
-import json
 import math
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,15 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from typer.testing import CliRunner
 
 import fastad
-from fastad.cli.app import app
+from tests.support.command_line import invoke, json_of, stdout_of
 
 # y and s of four points: of the four pairs three are in order, AUC 0.75.
 ROWS = "0,0.1\n0,0.3\n1,0.2\n1,0.4\n"
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
-FASTAD = [sys.executable, "-m", "fastad"]
 
 _RNG = np.random.default_rng(17)
 Y = _RNG.permutation(np.repeat([0, 1], [80, 20]))
@@ -35,43 +26,14 @@ SCORES: dict[str, npt.NDArray[Any]] = {
 }
 
 
-def strict(text: str) -> Any:
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
 def run(*arguments: object) -> str:
     """Run ``fastad evaluate`` and return its stdout."""
-    result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)], env=PLAIN)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
+    return stdout_of("evaluate", *arguments)
 
 
 def aucs(*arguments: object) -> dict[str, float]:
-    detectors = strict(run(*arguments, "--json", "--measure", "auc"))["detectors"]
+    detectors = json_of("evaluate", *arguments, "--measure", "auc")["detectors"]
     return {detector["detector"]: detector["values"]["auc"] for detector in detectors}
-
-
-def on_terminal(arguments: Sequence[str], columns: int = 120) -> tuple[int, str]:
-    """Run the command with a terminal as its stdout; return exit code and what is shown."""
-    pty = pytest.importorskip("pty", reason="terminals of POSIX")
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
-    with subprocess.Popen([*FASTAD, *arguments], stdout=theirs, env=env) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(ours, 4096)
-            except OSError:  # Linux: the other side has closed
-                break
-            if not piece:
-                break
-            shown += piece
-    os.close(ours)
-    return process.returncode, shown.decode()
 
 
 def save(path: Path, content: str | bytes) -> Path:
@@ -225,54 +187,12 @@ def test_pos_label_names_the_anomalies_of_arrays(
 
 def test_stdout_is_the_table_of_the_api_and_stderr_the_remarks(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
-    arguments = ["evaluate", str(path), "--fpr", "0.05", "--fpr", "0.001"]
-    result = CliRunner().invoke(app, arguments, env=PLAIN)
+    result = invoke("evaluate", path, "--fpr", 0.05, "--fpr", 0.001)
     expected = fastad.evaluate(Y, SCORES, fpr=[0.05, 0.001])
     shown = [line for line in str(expected).splitlines() if line and not line.startswith("nan")]
     assert [line for line in result.stdout.splitlines() if line] == shown
     assert result.stderr.splitlines() == expected.notes
     assert expected.notes
-
-
-def test_a_pipe_gets_plain_text(tmp_path: Path) -> None:
-    path = save_table(tmp_path / "scores.csv")
-    env = {k: v for k, v in os.environ.items() if k not in PLAIN} | {"TERM": "xterm-256color"}
-    result = subprocess.run([*FASTAD, "evaluate", path], capture_output=True, env=env, check=True)
-    assert b"\x1b" not in result.stdout
-    assert all(ord(x) < 128 or x in "ünï 中" for x in result.stdout.decode())
-
-
-def test_a_terminal_gets_a_drawn_table_unless_it_is_too_narrow(tmp_path: Path) -> None:
-    path = save_table(tmp_path / "scores.csv")
-    code, wide = on_terminal(["evaluate", str(path), "--measure", "auc"])
-    assert code == 0
-    assert "│" in wide
-    code, narrow = on_terminal(["evaluate", str(path), "--measure", "auc"], columns=12)
-    assert code == 0
-    assert "│" not in narrow
-    for name, scores in SCORES.items():
-        assert name in wide
-        assert name in narrow
-        assert f"{fastad.roc_auc(Y, scores):.4f}" in re.sub(r"\x1b\[[0-9;]*m", "", narrow)
-
-
-@pytest.mark.parametrize("name", ["[red]x[/red]", "[/red]", ":rocket:", "[bold]", "a[0]"])
-def test_a_terminal_shows_strange_names_as_they_are(tmp_path: Path, name: str) -> None:
-    path = save(tmp_path / "scores.csv", f"y,{name}\n{ROWS}")
-    code, shown = on_terminal(["evaluate", str(path), "--measure", "auc"])
-    assert code == 0
-    assert name in shown
-
-
-@pytest.mark.parametrize("folder", ["[bold]", ":rocket:", "[x"])
-def test_a_terminal_shows_strange_files_as_they_are(tmp_path: Path, folder: str) -> None:
-    (tmp_path / folder).mkdir()
-    paths = [save(tmp_path / folder / f"{i}.csv", "y,s\n" + ROWS) for i in (1, 2)]
-    code, shown = on_terminal(["evaluate", *map(str, paths), "--measure", "auc"], columns=500)
-    assert code == 0
-    # A long title is broken over lines.
-    shown = "".join(re.sub(r"\x1b\[[0-9;]*m", "", shown).split())
-    assert all(str(path) in shown for path in paths)
 
 
 def test_several_files_print_under_their_names(tmp_path: Path) -> None:
@@ -287,7 +207,7 @@ def test_several_files_print_under_their_names(tmp_path: Path) -> None:
 
 def test_json_has_the_values_of_the_api(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
-    found = strict(run(path, "--json", "--fpr", 0.1))
+    found = json_of("evaluate", path, "--fpr", 0.1)
     expected = fastad.evaluate(Y, SCORES, fpr=0.1).to_dict()
     for detector in expected["detectors"]:
         detector["file"] = str(path)
@@ -296,7 +216,7 @@ def test_json_has_the_values_of_the_api(tmp_path: Path) -> None:
 
 def test_json_of_several_files_is_one_document(tmp_path: Path) -> None:
     paths = [save(tmp_path / f"{name}.csv", "y,s\n" + ROWS) for name in "ab"]
-    found = strict(run(*paths, "--json"))
+    found = json_of("evaluate", *paths)
     assert [detector["file"] for detector in found["detectors"]] == [str(path) for path in paths]
     assert found["fastad_version"] == fastad.__version__
 
@@ -305,7 +225,7 @@ def test_measures_are_those_asked_for(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc"]
     options = [part for label in chosen for part in ("--measure", label)]
-    found = strict(run(path, "--json", "--fpr", 0.2, *options))["detectors"]
+    found = json_of("evaluate", path, "--fpr", 0.2, *options)["detectors"]
     labels = ["precision@k10", "fpr@tpr0.95", "tpr@0.2", "auc"]
     expected = fastad.evaluate(Y, SCORES, measures=labels)
     assert [detector["values"] for detector in found] == [dict(x) for x in expected.values()]

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
-from typer.testing import CliRunner
 
-from fastad.cli.app import app
+from tests.support.command_line import invoke
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 ARROW = {
     "y": [0, 1, 0, 1, 1, 0],
     "s": [0.1, 0.9, 0.4, 0.3, 2.5, -1.0],
@@ -179,8 +177,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(path: Path, content: bytes, options: tuple[str, ...]) -> None:
     """Evaluate a file; an exception that the command does not turn into a message escapes."""
     path.write_bytes(content)
-    arguments = ["evaluate", str(path), *options]
-    result = CliRunner().invoke(app, arguments, env=PLAIN, catch_exceptions=False)
+    result = invoke("evaluate", path, *options)
     if result.exit_code:
         assert (result.exit_code, result.stdout) == (1, "")
         assert result.stderr.startswith("Error: ")
@@ -190,6 +187,7 @@ def check(path: Path, content: bytes, options: tuple[str, ...]) -> None:
         assert result.stdout
 
 
+@pytest.mark.evidence
 @settings(max_examples=400)
 @given(files(), st.sampled_from(OPTIONS))
 def test_any_bytes_as_a_file(
@@ -200,8 +198,8 @@ def test_any_bytes_as_a_file(
 
 
 BEYOND_CHARACTERS = npy(ARROW["g"]).replace(b"a\0\0\0", b"a\0\0\xff")
-# What the test above has found.
-FOUND = {
+# What the test above once found.
+REGRESSIONS = {
     "blank line before a group": (".csv", TEXTS[1].encode(), ("--score", "s", "--group", "g")),
     "cut directory": (".npz", npz(MEMBERS).replace(b"PK\1\2", b"PK\1\3", 1), ()),
     "pickle": (".npz", npz(MEMBERS).replace(b"y.npy", b"y.opy"), ()),
@@ -211,13 +209,13 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("kind", list(FOUND))
-def test_what_was_found_is_read_or_refused(folder: Path, kind: str) -> None:
-    ending, content, options = FOUND[kind]
+@pytest.mark.parametrize("kind", list(REGRESSIONS))
+def test_examples_that_once_failed_are_read_or_refused(folder: Path, kind: str) -> None:
+    ending, content, options = REGRESSIONS[kind]
     check(folder / f"scores{ending}", content, options)
 
 
 def test_an_ending_may_be_in_upper_case(folder: Path) -> None:
     path = folder / "scores.PARQUET"
     path.write_bytes(COLUMNAR[".parquet"][0])
-    assert CliRunner().invoke(app, ["evaluate", str(path), "--score", "s"]).exit_code == 0
+    assert invoke("evaluate", path, "--score", "s").exit_code == 0

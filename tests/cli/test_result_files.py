@@ -103,7 +103,11 @@ def test_other_measures_are_read_where_their_direction_is_said(tmp_path: Path) -
         ("--anomaly-class x", 1, "no column 'x' for --anomaly-class"),
         ("--detector x", 1, "no column 'x' for --detector"),
         ("--measure f1", 2, "--measure: must"),
-        ("--measure n_normals", 2, "--measure: measures: 'n_normals' is no measure that fastad knows"),
+        (
+            "--measure n_normals",
+            2,
+            "--measure: measures: 'n_normals' is no measure that fastad knows",
+        ),
         ("--by f1", 2, "--by: must be one of auc, "),
         ("--reference f1", 2, "--reference: must be one of auc, "),
         ("--control x", 2, "--control: must be one of knn, lof, pca, svm; found 'x'"),

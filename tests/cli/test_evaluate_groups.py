@@ -11,12 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
-from typer.testing import CliRunner
 
 import fastad
-from fastad.cli.app import app
-
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
+from tests.support.command_line import error_of, json_of, stdout_of
 
 N = 400
 RNG = np.random.default_rng(8)
@@ -31,15 +28,12 @@ TABLE: dict[str, Any] = {
 }
 
 
-def invoke(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)], env=PLAIN)
-    return result.exit_code, result.stdout, result.stderr
-
-
 def run(*arguments: object) -> str:
-    code, stdout, stderr = invoke(*arguments)
-    assert code == 0, stderr
-    return stdout
+    return stdout_of("evaluate", *arguments)
+
+
+def read(*arguments: object) -> Any:
+    return json_of("evaluate", *arguments)
 
 
 @pytest.fixture(params=[".parquet", ".arrow", ".feather", ".csv"])
@@ -61,7 +55,7 @@ SCORES = ("--score", "near", "--score", "large")
 
 def test_values_are_those_of_the_columns(path: Path) -> None:
     expected = fastad.evaluate(Y, {"near": TABLE["near"], "large": TABLE["large"]})
-    found = json.loads(run(path, *SCORES, "--json"))["detectors"]
+    found = read(path, *SCORES)["detectors"]
     assert [{k: v for k, v in d.items() if k != "file"} for d in found] == json.loads(
         expected.to_json()
     )["detectors"]
@@ -70,7 +64,7 @@ def test_values_are_those_of_the_columns(path: Path) -> None:
 def test_columns_of_numbers_are_scores_by_default(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     parquet.write_table(pa.table(TABLE), path)
-    found = json.loads(run(path, "--group", "fold", "--json", "--measure", "auc"))
+    found = read(path, "--group", "fold", "--measure", "auc")
     assert {run["detector"] for run in found["detectors"]} == {"near", "large"}
 
 
@@ -109,7 +103,7 @@ def test_a_summary_averages_over_the_last_group(path: Path) -> None:
     scores = {"near": TABLE["near"], "large": TABLE["large"]}
     summary = fastad.evaluate(Y, scores, groups=groups, measures=["auc"]).summary("fold")
     assert str(summary) in run(path, *arguments, "--summary")
-    rows = json.loads(run(path, *arguments, "--summary", "--json"))["summary"]
+    rows = read(path, *arguments, "--summary")["summary"]
     assert [row["auc_mean"] for row in rows] == summary.mean["auc"].tolist()
     assert [row["dataset"] for row in rows] == ["iris", "iris", "wine", "wine"]
 
@@ -154,7 +148,7 @@ def test_a_summary_is_saved_in_place_of_the_runs(path: Path, tmp_path: Path) -> 
 def test_several_files_are_evaluated_each_by_itself(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("y,near\n0,1\n1,2\n0,3\n", encoding="utf-8")
-    runs = json.loads(run(path, other, "--score", "near", "--measure", "auc", "--json"))
+    runs = read(path, other, "--score", "near", "--measure", "auc")
     assert [(r["file"], r["values"]["auc"]) for r in runs["detectors"]] == [
         (str(path), fastad.roc_auc(Y, TABLE["near"])),
         (str(other), 0.5),
@@ -176,8 +170,7 @@ def test_a_missing_value_is_named_with_its_row(
         frame.to_csv(path, index=False)
     else:
         frame.to_parquet(path)
-    code, stdout, stderr = invoke(path, "--score", "near", "--group", "dataset")
-    assert (code, stdout) == (1, "")
+    stderr = error_of("evaluate", path, "--score", "near", "--group", "dataset")
     assert where in stderr
     assert "row 7" in stderr or "line 9" in stderr
 
@@ -187,9 +180,7 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path) -> Non
         path = tmp_path / f"table{ending}"
         for content in (b"", b"y,s\n0,1\n", b"PAR1" * 20, bytes(range(256)) * 8):
             path.write_bytes(content)
-            code, stdout, stderr = invoke(path, "--score", "s")
-            assert (code, stdout) == (1, "")
-            assert str(path) in stderr
+            assert str(path) in error_of("evaluate", path, "--score", "s")
 
 
 @pytest.mark.parametrize(
@@ -199,16 +190,14 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path) -> Non
         (["--summary"], 2, "--group"),
         (["--measure", "auc_rp"], 2, "--score-range"),
         (["--measure", "auc_rp", "--score-range", "1", "0"], 2, "--score-range"),
-        (["--measure", "auc_rp", "--score-range", "0", "1"], 1, "score_range"),
+        (["--measure", "auc_rp", "--score-range", "0", "1"], 1, "must lie in score_range"),
         (["--measure", "rank_power"], 2, "rank_power@k10"),
     ],
 )
 def test_misuse_is_told_from_wrong_data(
     path: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    found, stdout, stderr = invoke(path, "--score", "near", *arguments)
-    assert (found, stdout) == (code, "")
-    assert message in stderr
+    assert message in error_of("evaluate", path, "--score", "near", *arguments, code=code)
 
 
 def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:

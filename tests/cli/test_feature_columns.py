@@ -1,6 +1,5 @@
 """Which columns detectors get, in ``fastad volume`` and in ``fastad evaluate-unsupervised``."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.neighbors import NearestNeighbors
-from typer.testing import CliRunner, Result
 
-from fastad.cli.app import app
+from tests.support.command_line import error_of, json_of
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 COMMANDS = {
     "volume": ("--n-draws", "2000"),
     "evaluate-unsupervised": ("--n-draws", "2000", "--n-resamples", "20"),
@@ -27,21 +24,12 @@ TRAIN = pd.DataFrame(_RNG.normal(size=(80, 3)) * [1, 10, 100], columns=["a", "b"
 TURNED = ["c", "a", "b"]
 
 
-def call(command: str, *arguments: object) -> Result:
-    words = [command, *map(str, arguments), *COMMANDS[command]]
-    return CliRunner().invoke(app, words, env=PLAIN)
-
-
 def read(command: str, *arguments: object) -> Any:
-    result = call(command, *arguments, "--json")
-    assert result.exit_code == 0, (result.stderr, result.exception)
-    return json.loads(result.stdout)["detectors"]
+    return json_of(command, *arguments, *COMMANDS[command])["detectors"]
 
 
 def refused(command: str, *arguments: object, code: int = 1) -> str:
-    result = call(command, *arguments)
-    assert (result.exit_code, result.stdout) == (code, ""), result.exception
-    return " ".join(result.stderr.split())
+    return error_of(command, *arguments, *COMMANDS[command], code=code)
 
 
 def table(path: Path, frame: pd.DataFrame) -> Path:

@@ -1,14 +1,6 @@
 """``fastad volume``: what it reads, loads, fits and prints, and how it ends."""
 
 import importlib
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +14,16 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import fastad
-from fastad.cli.app import app
+from tests.support.command_line import (
+    TouchesWhenLoaded,
+    invoke,
+    json_of,
+    stdout_of,
+)
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 FEW = ("--n-draws", "3000")
 
 _RNG = np.random.default_rng(5)
@@ -35,32 +31,16 @@ X = _RNG.normal(size=(220, 3)) * [1, 10, 100]
 Y = np.repeat([0, 1], [200, 20])
 
 
-class Bomb:
-    """What a file may do that is loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.path,)
-
-
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["volume", *map(str, arguments)], env=PLAIN)
+    return invoke("volume", *arguments)
 
 
 def run(*arguments: object) -> str:
-    """Run ``fastad volume`` and return its stdout."""
-    result = call(*arguments)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
+    return stdout_of("volume", *arguments)
 
 
 def read(*arguments: object) -> Any:
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(run(*arguments, *FEW, "--json"), parse_constant=refuse)
+    return json_of("volume", *arguments, *FEW)
 
 
 def estimates(*arguments: object) -> dict[str, Any]:
@@ -271,7 +251,7 @@ def test_options_are_those_of_the_function(table: Path) -> None:
 
 def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
     path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
-    joblib.dump(Bomb(trace), path)
+    joblib.dump(TouchesWhenLoaded(trace), path)
     result = call(table, "--model", path)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "runs whatever code" in " ".join(result.stderr.split())
@@ -389,88 +369,3 @@ def test_a_detector_that_cannot_be_fitted_is_named(tmp_path: Path) -> None:
     result = call(path, "--detector", "knn")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "knn" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "arguments", "message"),
-    [
-        ("sklearn", ["--detector", "knn"], "--detector needs scikit-learn"),
-        ("joblib", ["--model", __file__, "--trust"], "--model needs joblib"),
-    ],
-)
-def test_without_its_extra_the_command_says_what_to_install(
-    table: Path, module: str, arguments: list[str], message: str
-) -> None:
-    code = f"""
-import importlib.util, sys
-class Without:
-    def find_spec(self, name, *rest):
-        if name.partition(".")[0] == {module!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Without())
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
-sys.argv = ["fastad", "volume", {str(table)!r}, *{arguments!r}]
-from fastad.cli import main; main()
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"Error: {message}: pip install 'fastad[sklearn]'\n"
-
-
-# --- ends
-
-
-@contextmanager
-def on_terminal(*arguments: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Run the command with a terminal as its stderr; give the process, and where that is read."""
-    pty = pytest.importorskip("pty", reason="terminals of POSIX")
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "fastad", "volume", *map(str, arguments)]
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
-        os.close(theirs)
-        yield process, ours
-    os.close(ours)
-
-
-def shown_on(terminal: int, until: bytes | None = None) -> bytes:
-    """Read what is shown, to its end or until something is."""
-    shown = b""
-    while until is None or until not in shown:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # Linux: the other side has closed
-            break
-        if not piece:
-            break
-        shown += piece
-    return shown
-
-
-def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(table: Path) -> None:
-    with on_terminal(table, "--detector", "knn", *FEW) as (process, terminal):
-        shown = shown_on(terminal)
-        assert process.stdout is not None
-        out = process.stdout.read()
-    assert b"points" in shown
-    assert out.startswith(b"detector")
-    assert b"\x1b" not in out
-
-
-@pytest.mark.parametrize("detector", ["knn", "iforest"])
-def test_ctrl_c_ends_a_long_run(table: Path, detector: str) -> None:
-    long = ("--method", "uniform", "--n-draws", 10**12)
-    with on_terminal(table, "--detector", detector, *long) as (process, terminal):
-        assert b"points" in shown_on(terminal, until=b"points")
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        shown = shown_on(terminal)
-        assert process.wait(60) not in (0, 1, 2)
-        assert time.monotonic() - start < 20
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert b"Traceback" not in shown

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import fastad
-from fastad.cli.app import app
+from tests.support.command_line import error_of, stdout_of
 
 RNG = np.random.default_rng(3)
 Y = np.arange(600) < 80
@@ -26,20 +25,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def show(*arguments: object) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refuse(*arguments: object) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == 2, result.output
-    return result.stderr
-
-
 def test_a_table_with_intervals_shows_those_of_python(file: Path) -> None:
-    shown = show("evaluate", file, "--measure", "auc", "--ci", "--confidence-level", 0.9)
+    shown = stdout_of("evaluate", file, "--measure", "auc", "--ci", "--confidence-level", 0.9)
     for scores in SCORES.values():
         found = fastad.interval(Y, scores, measure="auc", confidence_level=0.9)
         assert f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]" in shown
@@ -47,7 +34,7 @@ def test_a_table_with_intervals_shows_those_of_python(file: Path) -> None:
 
 def test_json_carries_intervals_and_levels_of_chance(file: Path) -> None:
     options = ("--measure", "tpr@0.05", "--ci", "--chance", "--n-resamples", 300, "--seed", 4)
-    content = json.loads(show("evaluate", file, *options, "--json"))
+    content = json.loads(stdout_of("evaluate", file, *options, "--json"))
     expected = fastad.evaluate(
         Y,
         SCORES,
@@ -65,18 +52,20 @@ def test_json_carries_intervals_and_levels_of_chance(file: Path) -> None:
 
 def test_the_same_seed_prints_the_same(file: Path) -> None:
     options = ("evaluate", file, "--measure", "f1@0.05", "--ci", "--n-resamples", 200)
-    assert show(*options) == show(*options)
-    assert show(*options) != show(*options, "--seed", 1)
+    assert stdout_of(*options) == stdout_of(*options)
+    assert stdout_of(*options) != stdout_of(*options, "--seed", 1)
 
 
 def test_without_the_options_nothing_is_said_of_certainty(file: Path) -> None:
-    (detector, *_) = json.loads(show("evaluate", file, "--json"))["detectors"]
+    (detector, *_) = json.loads(stdout_of("evaluate", file, "--json"))["detectors"]
     assert detector["intervals"] == detector["chance"] == detector["interval_errors"] == {}
-    assert "[" not in show("evaluate", file)
+    assert "[" not in stdout_of("evaluate", file)
 
 
 def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
-    show("evaluate", file, "--measure", "auc", "--ci", "--chance", "--output", tmp_path / "t.csv")
+    stdout_of(
+        "evaluate", file, "--measure", "auc", "--ci", "--chance", "--output", tmp_path / "t.csv"
+    )
     head = (tmp_path / "t.csv").read_text().splitlines()[0]
     for column in ("auc_low", "auc_high", "auc_adjusted", "auc_p"):
         assert column in head.split(",")
@@ -85,7 +74,7 @@ def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
 def test_groups_have_intervals_too(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", y=Y, a=SCORES["a"], fold=np.arange(600) % 2)
     options = ("--group", "fold", "--measure", "auc", "--ci", "--json")
-    runs = json.loads(show("evaluate", tmp_path / "g.npz", *options))["detectors"]
+    runs = json.loads(stdout_of("evaluate", tmp_path / "g.npz", *options))["detectors"]
     for one in runs:
         own = np.arange(600) % 2 == one["group"]["fold"] if "group" in one else slice(None)
         found = fastad.interval(Y[own], SCORES["a"][own], measure="auc")
@@ -94,7 +83,7 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
 
 def test_compare_prints_the_summary_of_python(file: Path) -> None:
     options = ("--score", "a", "--score", "b", "--min-difference", 0.02)
-    shown = show("compare", file, *options)
+    shown = stdout_of("compare", file, *options)
     expected = fastad.compare_all(
         Y, {name: SCORES[name] for name in "ab"}, measure="auc", min_difference=0.02
     )
@@ -102,14 +91,14 @@ def test_compare_prints_the_summary_of_python(file: Path) -> None:
 
 
 def test_compare_prints_a_table_of_several(file: Path) -> None:
-    shown = show("compare", file, "--measure", "ap", "--correction", "benjamini-hochberg")
+    shown = stdout_of("compare", file, "--measure", "ap", "--correction", "benjamini-hochberg")
     for pair in ("a - b", "a - c", "b - c"):
         assert pair in shown
     assert shown.count(" better than ") + shown.count("No difference ") == 3
 
 
 def test_compare_prints_json(file: Path) -> None:
-    shown = show("compare", file, "--measure", "tpr@0.05", "--json", "--n-resamples", 200)
+    shown = stdout_of("compare", file, "--measure", "tpr@0.05", "--json", "--n-resamples", 200)
     expected = fastad.compare_all(Y, SCORES, measure="tpr@0.05", n_resamples=200, rng=0)
     assert json.loads(shown) == json.loads(expected.to_json())
 
@@ -131,26 +120,26 @@ def test_compare_prints_json(file: Path) -> None:
     ],
 )
 def test_compare_refuses_wrong_options(file: Path, options: tuple[object, ...], said: str) -> None:
-    assert said in " ".join(refuse("compare", file, *options).split())
+    assert said in error_of("compare", file, *options, code=2)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 2, "nan"])
 def test_evaluate_refuses_a_level_outside_of_0_and_1(file: Path, level: object) -> None:
-    assert "--confidence-level" in refuse("evaluate", file, "--ci", "--confidence-level", level)
+    assert "--confidence-level" in error_of(
+        "evaluate", file, "--ci", "--confidence-level", level, code=2
+    )
 
 
 def test_compare_names_the_column_and_the_file_of_bad_data(tmp_path: Path) -> None:
     path = tmp_path / "bad.npz"
     np.savez(path, y=Y, a=SCORES["a"], b=np.where(Y, np.nan, 0.0))
-    result = CliRunner().invoke(app, ["compare", str(path)])
-    assert result.exit_code == 1
-    assert "bad.npz" in result.stderr
-    assert "column 'b' must not contain NaN" in " ".join(result.stderr.split())
+    message = error_of("compare", path)
+    assert "bad.npz" in message
+    assert "column 'b' must not contain NaN" in message
 
 
 def test_one_class_is_an_error_of_the_data(tmp_path: Path) -> None:
     path = tmp_path / "one.npz"
     np.savez(path, y=np.zeros(600, bool), a=SCORES["a"], b=SCORES["b"])
-    result = CliRunner().invoke(app, ["compare", str(path)])
-    assert result.exit_code == 1
-    assert "undefined without anomalies" in " ".join(result.stderr.split())
+    message = error_of("compare", path)
+    assert "undefined without anomalies" in message

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import fastad
 from fastad.benchmarking.overview import compare_runs
 from fastad.cli import _compare as command
-from fastad.cli.app import app
-from tests.support.runs import FEW, PLAIN, RUNS, call, read, run, save
+from tests.support.command_line import PAGE, examples_of, invoke
+from tests.support.runs import FEW, RUNS, call, read, run, save
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def test_runs_of_evaluate_are_compared(tmp_path: Path) -> None:
     scores["fold"] = np.arange(320) // 80 % 2
     path, output = save(tmp_path / "scores.csv", scores), tmp_path / "runs.parquet"
     words = ["evaluate", path, "--group", "dataset", "--group", "fold", "--output", output]
-    assert CliRunner().invoke(app, [str(word) for word in words], env=PLAIN).exit_code == 0
+    assert invoke(*words).exit_code == 0
     ranks = read(output)["sections"]["ranks"]
     auc = {one["detector"]: one for one in ranks if one["measure"] == "auc"}
     assert auc["a"]["mean_rank"] == 1
@@ -173,6 +172,7 @@ def test_without_matplotlib_there_are_tables_only(
     assert "![" not in (tmp_path / "report" / "index.md").read_text("utf-8")
 
 
+@pytest.mark.system
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 def test_ctrl_c_leaves_no_part_of_a_file(runs: Path, tmp_path: Path) -> None:
     """A picture is half written when it comes."""
@@ -204,12 +204,7 @@ from fastad.cli import main; main()
 # --- docs
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "cli.md").read_text("utf-8")
-EXAMPLES = [
-    line.removeprefix("$ fastad compare-runs ")
-    for line in PAGE.splitlines()
-    if line.startswith("$ fastad compare-runs ")
-]
+EXAMPLES = examples_of("compare-runs")
 
 
 def test_the_page_of_the_command_line_describes_it() -> None:

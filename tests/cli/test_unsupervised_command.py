@@ -1,14 +1,7 @@
 """``fastad evaluate-unsupervised``: what it reads, trains and prints, and how it ends."""
 
 import json
-import os
 import shlex
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +14,18 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import fastad
-from fastad.cli.app import app
+from tests.support.command_line import (
+    PAGE,
+    TouchesWhenLoaded,
+    examples_of,
+    invoke,
+    json_of,
+    stdout_of,
+)
 
-PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 FEW = ("--n-draws", "3000", "--n-resamples", "60")
 DRAWS = ("--n-features", "2", "--n-subspaces", "4")
 
@@ -35,32 +34,16 @@ X = _RNG.normal(size=(240, 3)) * [1, 10, 100]
 NAMES = ["a", "b", "c"]
 
 
-class Bomb:
-    """What a file may do that is loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.path,)
-
-
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["evaluate-unsupervised", *map(str, arguments)], env=PLAIN)
+    return invoke("evaluate-unsupervised", *arguments)
 
 
 def run(*arguments: object) -> str:
-    """Run the command and return its stdout."""
-    result = call(*arguments, *FEW)
-    assert result.exit_code == 0, (result.stderr, result.exception)
-    return result.stdout
+    return stdout_of("evaluate-unsupervised", *arguments, *FEW)
 
 
 def read(*arguments: object) -> Any:
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(run(*arguments, "--json"), parse_constant=refuse)
+    return json_of("evaluate-unsupervised", *arguments, *FEW)
 
 
 def criteria(found: Any) -> Any:
@@ -113,7 +96,7 @@ def model(tmp_path: Path) -> Path:
         ("ocsvm", OneClassSVM()),
     ],
 )
-def test_a_detector_is_trained_on_one_half_and_judged_on_the_other(
+def test_a_detector_is_trained_on_one_half_and_evaluated_on_the_other(
     table: Path, name: str, detector: Any
 ) -> None:
     train, test = halves()
@@ -141,7 +124,7 @@ def test_the_seed_is_that_of_halves_points_and_detectors(table: Path) -> None:
     assert criteria(one) != criteria(read(table, "--detector", "iforest", "--seed", 4))
 
 
-def test_a_detector_is_trained_on_another_file_and_all_rows_are_judged(
+def test_a_detector_is_trained_on_another_file_and_all_rows_are_evaluated(
     table: Path, tmp_path: Path
 ) -> None:
     train = _RNG.normal(size=(90, 3)) * [1, 10, 100]
@@ -154,54 +137,14 @@ def test_a_detector_is_trained_on_another_file_and_all_rows_are_judged(
     )
 
 
-def test_columns_of_both_files_are_matched_by_their_names(table: Path, tmp_path: Path) -> None:
-    straight = write(tmp_path / "t.csv", X[:90])
-    turned = write(tmp_path / "u.csv", X[:90, ::-1], NAMES[::-1])
-    wanted = criteria(read(table, "--detector", "knn", "--train", straight))
-    result = call(table, "--detector", "knn", "--train", turned, *FEW, "--json")
-    if result.exit_code == 0:
-        assert criteria(json.loads(result.stdout)) == wanted
-    else:  # refused, naming the file
-        assert result.exit_code == 1
-        assert str(turned) in result.stderr
-
-
-def test_a_file_to_train_on_is_read_in_the_order_that_a_saved_model_knows(
-    table: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "svm.joblib"
-    joblib.dump(OneClassSVM().fit(pd.DataFrame(X[:, ::-1], columns=NAMES[::-1])), path)
-    train = write(tmp_path / "t.csv", X[:90])
-    found = read(table, "--model", path, "--trust", "--detector", "knn", "--train", train)
-    turned = write(tmp_path / "turned.csv", X[:, ::-1], NAMES[::-1])
-    train = write(tmp_path / "u.csv", X[:90, ::-1], NAMES[::-1])
-    wanted = read(turned, "--detector", "knn", "--train", train)
-    assert criteria(found)["knn"] == criteria(wanted)["knn"]
-
-
-def test_saved_models_that_know_other_orders_of_columns_are_not_mixed_up(
-    table: Path, tmp_path: Path
-) -> None:
-    paths = tmp_path / "one.joblib", tmp_path / "two.joblib"
-    for path, order in zip(paths, (NAMES, NAMES[::-1]), strict=True):
-        joblib.dump(NearestNeighbors().fit(pd.DataFrame(X[:120], columns=NAMES)[order]), path)
-    result = call(table, "--model", paths[0], "--model", paths[1], "--trust", *FEW, "--json")
-    if result.exit_code == 0:
-        one, two = criteria(json.loads(result.stdout)).values()
-        assert one == two
-    else:
-        assert result.exit_code == 1
-        assert str(paths[1]) in result.stderr
-
-
-def test_a_saved_detector_is_judged_on_all_rows(table: Path, model: Path) -> None:
+def test_a_saved_detector_is_evaluated_on_all_rows(table: Path, model: Path) -> None:
     forest = IsolationForest(random_state=1, n_estimators=20)
     found = read(table, "--model", model, "--trust")
     assert criteria(found) == criteria(expected({str(model): fitted(forest, X[:200])}))
     assert (found["n_train"], found["n_test"]) == (0, 240)
 
 
-def test_saved_and_trained_ones_share_the_half_that_is_judged(table: Path, model: Path) -> None:
+def test_saved_and_trained_ones_share_the_half_that_is_evaluated(table: Path, model: Path) -> None:
     found = read(table, "--model", model, "--trust", "--detector", "knn")
     assert list(criteria(found)) == [str(model), "knn"]
     assert found["n_test"] == 120
@@ -239,13 +182,6 @@ def test_features_may_be_named(table: Path, tmp_path: Path) -> None:
     two = write(tmp_path / "two.csv", X[:, :2])
     found = read(table, "--detector", "knn", "--feature", "a", "--feature", "b")
     assert criteria(found) == criteria(read(two, "--detector", "knn"))
-
-
-def test_a_feature_may_be_called_y(tmp_path: Path) -> None:
-    path = write(tmp_path / "points.csv", X[:, :2], ["x", "y"])
-    named = read(path, "--detector", "knn", "--feature", "x", "--feature", "y")
-    plain = read(write(tmp_path / "two.csv", X[:, :2]), "--detector", "knn")
-    assert criteria(named) == criteria(plain)
 
 
 def test_arrays_of_an_archive(tmp_path: Path) -> None:
@@ -294,7 +230,7 @@ def test_one_feature(tmp_path: Path, n_features: tuple[str, ...]) -> None:
 # --- output
 
 
-def test_the_table_ranks_detectors_and_says_what_is_told_apart(table: Path) -> None:
+def test_the_table_ranks_detectors_and_says_what_is_significant(table: Path) -> None:
     shown = run(table, "--detector", "knn", "--detector", "lof").splitlines()
     found = read(table, "--detector", "knn", "--detector", "lof")
     assert shown[0].split("  ")[0] == "detector"
@@ -308,7 +244,7 @@ def test_the_table_ranks_detectors_and_says_what_is_told_apart(table: Path) -> N
     assert "95 %" in shown[-1]
 
 
-def test_one_detector_has_nothing_to_be_told_apart_from(table: Path) -> None:
+def test_one_detector_has_no_pairs_to_compare(table: Path) -> None:
     shown = run(table, "--detector", "knn")
     assert "EM: fewer than two detectors to compare" in shown
 
@@ -458,7 +394,7 @@ def test_warnings_of_libraries_are_messages(tmp_path: Path) -> None:
 
 def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
     path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
-    joblib.dump(Bomb(trace), path)
+    joblib.dump(TouchesWhenLoaded(trace), path)
     result = call(table, "--model", path)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--trust" in result.stderr
@@ -542,45 +478,10 @@ def test_more_points_than_memory_are_a_message(table: Path, draws: tuple[str, ..
     assert "Error: " in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("module", "arguments", "message"),
-    [
-        ("sklearn", ["--detector", "knn"], "--detector needs scikit-learn"),
-        ("sklearn", ["--detector", "knn", *DRAWS], "--detector needs scikit-learn"),
-        ("joblib", ["--model", __file__, "--trust"], "--model needs joblib"),
-    ],
-)
-def test_without_its_extra_the_command_says_what_to_install(
-    table: Path, module: str, arguments: list[str], message: str
-) -> None:
-    code = f"""
-import importlib.util, sys
-class Without:
-    def find_spec(self, name, *rest):
-        if name.partition(".")[0] == {module!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Without())
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == {module!r} else found(name, *rest)
-sys.argv = ["fastad", "evaluate-unsupervised", {str(table)!r}, *{arguments!r}]
-from fastad.cli import main; main()
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"Error: {message}: pip install 'fastad[sklearn]'\n"
-
-
 # --- docs
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "cli.md").read_text("utf-8")
-EXAMPLES = [
-    line.removeprefix("$ fastad evaluate-unsupervised ")
-    for line in PAGE.splitlines()
-    if line.startswith("$ fastad evaluate-unsupervised ")
-]
+EXAMPLES = examples_of("evaluate-unsupervised")
 
 
 def test_the_page_of_the_command_line_describes_it() -> None:
@@ -599,71 +500,3 @@ def test_examples_of_the_page_run(
     result = call(*shlex.split(example))
     assert result.exit_code == 0, (result.stderr, result.exception)
     assert result.stderr == ""
-
-
-# --- ends
-
-
-@contextmanager
-def on_terminal(*arguments: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Run the command with a terminal as its stderr; give the process, and where that is read."""
-    pty = pytest.importorskip("pty", reason="terminals of POSIX")
-    ours, theirs = pty.openpty()
-    words = ["evaluate-unsupervised", *map(str, arguments)]
-    command = [sys.executable, "-m", "fastad", *words]
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
-        os.close(theirs)
-        yield process, ours
-    os.close(ours)
-
-
-def shown_on(terminal: int, until: bytes | None = None) -> bytes:
-    """Read what is shown, to its end or until something is."""
-    shown = b""
-    while until is None or until not in shown:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # Linux: the other side has closed
-            break
-        if not piece:
-            break
-        shown += piece
-    return shown
-
-
-@pytest.mark.parametrize("draws", [(), DRAWS])
-def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
-    table: Path, draws: tuple[str, ...]
-) -> None:
-    with on_terminal(table, "--detector", "knn", *draws, *FEW) as (process, terminal):
-        shown = shown_on(terminal)
-        assert process.stdout is not None
-        out = process.stdout.read()
-    assert b"%" in shown
-    assert out.startswith(b"detector")
-    assert b"\x1b" not in out
-
-
-@pytest.mark.parametrize(
-    ("long", "what"),
-    [
-        (("--method", "uniform", "--n-draws", 300_000_000), b"points"),
-        (("--n-features", 2, "--n-subspaces", 10**6), b"draws"),
-        (("--n-draws", 2000, "--n-resamples", 10**7), b"points"),
-    ],
-    ids=["points", "draws", "replicates"],
-)
-def test_ctrl_c_ends_a_long_run(table: Path, long: tuple[object, ...], what: bytes) -> None:
-    with on_terminal(table, "--detector", "iforest", *long) as (process, terminal):
-        assert what in shown_on(terminal, until=what)
-        time.sleep(2)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        shown = shown_on(terminal)
-        assert process.wait(60) not in (0, 1, 2)
-        assert time.monotonic() - start < 20
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert b"Traceback" not in shown

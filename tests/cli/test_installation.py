@@ -1,0 +1,78 @@
+"""``fastad demo``, ``doctor`` and ``--version``, and files that cannot be written."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastad
+from tests.support.command_line import error_of, invoke, json_of, stdout_of
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Folder that the demo wrote, and its stdout."""
+    folder = tmp_path_factory.mktemp("demo") / "my demo"
+    return folder, stdout_of("demo", "--output", folder)
+
+
+def test_the_demo_leaves_scores_and_a_figure(demo: tuple[Path, str]) -> None:
+    folder = demo[0]
+    assert sorted(x.name for x in folder.iterdir()) == ["roc.png", "scores.csv"]
+    figure = (folder / "roc.png").read_bytes()
+    assert figure.startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(figure) > 10_000
+
+
+def test_the_demo_shows_a_line_that_prints_its_table(demo: tuple[Path, str]) -> None:
+    *table, line = demo[1].splitlines()
+    program, *arguments = shlex.split(line)
+    assert (program, arguments[0]) == ("fastad", "evaluate")
+    assert stdout_of(*arguments).splitlines() == table
+    assert any(row.split()[:1] == ["auc"] for row in table)
+
+
+def test_the_demo_s_detectors_are_real_and_the_right_way_up(demo: tuple[Path, str]) -> None:
+    """Every one of the four beats chance by far; flipped scores would be as far below it."""
+    detectors = json_of("evaluate", demo[0] / "scores.csv")["detectors"]
+    assert len(detectors) == 4
+    assert all(0.8 < detector["values"]["auc"] < 1 for detector in detectors)
+    # Wisconsin breast cancer: 357 benign, 212 malignant; 60 % of the benign train.
+    assert {(x["n_anomalies"], x["n_normals"]) for x in detectors} == {(212, 357 - 214)}
+
+
+def test_doctor_names_versions_cache_threads_and_sort() -> None:
+    result = invoke("doctor", FASTAD_NUM_THREADS="3")
+    assert (result.exit_code, result.stderr) == (0, "")
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in result.stdout.splitlines())
+    assert facts["fastad"] == fastad.__version__
+    assert facts["numpy"] == np.__version__
+    assert facts["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+    assert facts["threads"].startswith("3 of ")
+    assert {"numba", "scipy", "cache folder", "SIMD", "sort"} <= set(facts)
+
+
+def test_the_version_goes_to_stdout() -> None:
+    assert stdout_of("--version") == f"{fastad.__version__}\n"
+
+
+@pytest.mark.parametrize("extension", [".csv", ".json"])
+@pytest.mark.parametrize("place", ["missing folder", "folder is a file", "is a folder"])
+def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
+    tmp_path: Path, place: str, extension: str
+) -> None:
+    scores = tmp_path / "scores.npz"
+    np.savez(scores, y=[0, 1, 0, 1], s=[1, 2, 3, 4])
+    folder = tmp_path / "place"
+    output = folder / f"out{extension}"
+    if place == "folder is a file":
+        folder.write_text("mine")
+    elif place == "is a folder":
+        output.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    message = error_of("evaluate", scores, "--measure", "auc", "--output", output)
+    assert message.startswith(f"Error: {output}: the file cannot be written")
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,0 +1,154 @@
+"""Commands on a terminal: drawn tables, progress, Ctrl-C, and libraries that are not installed."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastad
+from tests.support.command_line import FASTAD, PLAIN, on_terminal, run_without, shown_on
+
+pytestmark = pytest.mark.system
+
+_RNG = np.random.default_rng(17)
+Y = _RNG.permutation(np.repeat([0, 1], [80, 20]))
+SCORES = {"knn": _RNG.normal(size=100) + Y, "ünï 中": _RNG.normal(size=100) - Y}
+FEW = ("--n-draws", 3000)
+SUBSPACES = ("--n-features", 2, "--n-subspaces", 4)
+ENDLESS = {
+    "volume": ("volume", "--method", "uniform", "--n-draws", 10**12),
+    "points": ("evaluate-unsupervised", "--method", "uniform", "--n-draws", 300_000_000),
+    "draws": ("evaluate-unsupervised", "--n-features", 2, "--n-subspaces", 10**6),
+    "replicates": ("evaluate-unsupervised", "--n-draws", 2000, "--n-resamples", 10**7),
+}
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scores") / "scores.npz"
+    np.savez(path, y=Y, **SCORES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("points") / "points.npz"
+    np.savez(path, X=np.random.default_rng(5).normal(size=(240, 3)))
+    return path
+
+
+def drawn(*arguments: object, columns: int = 120) -> str:
+    """Return what a command shows on a terminal, without colours."""
+    with on_terminal(*arguments, stream="stdout", columns=columns) as (process, terminal):
+        shown = shown_on(terminal).decode()
+    assert process.returncode == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown)
+
+
+def test_a_pipe_gets_plain_text(scores: Path) -> None:
+    env = {k: v for k, v in os.environ.items() if k not in PLAIN} | {"TERM": "xterm-256color"}
+    result = subprocess.run([*FASTAD, "evaluate", scores], capture_output=True, env=env, check=True)
+    assert b"\x1b" not in result.stdout
+    assert all(ord(x) < 128 or x in "ünï 中" for x in result.stdout.decode())
+
+
+def test_a_terminal_gets_a_drawn_table_unless_it_is_too_narrow(scores: Path) -> None:
+    wide = drawn("evaluate", scores, "--measure", "auc")
+    narrow = drawn("evaluate", scores, "--measure", "auc", columns=12)
+    assert ("│" in wide, "│" in narrow) == (True, False)
+    for name, values in SCORES.items():
+        assert name in wide
+        assert name in narrow
+        assert f"{fastad.roc_auc(Y, values):.4f}" in narrow
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "[/red]", ":rocket:", "[bold]", "a[0]"])
+def test_a_terminal_shows_unusual_names_as_they_are(tmp_path: Path, name: str) -> None:
+    # Of columns, and of files, which are titles.
+    paths = [tmp_path / f"{name.replace('/', '')}{i}.csv" for i in (1, 2)]
+    for path in paths:
+        path.write_text(f"y,{name}\n0,0.1\n0,0.3\n1,0.2\n1,0.4\n", encoding="utf-8")
+    shown = drawn("evaluate", *paths, "--measure", "auc", columns=500)
+    assert shown.count(name) >= 2
+    # A long title is broken over lines.
+    assert all(str(path) in "".join(shown.split()) for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("volume", ()), ("evaluate-unsupervised", ()), ("evaluate-unsupervised", SUBSPACES)],
+)
+def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
+    points: Path, command: str, options: tuple[object, ...]
+) -> None:
+    arguments = (command, points, "--detector", "knn", *options, *FEW)
+    with on_terminal(*arguments) as (process, terminal):
+        shown = shown_on(terminal)
+        assert process.stdout is not None
+        out = process.stdout.read()
+    assert (b"draws" if options else b"points") in shown
+    assert out.startswith(b"detector")
+    assert b"\x1b" not in out
+
+
+@pytest.mark.parametrize("kind", list(ENDLESS))
+@pytest.mark.parametrize("detector", ["knn", "iforest"])
+def test_ctrl_c_ends_a_long_run(points: Path, kind: str, detector: str) -> None:
+    command, *options = ENDLESS[kind]
+    what = b"draws" if kind == "draws" else b"points"
+    arguments = (command, points, "--detector", detector, *options)
+    with on_terminal(*arguments) as (process, terminal):
+        assert what in shown_on(terminal, until=what)
+        time.sleep(2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        shown = shown_on(terminal)
+        assert process.wait(60) not in (0, 1, 2)
+        assert time.monotonic() - start < 20
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert b"Traceback" not in shown
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "options", "message"),
+    [
+        ("sklearn", "volume", ("--detector", "knn"), "--detector needs scikit-learn"),
+        (
+            *("sklearn", "evaluate-unsupervised", ("--detector", "knn", *SUBSPACES)),
+            "--detector needs scikit-learn",
+        ),
+        ("joblib", "volume", ("--model", __file__, "--trust"), "--model needs joblib"),
+        ("pyarrow", "evaluate", (), ".parquet files need pyarrow"),
+    ],
+)
+def test_without_its_extra_a_command_says_what_to_install(
+    points: Path, module: str, command: str, options: tuple[object, ...], message: str
+) -> None:
+    path = points if options else points.with_suffix(".parquet")
+    path.touch()
+    result = run_without(module, command, path, *options)
+    extra = "df" if module == "pyarrow" else "sklearn"
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {message}: pip install 'fastad[{extra}]'\n"
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_without_the_extra_cli_no_command_runs(module: str) -> None:
+    result = run_without(module, "doctor")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"The command line needs {module}: pip install 'fastad[cli]'\n"
+
+
+@pytest.mark.parametrize("module", ["sklearn", "matplotlib"])
+def test_without_its_extra_the_demo_says_what_to_install(module: str, tmp_path: Path) -> None:
+    result = run_without(module, "demo", "--output", tmp_path / "demo")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"Error: the demo needs {module}: pip install 'fastad[demo]'\n"
+    assert not (tmp_path / "demo").exists()
