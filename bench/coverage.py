@@ -1,11 +1,11 @@
-"""Measure how often intervals hold the truth, and how often verdicts are wrong.
+"""Measure the coverage of intervals, and the false positive rate of comparisons.
 
 The first table is the one that ``method="auto"`` follows; `bench.coverage_page` puts both into the
 documentation.
 
-Normals come from N(0, 1), anomalies from N(mu, 1), with and without rounding to halves; the truth
-is the measure on the distributions themselves. Every cell has its own fixed seeds, so that a run
-gives the same table. Cells that were finished stay so: a run that was stopped goes on.
+Normals come from N(0, 1), anomalies from N(mu, 1), with and without rounding to halves; the true
+value is the measure on the distributions themselves. Every cell has its own fixed seeds, so that a
+run gives the same table. Finished cells are kept: a run that was stopped continues.
 
     python -m bench.coverage [CELLS] [PROCESSES]
 """
@@ -44,16 +44,16 @@ AREAS = (0.7, 0.95, 0.99)
 N_NORMALS = 1000
 N_SEEDS = 400
 N_RESAMPLES = 500
-# Samples whose mean is the truth where a measure depends on their size by definition.
+# Samples whose mean is the true value where a measure depends on their size by definition.
 N_FOR_MEAN = 4000
 DEPENDENT = {
     *("weighted_auc", "localized_auc", "beta_weighted_auc", "gaussian_weighted_auc"),
     "histogram_weighted_auc",
 }
-TABLE = Path(__file__).parent.parent / "fastad" / "certainty" / "coverage.csv"
+TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
 COMPARISONS = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"
 COMPARED = ("auc", "auc@0.05", "ap", "tpr@0.05")
-# One point of a sample stands for so many of the population.
+# Population samples for each one of a sample.
 SCALE = 1000
 RANGE = {"score_range": (-10, 10)}
 # The threshold of the rates at a threshold.
@@ -63,7 +63,7 @@ Scores = npt.NDArray[np.float64]
 
 
 class Cell(NamedTuple):
-    """What is generated."""
+    """A setting of the generated data."""
 
     n_anomalies: int
     auc: float
@@ -98,8 +98,8 @@ class Cell(NamedTuple):
         return count(labels, np.tile(grid, 2), sample_weight=weights)
 
 
-def questions(scale: int = 1) -> list[BoundMeasure]:
-    """Return what is asked, for a sample or for a population that many times its size."""
+def measures(scale: int = 1) -> list[BoundMeasure]:
+    """Return the measures, for a sample or for a population that many times its size."""
     labels: list[tuple[str, dict[str, Any]]] = [
         *((label, {}) for label in ("auc", "auc@0.05", "auc@tpr0.9", "ht_auc@0.2", "lf_auc@0.8")),
         *((label, {}) for label in ("ap", "auc_pr", "auc_prg", "auc_w", "eer", "np@0.05")),
@@ -115,17 +115,17 @@ def questions(scale: int = 1) -> list[BoundMeasure]:
     return [bind(label, options) for label, options in labels]
 
 
-def truths(cell: Cell) -> list[float]:
+def true_values(cell: Cell) -> list[float]:
     """Return the true values; of areas whose weights depend on m they are the means."""
     populations = {whole: cell.population(whole=whole) for whole in (False, True)}
     values = []
-    for asked in questions(SCALE):
-        if asked.measure.name in DEPENDENT:
-            others = range(N_SEEDS, N_SEEDS + N_FOR_MEAN)
-            values.append(float(np.mean([asked.value(cell.sample(seed)) for seed in others])))
+    for bound in measures(SCALE):
+        if bound.measure.name in DEPENDENT:
+            seeds = range(N_SEEDS, N_SEEDS + N_FOR_MEAN)
+            values.append(float(np.mean([bound.value(cell.sample(seed)) for seed in seeds])))
             continue
         try:
-            values.append(asked.value(populations[asked.measure.weights == "whole"]))
+            values.append(bound.value(populations[bound.measure.weights == "whole"]))
         except UndefinedMeasureError:
             values.append(math.nan)
     return values
@@ -133,70 +133,72 @@ def truths(cell: Cell) -> list[float]:
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
-    true = truths(cell)
-    found: dict[tuple[int, str], list[tuple[bool, float]]] = {}
+    true = true_values(cell)
+    cases: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
-        wanted = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
-        for (i, method), interval in intervals(counts, wanted).items():
-            held = interval[0] <= true[i] <= interval[1]
-            found.setdefault((i, method), []).append((held, interval[1] - interval[0]))
-    asked = questions()
+        options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
+        for (i, method), interval in intervals(counts, options).items():
+            covers = interval[0] <= true[i] <= interval[1]
+            cases.setdefault((i, method), []).append((covers, interval[1] - interval[0]))
+    bound = measures()
     return [
         {
-            "measure": asked[i].measure.name,
+            "measure": bound[i].measure.name,
             "method": method,
             "n_anomalies": cell.n_anomalies,
             "auc": cell.auc,
             "ties": "yes" if cell.ties else "no",
-            "defined": len(cases),
-            "coverage": round(float(np.mean([held for held, _ in cases])), 4),
-            "width": float(f"{np.mean([width for _, width in cases]):.4g}"),
+            "defined": len(results),
+            "coverage": round(float(np.mean([covers for covers, _ in results])), 4),
+            "width": float(f"{np.mean([width for _, width in results]):.4g}"),
         }
-        for (i, method), cases in found.items()
-        if math.isfinite(true[i]) and 2 * len(cases) >= N_SEEDS
+        for (i, method), results in cases.items()
+        if math.isfinite(true[i]) and 2 * len(results) >= N_SEEDS
     ]
 
 
 def intervals(
-    counts: OrderedCounts, wanted: IntervalOptions
+    counts: OrderedCounts, options: IntervalOptions
 ) -> dict[tuple[int, str], tuple[float, float]]:
-    """Return the intervals of all questions by all their methods."""
+    """Return the intervals of all measures by all their methods."""
     defined = {}
-    for i, asked in enumerate(questions()):
+    for i, bound in enumerate(measures()):
         try:
-            defined[i] = asked, asked.value(counts)
+            defined[i] = bound, bound.value(counts)
         except UndefinedMeasureError:
             continue
-    resamples = plan(counts, wanted.n_resamples, wanted.key, stratified=wanted.stratified)
-    drawn = replicate_values(Ranking(counts), [asked for asked, _ in defined.values()], resamples)
+    resamples = plan(counts, options.n_resamples, options.key, stratified=options.stratified)
+    replicates_of_all = replicate_values(
+        Ranking(counts), [bound for bound, _ in defined.values()], resamples
+    )
     ends = {}
-    for (i, (asked, value)), replicates in zip(defined.items(), drawn, strict=True):
-        for method in methods_of(asked):
+    for (i, (bound, value)), replicates in zip(defined.items(), replicates_of_all, strict=True):
+        for method in methods_of(bound):
             used = replicates if method in RESAMPLING else None
-            found = estimate_interval(counts, Task(asked, value, method), wanted, used)
-            if not isinstance(found, UndefinedMeasureError):
-                ends[i, method] = found.low, found.high
+            interval = estimate_interval(counts, Task(bound, value, method), options, used)
+            if not isinstance(interval, UndefinedMeasureError):
+                ends[i, method] = interval.low, interval.high
     return ends
 
 
-def wrong_verdicts(n_anomalies: int) -> list[dict[str, Any]]:
-    """Return how often each method sees a difference between detectors that have none."""
+def false_positives(n_anomalies: int) -> list[dict[str, Any]]:
+    """Return how often each method finds a significant difference between equal detectors."""
     labels = np.arange(n_anomalies + N_NORMALS) < n_anomalies
     found: dict[tuple[str, str], list[bool]] = {}
     for seed in range(N_SEEDS):
         rng = np.random.default_rng([seed, n_anomalies])
-        # What the two see in common, and what each sees by itself.
+        # A part that the two have in common, and one of each.
         common = rng.normal(size=labels.shape[0]) + 2 * labels
         a, b = common + rng.normal(size=(2, labels.shape[0]))
         for measure in COMPARED:
             for method in ("delong", "bootstrap", "permutation"):
                 if method == "delong" and measure.startswith("tpr"):
                     continue
-                verdict = fastad.compare(
+                comparison = fastad.compare(
                     labels, a, b, measure=measure, method=method, n_resamples=N_RESAMPLES, rng=seed
                 )
-                found.setdefault((measure, method), []).append(verdict.is_significant)
+                found.setdefault((measure, method), []).append(comparison.is_significant)
     return [
         {
             "measure": measure,
@@ -224,7 +226,7 @@ def main(n_cells: int | None = None, n_processes: int = 2) -> None:
     if len(done) == len(cells):
         write(TABLE, [row for cell in cells for row in done[tuple(cell)]])
         with ProcessPoolExecutor(n_processes) as pool:
-            write(COMPARISONS, [row for rows in pool.map(wrong_verdicts, SIZES) for row in rows])
+            write(COMPARISONS, [row for rows in pool.map(false_positives, SIZES) for row in rows])
         notes.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Put the tables of coverage and of wrong verdicts into the page of the documentation.
+"""Put the tables of coverage and of false positives into the page of the documentation.
 
 python -m bench.coverage_page
 """
@@ -13,7 +13,7 @@ from fastad.uncertainty.methods import Coverage, best_method, coverage_table
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 MARKS = {
     "coverage": ("<!-- coverage -->", "<!-- /coverage -->"),
-    "verdicts": ("<!-- verdicts -->", "<!-- /verdicts -->"),
+    "comparisons": ("<!-- comparisons -->", "<!-- /comparisons -->"),
 }
 
 
@@ -22,20 +22,20 @@ def coverage() -> str:
     rows = coverage_table()
     lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
     for measure in dict.fromkeys(row.measure for row in rows):
-        own = [row for row in rows if row.measure == measure]
-        for method in dict.fromkeys(row.method for row in own):
+        of_measure = [row for row in rows if row.measure == measure]
+        for method in dict.fromkeys(row.method for row in of_measure):
             cells = [
-                _cell(row for row in own if row.method == method and row.n_anomalies == n)
+                _cell(row for row in of_measure if row.method == method and row.n_anomalies == n)
                 for n in SIZES
             ]
             lines.append(_line([f"`{measure}`", method, *cells]))
-        chosen = [_cell(_chosen(own, n)) for n in SIZES]
-        lines.append(_line([f"`{measure}`", "**auto**", *(f"**{cell}**" for cell in chosen)]))
+        selected = [_cell(_selected(of_measure, n)) for n in SIZES]
+        lines.append(_line([f"`{measure}`", "**auto**", *(f"**{cell}**" for cell in selected)]))
     return "\n".join(lines)
 
 
-def verdicts() -> str:
-    """Return a row for each measure and method: how often a difference was seen."""
+def comparisons() -> str:
+    """Return a row for each measure and method: how often a difference was significant."""
     with COMPARISONS.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
@@ -52,15 +52,15 @@ def verdicts() -> str:
 def page() -> str:
     """Return the page with its tables."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("coverage", coverage()), ("verdicts", verdicts())):
+    for name, table in (("coverage", coverage()), ("comparisons", comparisons())):
         begin, end = MARKS[name]
         before, _, rest = text.partition(begin)
         text = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
     return text
 
 
-def _chosen(rows: Sequence[Coverage], n: int) -> Iterable[Coverage]:
-    """Return the cells of the methods that `auto` takes."""
+def _selected(rows: Sequence[Coverage], n: int) -> Iterable[Coverage]:
+    """Return the cells of the methods that `auto` selects."""
     for auc in AREAS:
         cell = [row for row in rows if row.n_anomalies == n and row.auc == auc]
         if cell:

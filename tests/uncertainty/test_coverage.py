@@ -30,16 +30,16 @@ NOT_REGULAR = {"best_f1", "cost_auc", "weighted_auc"}
 
 def cells(measure: str) -> list[list[Coverage]]:
     """Return the rows of each sample size and area, with ties and without."""
-    own = [row for row in coverage_table() if row.measure == measure]
-    keys = dict.fromkeys((row.n_anomalies, row.auc) for row in own)
-    return [[row for row in own if (row.n_anomalies, row.auc) == key] for key in keys]
+    of_measure = [row for row in coverage_table() if row.measure == measure]
+    keys = dict.fromkeys((row.n_anomalies, row.auc) for row in of_measure)
+    return [[row for row in of_measure if (row.n_anomalies, row.auc) == key] for key in keys]
 
 
 def test_every_measure_and_method_was_tried() -> None:
     tried = {(row.measure, row.method) for row in coverage_table()}
-    for asked in study.questions():
-        for method in methods_of(asked):
-            assert (asked.measure.name, method) in tried
+    for bound in study.measures():
+        for method in methods_of(bound):
+            assert (bound.measure.name, method) in tried
     values = {row.name for row in MEASURES.values() if row.kind == "value"}
     assert values <= {measure for measure, _ in tried}
 
@@ -47,8 +47,8 @@ def test_every_measure_and_method_was_tried() -> None:
 def test_every_cell_was_tried_unless_the_measure_is_undefined_in_it() -> None:
     found = {(row.measure, row.n_anomalies, row.auc, row.ties) for row in coverage_table()}
     undefined = {
-        (asked.measure.name, n, auc, ties)
-        for asked in study.questions()
+        (bound.measure.name, n, auc, ties)
+        for bound in study.measures()
         for n in study.SIZES
         for auc in study.AREAS
         for ties in (False, True)
@@ -83,15 +83,15 @@ def test_exceptions_are_exceptions_and_stand_on_the_page(measure: str) -> None:
     ],
 )
 def test_rows_come_from_the_study(cell: study.Cell, measure: str, methods: tuple[str, ...]) -> None:
-    (asked,) = (one for one in study.questions() if one.measure.name == measure)
-    truth = asked.value(cell.population(whole=False))
+    (bound,) = (one for one in study.measures() if one.measure.name == measure)
+    truth = bound.value(cell.population(whole=False))
     samples = [cell.sample(seed) for seed in range(study.N_SEEDS)]
-    wanted = check_interval_options("auto", 0.95, 1, 0)
+    options = check_interval_options("auto", 0.95, 1, 0)
     for method in methods:
         ends = []
         for counts in samples:
             found = estimate_interval(
-                counts, Task(asked, asked.value(counts), method), wanted, None
+                counts, Task(bound, bound.value(counts), method), options, None
             )
             assert isinstance(found, Interval)
             ends.append((found.low, found.high))
@@ -111,7 +111,7 @@ def test_replicated_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) ->
     cell = study.Cell(100, 0.7, ties=True)
     monkeypatch.setattr(study, "N_SEEDS", 25)
     monkeypatch.setattr(study, "N_FOR_MEAN", 5)
-    monkeypatch.setattr(study, "questions", lambda scale=1: [bind("auc", {}), bind("ap", {})])
+    monkeypatch.setattr(study, "measures", lambda scale=1: [bind("auc", {}), bind("ap", {})])
     for row in study.measure(cell):
         (whole,) = (
             one
@@ -155,18 +155,18 @@ def test_the_best_method_is_the_narrowest_that_holds(
     assert best_method(rows) == (method, coverage)
 
 
-def choose(asked: BoundMeasure, n: int, shift: float) -> tuple[str, float | None]:
+def choose(bound: BoundMeasure, n: int, shift: float) -> tuple[str, float | None]:
     rng = np.random.default_rng(0)
     labels = np.arange(n + 1000) < n
-    return select_method(asked, count(labels, rng.normal(size=n + 1000) + shift * labels))
+    return select_method(bound, count(labels, rng.normal(size=n + 1000) + shift * labels))
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 29, 30, 99, 100, 5000])
 @pytest.mark.parametrize("shift", [-3.0, 0.0, 1.0, 5.0])
 def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
-    for asked in [*study.questions(), bind("precision", {"threshold": 1.0})]:
-        method, coverage = choose(asked, n, shift)
-        assert method in methods_of(asked)
+    for bound in [*study.measures(), bind("precision", {"threshold": 1.0})]:
+        method, coverage = choose(bound, n, shift)
+        assert method in methods_of(bound)
         assert coverage is not None
         assert 0 <= coverage <= 1
 
