@@ -29,16 +29,10 @@ def _method(measure: Measure) -> Callable[..., Any]:
     method.__name__ = measure.name
     method.__qualname__ = f"RankedScores.{measure.name}"
     method.__doc__ = f"See `fastad.measures.{measure.name}`."
-    options = (
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if declared.is_required else declared.default,
-        )
-        for name, declared in measure.parameters.items()
-    )
     self_parameter = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__signature__ = Signature([self_parameter, *options])  # type: ignore[attr-defined]
+    method.__signature__ = Signature(  # type: ignore[attr-defined]
+        [self_parameter, *measure.keywords]
+    )
     return method
 
 

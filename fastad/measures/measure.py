@@ -1,5 +1,6 @@
 """`Measure`, the declaration of a measure, and `BoundMeasure`, one with its parameters."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -170,6 +171,18 @@ class Measure:
     def takes_score_range(self) -> bool:
         """Whether it needs the lowest and the highest possible score."""
         return any(isinstance(parameter, ScoreBounds) for parameter in self.parameters.values())
+
+    @property
+    def keywords(self) -> list[inspect.Parameter]:
+        """The parameters as keywords of a signature, for `help`."""
+        return [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if declared.is_required else declared.default,
+            )
+            for name, declared in self.parameters.items()
+        ]
 
     @property
     def shown_range(self) -> str:

@@ -43,7 +43,7 @@ class AdaptedDetector:
     name : str
         Its name in tables.
     method : str
-        Its method that is asked for scores.
+        Its method that gives scores.
     negated : bool
         Whether those scores are negated.
     """
@@ -105,21 +105,21 @@ class AdaptedDetector:
             y_true, {self.name: scores}, groups=groups, **options
         )
         labels = {key: options.get(key) for key in ("pos_label", "sample_weight")}
-        # With one class only there is nothing to warn of; bad scores stand in the table where
-        # on_error="record" asked for that.
+        # With a single class there is nothing to warn of; with on_error="record" bad scores are
+        # recorded in the table.
         with suppress(UndefinedMeasureError, InvalidInputError):
             auc = roc_auc(y_true, scores, **labels)
             if auc < 0.5:
-                warnings.warn(self._complain(auc), OrientationWarning, stacklevel=2)
+                warnings.warn(self._orientation_message(auc), OrientationWarning, stacklevel=2)
         return table
 
-    def _complain(self, auc: float) -> str:
-        turned = "negated" if self.negated else "taken as they are"
+    def _orientation_message(self, auc: float) -> str:
+        orientation = "negated" if self.negated else "taken as they are"
         return (
             f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal points above "
             "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
-            f"that {self.method} of {name_of(self.estimator)}, whose values were {turned}, follows "
-            "the convention of its library; and that it was not fitted to anomalies as if they "
+            f"that {self.method} of {name_of(self.estimator)}, whose values were {orientation}, "
+            "follows the convention of its library; and that it was not fitted to anomalies as if they "
             "were normal. If all hold, it is worse than chance on these points. Nothing was flipped"
         )
 
@@ -146,7 +146,7 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     Raises
     ------
     TypeError
-        If it is no outlier detector of scikit-learn.
+        If it is not an outlier detector of scikit-learn.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -161,10 +161,10 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     """
     kind = kind_of(fitted)
     if kind != "outlier detector":
-        other = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
+        hint = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
         raise TypeError(
             "from_sklearn takes a fitted outlier detector of scikit-learn; "
-            f"found {_described(fitted, kind)}{other}"
+            f"found {_described(fitted, kind)}{hint}"
         )
     if not hasattr(fitted, "score_samples"):
         raise TypeError(
@@ -179,7 +179,7 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     """Adapt a fitted detector of PyOD, whose scores stay as they are.
 
     PyOD's detectors score anomalies higher. Detectors of other libraries that follow its
-    convention are taken too: they have ``decision_function`` and, once fitted,
+    convention are accepted too: they have ``decision_function`` and, once fitted,
     ``decision_scores_``.
 
     Parameters
@@ -197,18 +197,18 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     Raises
     ------
     TypeError
-        If it is no detector of PyOD.
+        If it is not a detector of PyOD.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     """
     kind = kind_of(fitted)
     step = last_step(fitted)
     is_fitted = hasattr(step, "decision_scores_")
-    follows = is_pyod(step) or (is_fitted and kind is None)
-    if not follows or not hasattr(fitted, "decision_function"):
-        other = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
+    is_oriented = is_pyod(step) or (is_fitted and kind is None)
+    if not is_oriented or not hasattr(fitted, "decision_function"):
+        hint = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
         raise TypeError(
-            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{other}"
+            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{hint}"
         )
     if not is_fitted:
         raise scikit_learn("exceptions").NotFittedError(

@@ -1,21 +1,20 @@
 """Scorers: measures of a fitted estimator on labelled points, as scikit-learn calls them.
 
-`sklearn.metrics.make_scorer` does not fit: it hands over the decision function of an outlier
+`sklearn.metrics.make_scorer` does not fit: it passes on the decision function of an outlier
 detector as it is, which is higher for normal points, so that labels with 1 for an anomaly would
 give one minus the AUC.
 """
 
-import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_range
-from fastad._core.types import Label, ScoreVector
+from fastad._core.types import Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
     ResponseMethod,
@@ -24,17 +23,43 @@ from fastad.detectors.orientation import (
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
-from fastad.evaluation.ranked_scores import rank_scores
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import read_key
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 _Self = TypeVar("_Self", bound="Scorer[Any]")
 
+# What every scorer takes beside the measure's own parameters.
+_SHARED = [
+    Parameter("pos_label", Parameter.KEYWORD_ONLY, default=None, annotation=Label | None),
+    Parameter("response_method", Parameter.KEYWORD_ONLY, default="auto", annotation=ResponseMethod),
+]
 
-class Scorer(ABC, Generic[_Answer]):
-    """What all scorers share: orientation, labels, weights.
+_DOCUMENT = """Make a scorer of `fastad.{name}`: {title}.
+
+Parameters
+----------
+{parameters}pos_label : label, optional
+    Label of the anomalies where labels are not 0 and 1.
+response_method : {{"auto", "score_samples", "decision_function", "predict_proba"}}, optional
+    Method of the estimator that gives scores; by default the first that it has.
+
+Returns
+-------
+MeasureScorer
+    Called as ``scorer(estimator, X, y_true, sample_weight=None)``; returns {value}.
+
+Raises
+------
+InvalidInputError
+    If an argument is not as described. A call raises UndefinedMeasureError where the measure is
+    undefined.
+"""
+
+
+class Scorer(ABC, Generic[_Result]):
+    """Base of all scorers: orientation, labels, weights.
 
     Called as ``scorer(estimator, X, y_true, sample_weight=None)`` with a fitted estimator. Higher
     is better, as everywhere in scikit-learn: measures of which lower is better are negated.
@@ -46,7 +71,7 @@ class Scorer(ABC, Generic[_Answer]):
     pos_label : label or None
         Label of the anomalies; None stands for 1.
     response_method : str
-        Method of the estimator that is asked for scores.
+        Method of the estimator that gives scores.
     """
 
     def __init__(
@@ -70,7 +95,7 @@ class Scorer(ABC, Generic[_Answer]):
         X: Any,
         y_true: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
-    ) -> _Answer:
+    ) -> _Result:
         """Measure a fitted estimator on labelled points."""
         if y_true is None:
             raise InvalidInputError(
@@ -79,7 +104,7 @@ class Scorer(ABC, Generic[_Answer]):
         scores = anomaly_scores(
             estimator, X, pos_label=self.pos_label, response_method=self.response_method
         )
-        return self._answer(y_true, scores, sample_weight)
+        return self._measure(y_true, scores, sample_weight)
 
     def __repr__(self) -> str:
         shown = dict(self.options)
@@ -90,12 +115,12 @@ class Scorer(ABC, Generic[_Answer]):
         return f"{self._factory}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
     def set_score_request(self: _Self, *, sample_weight: bool | str | None) -> _Self:
-        """Ask for sample weights where scikit-learn's metadata routing is enabled.
+        """Request sample weights where scikit-learn's metadata routing is enabled.
 
         Parameters
         ----------
         sample_weight : bool, str or None
-            True: pass weights on; False: do not; None: an error if they are given; a text: the
+            True: pass weights on; False: do not; None: an error if they are given; a string: the
             name under which they are given.
 
         Returns
@@ -107,7 +132,7 @@ class Scorer(ABC, Generic[_Answer]):
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return what was asked for, for scikit-learn."""
+        """Return what was requested, as scikit-learn reads it."""
         request = scikit_learn("utils.metadata_routing").MetadataRequest(owner=repr(self))
         request.score.add_request(param="sample_weight", alias=self._weight_request)
         return request
@@ -116,17 +141,9 @@ class Scorer(ABC, Generic[_Answer]):
         # Without metadata routing, scikit-learn asks each of several scorers whether to pass them.
         return True
 
+    @abstractmethod
     def _check_options(self) -> None:
-        """Measure two made-up points, so that bad options are an error before any fit.
-
-        In a search they would be a warning and NaN, by its ``error_score``.
-        """
-        score_range = self.options.get("score_range")
-        inside = 0 if score_range is None else sum(check_range(score_range)) / 2
-        trial = copy.copy(self)
-        trial.pos_label = None
-        with suppress(UndefinedMeasureError):
-            trial._answer([0, 1], np.full(2, float(inside)), None)
+        """Check the options before any fit: in a search, bad ones would give a warning and NaN."""
 
     @property
     @abstractmethod
@@ -134,14 +151,14 @@ class Scorer(ABC, Generic[_Answer]):
         """Name of the function that makes it."""
 
     @abstractmethod
-    def _answer(
+    def _measure(
         self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
-    ) -> _Answer:
+    ) -> _Result:
         """Measure anomaly scores."""
 
 
 class MeasureScorer(Scorer[float]):
-    """Scorer of one measure, made by the function that carries the measure's name.
+    """Scorer of one measure, made by the function with the name of the measure.
 
     Called as ``scorer(estimator, X, y_true, sample_weight=None)`` with a fitted estimator; returns
     the measure, or the measure times -1 where lower is better.
@@ -155,7 +172,7 @@ class MeasureScorer(Scorer[float]):
     pos_label : label or None
         Label of the anomalies; None stands for 1.
     response_method : str
-        Method of the estimator that is asked for scores.
+        Method of the estimator that gives scores.
     """
 
     def __init__(self, measure: str, options: Mapping[str, Any], **shared: Any) -> None:
@@ -167,18 +184,22 @@ class MeasureScorer(Scorer[float]):
         return factory_name(self.measure)
 
     def _check_options(self) -> None:
-        operating = MEASURES[self.measure].operating_point
-        point = self.options.get(operating) if operating else None
-        if np.shape(point):  # type: ignore[arg-type]
-            raise InvalidInputError(f"{operating} must be one number in a scorer; found {point!r}")
-        super()._check_options()
+        measure = MEASURES[self.measure]
+        point = measure.check(self.options).get(measure.operating_point or "")
+        if isinstance(point, list):
+            raise InvalidInputError(
+                f"{measure.operating_point} must be one number in a scorer; "
+                f"found {self.options[str(measure.operating_point)]!r}",
+                argument=measure.operating_point,
+            )
 
-    def _answer(
+    def _measure(
         self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
     ) -> float:
-        ranked = rank_scores(y_true, scores, sample_weight=weight, pos_label=self.pos_label)
-        value = getattr(ranked, self.measure)(**self.options)
-        return _higher_is_better(MEASURES[self.measure], value)
+        measure = MEASURES[self.measure]
+        # Checked in each call: a seed among the options starts a new generator.
+        value = measure.of(y_true, scores, weight, self.pos_label, **self.options)
+        return _higher_is_better(measure, value)
 
 
 class EvaluationScorer(Scorer[dict[str, float]]):
@@ -194,27 +215,34 @@ class EvaluationScorer(Scorer[dict[str, float]]):
     pos_label : label or None
         Label of the anomalies; None stands for 1.
     response_method : str
-        Method of the estimator that is asked for scores.
+        Method of the estimator that gives scores.
     """
 
     @property
     def _factory(self) -> str:
         return "evaluation_scorer"
 
-    def _answer(
+    def _check_options(self) -> None:
+        # Any two points tell, with scores in the range of possible scores.
+        score_range = self.options.get("score_range")
+        score = 0.0 if score_range is None else float(sum(check_range(score_range)) / 2)
+        with suppress(UndefinedMeasureError):
+            evaluate([0, 1], [score, score], **self.options)
+
+    def _measure(
         self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
     ) -> dict[str, float]:
-        table = evaluate(
+        result = evaluate(
             y_true, scores, sample_weight=weight, pos_label=self.pos_label, **self.options
         )["score"]
-        if table.undefined:
-            raise UndefinedMeasureError("; ".join(table.undefined.values()))
-        directed = {}
-        for key, value in table.items():
+        if result.undefined:
+            raise UndefinedMeasureError("; ".join(result.undefined.values()))
+        scored = {}
+        for key, value in result.items():
             named = read_key(key)
             assert named is not None
-            directed[key] = _higher_is_better(named[0], value)
-        return directed
+            scored[key] = _higher_is_better(named[0], value)
+        return scored
 
 
 def factory_name(measure: str) -> str:
@@ -222,6 +250,87 @@ def factory_name(measure: str) -> str:
     return f"{measure}_scorer"
 
 
-def _higher_is_better(row: Measure, value: float) -> float:
+def _higher_is_better(measure: Measure, value: float) -> float:
     # A difference, since -1 times 0.0 is -0.0.
-    return 0.0 - value if row.higher_is_better is False else float(value)
+    return 0.0 - value if measure.higher_is_better is False else float(value)
+
+
+def make_factory(measure: Measure) -> Callable[..., MeasureScorer]:
+    """Make the function that makes scorers of a measure, from its declaration."""
+
+    def factory(
+        *,
+        pos_label: Label | None = None,
+        response_method: ResponseMethod = "auto",
+        **parameters: Any,
+    ) -> MeasureScorer:
+        return MeasureScorer(
+            measure.name, parameters, pos_label=pos_label, response_method=response_method
+        )
+
+    factory.__name__ = factory.__qualname__ = factory_name(measure.name)
+    factory.__module__ = "fastad.sklearn"  # where users find it, and pickle too
+    factory.__signature__ = Signature(  # type: ignore[attr-defined]
+        [*measure.keywords, *_SHARED], return_annotation=MeasureScorer
+    )
+    names = ", ".join(measure.parameters)
+    is_negated = measure.higher_is_better is False
+    factory.__doc__ = _DOCUMENT.format(
+        name=measure.name,
+        title=measure.title,
+        parameters=f"{names}\n    As in `fastad.{measure.name}`.\n" if names else "",
+        value="the value times -1, since lower is better" if is_negated else "the value",
+    )
+    return factory
+
+
+def evaluation_scorer(
+    *,
+    measures: Sequence[str] | None = None,
+    fpr: Point | Points = (0.01, 0.05),
+    score_range: tuple[Point, Point] | None = None,
+    pos_label: Label | None = None,
+    response_method: ResponseMethod = "auto",
+) -> EvaluationScorer:
+    """Make a scorer of many measures, as `fastad.evaluate` computes them.
+
+    scikit-learn reads the dictionary that it returns as several metrics; a search needs the label
+    to choose by as ``refit=``. The estimator scores once, where a dictionary of scorers would
+    have it score once for each.
+
+    Parameters
+    ----------
+    measures : sequence of str, optional
+        Labels such as ``"tpr@0.01"`` and names of functions, as in `fastad.evaluate`.
+    fpr : float or sequence of floats, default (0.01, 0.05)
+        Operating points of the default set and of names of functions.
+    score_range : (float, float), optional
+        Lowest and highest possible score, for measures that scale the scores.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    response_method : {"auto", "score_samples", "decision_function", "predict_proba"}, optional
+        Method of the estimator that gives scores; by default the first that it has.
+
+    Returns
+    -------
+    EvaluationScorer
+        Called as ``scorer(estimator, X, y_true, sample_weight=None)``; returns label to value.
+        Values of which lower is better are negated.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described. A call raises UndefinedMeasureError if any of the
+        measures is undefined.
+
+    Examples
+    --------
+    >>> from fastad.sklearn import evaluation_scorer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> evaluation_scorer(measures=["auc", "eer"])(fitted, X, y)
+    {'auc': 1.0, 'eer': 0.0}
+    """
+    options = {"measures": measures, "fpr": fpr, "score_range": score_range}
+    return EvaluationScorer(options, pos_label=pos_label, response_method=response_method)
