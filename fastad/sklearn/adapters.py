@@ -119,8 +119,8 @@ class AdaptedDetector:
             f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal points above "
             "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
             f"that {self.method} of {name_of(self.estimator)}, whose values were {orientation}, "
-            "follows the convention of its library; and that it was not fitted to anomalies as if they "
-            "were normal. If all hold, it is worse than chance on these points. Nothing was flipped"
+            "follows the convention of its library; and that it was not fitted to anomalies as if "
+            "they were normal. If so, it is worse than chance on these points. Nothing was flipped"
         )
 
 
