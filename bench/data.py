@@ -1,4 +1,4 @@
-"""Generated labels and scores: sizes, shares of anomalies, types and kinds of scores."""
+"""Generated labels and scores: sizes, proportions of anomalies, types and kinds of scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Scores: TypeAlias = npt.NDArray[Any]
 
 SIZES = (10**3, 10**5, 10**6)
 LARGE = 10**7
-SHARES = (0.01, 0.5)
+PROPORTIONS = (0.01, 0.5)
 DTYPES = ("float64", "float32")
 CONTINUOUS = "continuous"
 
@@ -48,31 +48,36 @@ class Case:
     """What is generated: normals from N(0, 1), anomalies from N(1.5, 1), then the kind."""
 
     n: int
-    share: float
+    proportion: float
     dtype: str = "float64"
     kind: str = CONTINUOUS
 
     def __str__(self) -> str:
-        return f"{self.kind}-{self.n}-{self.share:.0%}-{self.dtype}"
+        return f"{self.kind}-{self.n}-{self.proportion:.0%}-{self.dtype}"
 
 
 @lru_cache(maxsize=1)  # the tests go from case to case
 def generate(case: Case) -> tuple[Labels, Scores]:
     rng = np.random.default_rng(2)
-    labels = rng.permutation((np.arange(case.n) < round(case.share * case.n)).astype(np.int64))
+    labels = rng.permutation((np.arange(case.n) < round(case.proportion * case.n)).astype(np.int64))
     labels, scores = KINDS[case.kind](labels, rng.normal(1.5 * labels), rng)
     return labels, scores.astype(case.dtype)
 
 
 def cases(*, large: bool) -> list[Case]:
-    """Return every size, share and type, every kind of a million, and the largest on request."""
+    """Return all sizes, proportions and types, all kinds of a million; the largest on request."""
     return [
-        *(Case(n, share, dtype) for share in SHARES for dtype in DTYPES for n in SIZES),
         *(
-            Case(10**6, share, kind=kind)
-            for share in SHARES
+            Case(n, proportion, dtype)
+            for proportion in PROPORTIONS
+            for dtype in DTYPES
+            for n in SIZES
+        ),
+        *(
+            Case(10**6, proportion, kind=kind)
+            for proportion in PROPORTIONS
             for kind in KINDS
             if kind != CONTINUOUS
         ),
-        *(Case(LARGE, share) for share in SHARES if large),
+        *(Case(LARGE, proportion) for proportion in PROPORTIONS if large),
     ]

@@ -1,4 +1,7 @@
-"""Print the tables of what pytest-benchmark has written; put the short one into the README."""
+"""Print the tables of what pytest-benchmark has written; ``--write`` puts them into the documents.
+
+The table of the measures goes to docs/evidence/benchmarks.md, three of its rows to the README.
+"""
 
 import json
 import math
@@ -19,13 +22,16 @@ TO_REACH: dict[tuple[str, int], dict[str, float]] = {
     ("ROC curve", 10**6): {"scikit-learn": 15},
     ("evaluate", 10**6): {"scikit-learn": 1},
 }
-# Where it depends on the share of anomalies.
+# Where it depends on the proportion of anomalies.
 TO_REACH_AT = {("AUC@5%", 10**6, 0.01): 120, ("AUC@5%", 10**6, 0.5): 55}
 # The AUC of a million scores of other kinds.
 TO_REACH_ELSEWHERE = 20
 # Machines differ from run to run: so much of a ratio counts as reached.
 ENOUGH = 0.9
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "evidence" / "benchmarks.md"
+# Measure, number of scores and kind of the rows of the README; fastad loses the second one.
+README_ROWS = (("AUC", 10**6, PLAIN), ("AUC", 10**3, PLAIN), ("TPR@5%", 10**6, PLAIN))
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -35,16 +41,16 @@ class Row(NamedTuple):
 
     measure: str
     n: int
-    share: float
+    proportion: float
     dtype: str
     kind: str
 
     def cells(self) -> list[str]:
-        share = f"{self.share:.0%}"
-        return [self.measure, f"10^{math.log10(self.n):.0f}", share, self.dtype, self.kind]
+        proportion = f"{self.proportion:.0%}"
+        return [self.measure, f"10^{math.log10(self.n):.0f}", proportion, self.dtype, self.kind]
 
 
-def main(path: str, *, readme: bool = False) -> None:
+def main(path: str, *, write: bool = False) -> None:
     run = json.loads(Path(path).read_text())
     medians: dict[Row, dict[str, float]] = {}
     runs: dict[str, dict[str, float]] = {}
@@ -65,8 +71,8 @@ def main(path: str, *, readme: bool = False) -> None:
     _print_runs(runs)
     _print_batches(batches)
     _print_starts(starts)
-    if readme:
-        _write_readme(medians)
+    if write:
+        _write_documents(medians)
     _print_machine(run["machine_info"])
 
 
@@ -103,51 +109,51 @@ def _time(times: dict[str, float], library: str) -> str:
 
 def _reached(row: Row, times: dict[str, float]) -> str:
     ratios = dict(TO_REACH.get((row.measure, row.n), {}))
-    if (row.measure, row.n, row.share) in TO_REACH_AT:
-        ratios["scikit-learn"] = TO_REACH_AT[row.measure, row.n, row.share]
+    if (row.measure, row.n, row.proportion) in TO_REACH_AT:
+        ratios["scikit-learn"] = TO_REACH_AT[row.measure, row.n, row.proportion]
     if row.kind != PLAIN:
         ratios = {"scikit-learn": TO_REACH_ELSEWHERE}
-    verdicts = []
+    results = []
     for library, ratio in ratios.items():
         if library in times:
             reached = times[library] >= ENOUGH * ratio * times["fastad"]
-            verdicts.append(f"{ratio:g}x {library}: {'reached' if reached else 'missed'}")
-    return "; ".join(verdicts)
+            results.append(f"{ratio:g}x {library}: {'reached' if reached else 'missed'}")
+    return "; ".join(results)
 
 
-def _write_readme(medians: dict[Row, dict[str, float]]) -> None:
-    """Replace the table of the README: float64 scores, half of them anomalies."""
-    rows = {row: times for row, times in medians.items() if row.dtype == "float64"}
-    chosen = {row: times for row, times in rows.items() if row.share == 0.5}
-    libraries = list(dict.fromkeys(name for times in chosen.values() for name in times))
-    measures = list(dict.fromkeys(row.measure for row in chosen))
-    lines = [
-        f"| {' | '.join(cells)} |"
-        for cells in (
-            ["measure", "n", "scores", *libraries],
-            ["---"] * (3 + len(libraries)),
+def _write_documents(medians: dict[Row, dict[str, float]]) -> None:
+    """Replace the tables of the documents: float64 scores, half of them anomalies."""
+    medians = {
+        row: times
+        for row, times in medians.items()
+        if (row.dtype, row.proportion) == ("float64", 0.5)
+    }
+    libraries = list(dict.fromkeys(name for times in medians.values() for name in times))
+    measures = list(dict.fromkeys(row.measure for row in medians))
+    rows = sorted(medians, key=lambda row: (measures.index(row.measure), row.kind, row.n))
+    head = [["measure", "n", "scores", *libraries], ["---"] * (3 + len(libraries))]
+    lines = {
+        (row.measure, row.n, row.kind): [
+            row.measure,
+            "10" + f"{math.log10(row.n):.0f}".translate(SUPERSCRIPTS),
+            row.kind,
             *(
-                [
-                    row.measure,
-                    "10" + f"{math.log10(row.n):.0f}".translate(SUPERSCRIPTS),
-                    row.kind,
-                    *(
-                        _time(chosen[row], name).replace("x)", " \N{MULTIPLICATION SIGN})")
-                        for name in libraries
-                    ),
-                ]
-                for row in sorted(
-                    chosen, key=lambda row: (measures.index(row.measure), row.kind, row.n)
-                )
+                _time(medians[row], name).replace("x)", " \N{MULTIPLICATION SIGN})")
+                for name in libraries
             ),
-        )
-    ]
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    table, end, after = rest.partition(END)
-    prose = table.rpartition("|\n")[2]
-    README.write_text(
-        before + BEGIN + "\n" + "\n".join(lines) + "\n" + prose + end + after, encoding="utf-8"
-    )
+        ]
+        for row in rows
+    }
+    replace_table(PAGE, [*head, *lines.values()])
+    replace_table(README, [*head, *(lines[key] for key in README_ROWS)])
+
+
+def replace_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Replace what stands between the marks of a document."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    path.write_text(f"{before}{BEGIN}\n{table}{END}{after}", encoding="utf-8")
 
 
 def _print_batches(batches: dict[int, tuple[float, float]]) -> None:
@@ -192,4 +198,4 @@ def _number(value: float, digits: int) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], readme="--readme" in sys.argv[2:])
+    main(sys.argv[1], write="--write" in sys.argv[2:])

@@ -48,6 +48,16 @@ def test_the_readme_names_every_measure() -> None:
     assert [name for name in MEASURES if f"`{name}`" not in readme] == []
 
 
+def test_the_rows_of_the_readme_are_in_the_table_of_benchmarks() -> None:
+    tables = []
+    for path in (ROOT / "README.md", ROOT / "docs" / "evidence" / "benchmarks.md"):
+        text = path.read_text(encoding="utf-8")
+        tables.append(text.partition("<!-- bench -->")[2].partition("<!-- /bench -->")[0])
+    rows, table = (text.strip().splitlines() for text in tables)
+    assert len(rows) == 5
+    assert set(rows) <= set(table)
+
+
 @pytest.mark.system
 def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: ModuleType) -> None:
     html = tmp_path / "html"
