@@ -106,11 +106,11 @@ def _cell(found: PairAgreement | LabelAgreement | None) -> str:
     if found is None:
         return "none"
     counts = (
-        (found.n_alike, found.n_pairs)
+        (found.n_agreeing, found.n_pairs)
         if isinstance(found, PairAgreement)
         else (found.n_recovered, found.n_labels)
     )
-    return f"{counts[0]:.4g} of {counts[1]} ({found.share:.0%})"
+    return f"{counts[0]:.4g} of {counts[1]} ({found.fraction:.0%})"
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -297,7 +297,7 @@ def agreement() -> str:
             counts = benchmark.agreement(criterion, setting=setting)
             three = (counts.roc, counts.pr, counts.both)
             cells = [
-                "-" if one is None else f"{one.n_alike:g} of {one.n_pairs} ({one.share:.0%})"
+                "-" if one is None else f"{one.n_agreeing:g} of {one.n_pairs} ({one.fraction:.0%})"
                 for one in three
             ]
             body.append([f"goix's protocol, {setting}, {criterion.upper()}", *cells])

@@ -107,7 +107,7 @@ class TextTable:
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns of text under their heads: the first to the left, the others to the right."""
+    """Return columns of text under their heads: the first aligned left, the others right."""
     lines = [[_one_line(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(

@@ -25,10 +25,10 @@ class PairAgreement:
 
     Attributes
     ----------
-    share : float
-        ``n_alike / n_pairs``, in [0, 1].
-    n_alike : float
-        Pairs that are ordered alike; a multiple of one half.
+    fraction : float
+        ``n_agreeing / n_pairs``, in [0, 1].
+    n_agreeing : float
+        Pairs that both order in the same way; a multiple of one half.
     n_pairs : int
         Pairs that count.
     n_undecided : int
@@ -37,8 +37,8 @@ class PairAgreement:
         Pairs with a NaN.
     """
 
-    share: float
-    n_alike: float
+    fraction: float
+    n_agreeing: float
     n_pairs: int
     n_undecided: int
     n_left_out: int
@@ -52,7 +52,7 @@ class LabelAgreement:
 
     Attributes
     ----------
-    share : float
+    fraction : float
         ``n_recovered / n_labels``, in [0, 1].
     n_recovered : float
         Labels that the criterion recovers; an integer unless there are ties.
@@ -65,7 +65,7 @@ class LabelAgreement:
         Detectors with a NaN, and those that have no other detector beside them.
     """
 
-    share: float
+    fraction: float
     n_recovered: float
     n_labels: int
     n_undecided: int
@@ -82,7 +82,7 @@ def pairwise_agreement(
     """Fraction of the pairs of detectors that two criteria order in the same way.
 
     Pairs are formed within a data set. A tie in one of the two criteria counts one half, a tie in
-    both counts as alike.
+    both counts as agreement.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def pairwise_agreement(
     Returns
     -------
     PairAgreement
-        The share and the counts that it is made of.
+        The fraction and the counts that it is made of.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def pairwise_agreement(
     >>> roc = [[0.661, 0.642, 0.618], [0.727, 0.760, 0.705]]
     >>> mv = [[75, 430, 900], [12000, 13000, 21000]]
     >>> found = fastad.benchmarking.pairwise_agreement(mv, roc, higher_is_better=(False, True))
-    >>> found.n_alike, found.n_pairs
+    >>> found.n_agreeing, found.n_pairs
     (5.0, 6)
     """
     if not isinstance(higher_is_better, tuple | list) or len(higher_is_better) != 2:
@@ -200,7 +200,7 @@ def rank_label_agreement(
     Returns
     -------
     LabelAgreement
-        The share and the counts that it is made of.
+        The fraction and the counts that it is made of.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def rank_label_agreement(
     >>> import fastad
     >>> roc, pr = [0.824, 0.729, 0.754], [0.371, 0.230, 0.173]
     >>> fastad.benchmarking.rank_label_agreement([9.5e-4, 4.9e-4, 2.2e-4], (roc, pr))
-    LabelAgreement(share=1.0, n_recovered=1.0, n_labels=1, n_undecided=2, n_left_out=0)
+    LabelAgreement(fraction=1.0, n_recovered=1.0, n_labels=1, n_undecided=2, n_left_out=0)
     """
     up = check_flag(higher_is_better, "higher_is_better")
     criteria = {"criterion": _datasets(criterion, "criterion")} | _reference_pair(references)

@@ -125,14 +125,14 @@ def find_measures(
         _check_candidate(name, candidates, "higher_is_better")
     if measures is None:
         columns = [_measure_column(name, directions) for name in candidates]
-        known = [column for column in columns if column is not None]
-        if not known:
+        defined = [column for column in columns if column is not None]
+        if not defined:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
                 f"{', '.join(names)}: name others with higher_is_better={{name: True}}",
                 argument="table",
             )
-        return known
+        return defined
     selected = []
     for name in label_list(measures, "measures"):
         _check_candidate(name, candidates, "measures")

@@ -165,7 +165,7 @@ def rank_distance(
     check_detectors(table)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     others = (
-        [one for one in table.measures if one is not target]
+        [column for column in table.measures if column is not target]
         if measures is None
         else table.select(measures, "measures")
     )
@@ -174,7 +174,7 @@ def rank_distance(
             f"results must have a measure beside {reference}; found none", argument="results"
         )
     goal = rank_rows(best_merits(table, target))
-    ranks = np.stack([rank_rows(best_merits(table, one)) for one in others], axis=1)
+    ranks = np.stack([rank_rows(best_merits(table, column)) for column in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))
     # Only data sets on which every measure with any distance has one, so that fractions compare.
     defined = ~np.isnan(distances)
@@ -186,7 +186,7 @@ def rank_distance(
     set_all_readonly(distances, closest)
     return RankDistances(
         reference,
-        [one.name for one in others],
+        [column.name for column in others],
         table.problems,
         distances,
         resampling.means(distances),

@@ -172,10 +172,10 @@ def averaged(
     """Return the fields of a matrix: means over data sets, the first axis."""
     averages = resampling.average(by_dataset)
     groups = {"mean": list(range(len(columns)))}
-    rates = sorted({one.rate for one in columns if one.rate is not None})
+    rates = sorted({column.rate for column in columns if column.rate is not None})
     if len(rates) > 1:
         for rate in rates:
-            at_rate = [i for i, one in enumerate(columns) if one.rate == rate]
+            at_rate = [i for i, column in enumerate(columns) if column.rate == rate]
             if len(at_rate) > 1:
                 groups[f"mean@{float(rate):g}"] = at_rate
     low, high = resampling.interval_of_mean(averages)
@@ -189,8 +189,8 @@ def averaged(
     }
     set_all_readonly(*fields.values())
     return {
-        "rows": [one.name for one in rows],
-        "columns": [one.name for one in columns],
+        "rows": [column.name for column in rows],
+        "columns": [column.name for column in columns],
         **fields,
         "means": {name: _row_means(averages, group, resampling) for name, group in groups.items()},
         "datasets": datasets,

@@ -362,8 +362,8 @@ def discriminate(
             argument="results",
         )
     selected = {
-        name: {criterion: _select(rates, [one], criterion) for criterion in CRITERIA}
-        for name, one in tests.items()
+        name: {criterion: _select(rates, [of_dataset], criterion) for criterion in CRITERIA}
+        for name, of_dataset in tests.items()
     }
     resampling = resampling.among(np.array([name in tests for name in table.problems]))
     every = list(tests.values())
@@ -393,8 +393,8 @@ def _select(rates: FloatVector, tests: Sequence[PairwiseTests], criterion: str) 
 
 def _mean_curve(tests: Sequence[PairwiseTests], criterion: str) -> tuple[FloatVector, FloatVector]:
     family = criterion.partition("-")[0]
-    curves = np.array([one.criteria[criterion] for one in tests])
-    critical = np.array([one.critical_values[family] for one in tests])
+    curves = np.array([of_dataset.criteria[criterion] for of_dataset in tests])
+    critical = np.array([of_dataset.critical_values[family] for of_dataset in tests])
     critical[np.isnan(curves)] = np.nan
     return defined_mean(curves, axis=0), defined_mean(critical, axis=0)
 
@@ -404,7 +404,7 @@ def _means(
 ) -> dict[str, Means]:
     return {
         criterion: resampling.means(
-            np.array([getattr(one[criterion], choice) for one in selected.values()])
+            np.array([getattr(rates[criterion], choice) for rates in selected.values()])
         )
         for criterion in CRITERIA
     }

@@ -193,10 +193,10 @@ def _check_request(
             table.measure(label, argument)
     check_control(table, control)
     if measures is None:
-        labels = {one.name for one in usual_measures(table)} | {target, measure, reference}
+        labels = {column.name for column in usual_measures(table)} | {target, measure, reference}
         selected = [label for label in table.labels if label in labels]
     else:
-        selected = [one.name for one in table.select(measures, "measures")]
+        selected = [column.name for column in table.select(measures, "measures")]
     principal = measure or target or ("auc" if "auc" in selected else selected[0])
     by_rate = columns_by_rate(table.measures, "tpr")
     usual = [column.name for column in by_rate if column.rate in USUAL_RATES]

@@ -199,7 +199,7 @@ def recommend(
     measures : sequence of str, optional
         Labels of the candidates; by default all of the table.
     unseen_anomaly_classes : bool, default False
-        Whether anomalies of other classes are to be found than those that are known. The table
+        Whether anomalies of other classes are to be detected than those in the table. The table
         must then have a column of anomaly classes.
     confidence_level : float, default 0.95
         Of intervals and comparisons, in (0, 1).
@@ -211,7 +211,7 @@ def recommend(
     Returns
     -------
     Recommendation
-        The measure, what speaks for it, and which others are as good; prints as both.
+        The measure, the evidence, and which others are not worse; prints as text and table.
 
     Raises
     ------
@@ -311,18 +311,17 @@ def recommend(
         resampling.confidence_level,
     )[first]
     others = [i for i in order[1:].tolist() if evaluated[i]]
-    tau = [kendall_by_problem(table.merits([one, target]))[:, 0, 1] for one in candidates]
+    names = [candidate.name for candidate in candidates]
+    tau = [kendall_by_problem(table.merits([each, target]))[:, 0, 1] for each in candidates]
     n_problems = int(np.count_nonzero(counted))
     return Recommendation(
-        measure=candidates[first].name,
+        measure=names[first],
         target_measure=target.name,
         evidence=evidence,
-        not_worse=[candidates[i].name for i in others if not worse[i]],
-        worse=[candidates[i].name for i in others if worse[i]],
-        not_evaluated=[
-            one.name for one, kept in zip(candidates, evaluated, strict=True) if not kept
-        ],
-        measures=[candidates[i].name for i in order],
+        not_worse=[names[i] for i in others if not worse[i]],
+        worse=[names[i] for i in others if worse[i]],
+        not_evaluated=[name for name, kept in zip(names, evaluated, strict=True) if not kept],
+        measures=[names[i] for i in order],
         losses={name: resampling.means(values[:, order]) for name, values in losses.items()},
         tau=resampling.means(np.stack(tau, axis=1)[:, order]),
         data=(

@@ -295,7 +295,7 @@ class ResultTable:
 
     def merits(self, measures: Sequence[MeasureColumn]) -> Merits:
         """Return measures of each problem and model, averaged over folds; higher is better."""
-        return np.stack([one.sign * self.means(one.name) for one in measures], axis=-1)
+        return np.stack([column.sign * self.means(column.name) for column in measures], axis=-1)
 
     def by_fold(self, label: str) -> FloatMatrix:
         """Return a measure of each problem, model and fold; NaN where it is missing.

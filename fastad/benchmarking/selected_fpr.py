@@ -152,7 +152,9 @@ def _at_selected(
 ) -> FloatMatrix:
     """Return the merit of each model at the rate that is selected on each data set."""
     merits = np.full((table.n_datasets, len(table.models)), np.nan)
-    columns = {float(one.rate or 0): one for one in columns_by_rate(table.measures, measure)}
+    columns = {
+        float(column.rate or 0): column for column in columns_by_rate(table.measures, measure)
+    }
     for i, name in enumerate(table.problems):
         if name not in curve.selected:
             continue

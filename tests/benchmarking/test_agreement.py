@@ -126,7 +126,7 @@ def test_labels_of_the_marks_are_those_of_the_text(
     references = (marked(table, "roc"), marked(table, "pr"))
     found = rank_label_agreement(marked(table, criterion), references)
     assert (found.n_recovered, found.n_labels) == (recovered, n_labels)
-    assert round(100 * found.share) == percent
+    assert round(100 * found.fraction) == percent
 
 
 # The marks count 24 of 31 clear pairs for MV, as the text does; 23 for EM, where it has 24.
@@ -134,14 +134,14 @@ def test_labels_of_the_marks_are_those_of_the_text(
 def test_clear_pairs_of_the_unsupervised_marks(criterion: str, alike: float) -> None:
     roc, pr = marked("unsupervised", "roc"), marked("unsupervised", "pr")
     found = pairwise_agreement(marked("unsupervised", criterion), roc, references=(roc, pr))
-    assert (found.n_alike, found.n_pairs) == (alike, 31)
+    assert (found.n_agreeing, found.n_pairs) == (alike, 31)
 
 
 def test_the_opposite_of_roc_recovers_one_label_of_three_and_no_pair() -> None:
     """The remark's own example."""
     roc = printed("novelty", "roc")
-    assert rank_label_agreement(roc, (roc, roc), higher_is_better=False).share == 1 / 3
-    assert pairwise_agreement(roc, roc, higher_is_better=(False, True)).share == 0
+    assert rank_label_agreement(roc, (roc, roc), higher_is_better=False).fraction == 1 / 3
+    assert pairwise_agreement(roc, roc, higher_is_better=(False, True)).fraction == 0
 
 
 # --- slow, obvious definitions
@@ -299,7 +299,7 @@ def test_of_two_detectors_labels_and_pairs_agree(tables: Any) -> None:
     labels = result(rank_label_agreement, criterion, references)
     assert (pairs is None) == (labels is None)
     if pairs is not None:
-        assert labels.share == pairs.share
+        assert labels.fraction == pairs.fraction
         assert dataclasses.astuple(labels)[1:] == tuple(
             2 * count for count in dataclasses.astuple(pairs)[1:]
         )

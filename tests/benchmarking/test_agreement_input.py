@@ -37,15 +37,15 @@ def test_one_data_set_may_be_a_vector() -> None:
 def test_values_of_any_real_type_are_compared_exactly(values: Any) -> None:
     for up in (True, False):
         found = pairwise_agreement(values, [1, 2, 3], higher_is_better=(up, True))
-        assert found.share == up
+        assert found.fraction == up
         labels = rank_label_agreement(values, ([1, 2, 3], [1, 2, 3]), higher_is_better=up)
         assert labels.n_recovered == (3 if up else 1)
 
 
 def test_a_frame_is_a_table_of_data_sets() -> None:
     frame = pd.DataFrame({"iForest": [1.0, 2.0], "LOF": [3.0, 1.0]}, index=["adult", "http"])
-    assert pairwise_agreement(frame, [[1, 2], [1, 2]]).share == 0.5
-    assert rank_label_agreement([[1, 2], [1, 2]], (frame, frame)).share == 0.5
+    assert pairwise_agreement(frame, [[1, 2], [1, 2]]).fraction == 0.5
+    assert rank_label_agreement([[1, 2], [1, 2]], (frame, frame)).fraction == 0.5
 
 
 def test_arguments_are_left_as_they_were() -> None:
@@ -62,7 +62,7 @@ def test_arguments_are_left_as_they_were() -> None:
 def test_results_are_frozen() -> None:
     for found in (pairwise_agreement([1, 2], [1, 2]), rank_label_agreement([1, 2], ([1, 2],) * 2)):
         with pytest.raises(dataclasses.FrozenInstanceError):
-            found.share = 0.0  # type: ignore[misc]
+            found.fraction = 0.0  # type: ignore[misc]
 
 
 # --- bad input

@@ -342,7 +342,7 @@ def test_undefined_criteria_are_recorded() -> None:
     # Both areas are 0.5 for both detectors, which MV orders: half of the pairs agree.
     mv = found.agreement("mv").roc
     assert mv is not None
-    assert (mv.n_alike, mv.n_pairs) == (1.0, 2)
+    assert (mv.n_agreeing, mv.n_pairs) == (1.0, 2)
     assert found.agreement("mv").both is None
     assert "undefined" in str(found)
 
@@ -486,9 +486,9 @@ def test_agreement_of_the_printed_tables(
     assert found.roc is not None
     assert found.pr is not None
     assert found.both is not None
-    assert (found.roc.n_alike, found.roc.n_pairs) == (with_roc, 36)
-    assert (found.pr.n_alike, found.pr.n_pairs) == (with_pr, 36)
-    assert (found.both.n_alike, found.both.n_pairs) == (both, n_both)
+    assert (found.roc.n_agreeing, found.roc.n_pairs) == (with_roc, 36)
+    assert (found.pr.n_agreeing, found.pr.n_pairs) == (with_pr, 36)
+    assert (found.both.n_agreeing, found.both.n_pairs) == (both, n_both)
 
 
 def test_labels_of_the_printed_table() -> None:
@@ -500,7 +500,7 @@ def test_both_settings_add_up() -> None:
     both, *parts = (printed().agreement("mv", setting=one).roc for one in (None, *SETTINGS))
     assert both is not None
     assert both.n_pairs == 72
-    assert both.n_alike == sum(part.n_alike for part in parts if part)
+    assert both.n_agreeing == sum(part.n_agreeing for part in parts if part)
 
 
 def test_values_beyond_all_floats_are_ordered() -> None:
@@ -510,7 +510,7 @@ def test_values_beyond_all_floats_are_ordered() -> None:
     found = GoixBenchmark(dataclasses.replace(r, mv=v) for r, v in zip(rows, vast, strict=True))
     agreement = found.agreement("mv").roc
     assert agreement is not None
-    assert agreement.n_alike == 1
+    assert agreement.n_agreeing == 1
     plain = [json.loads(json.dumps(r.to_dict(), allow_nan=False)) for r in found.rows]
     assert [GoixRow.from_dict(one).mv.value for one in plain] == [math.inf, math.inf]
 
@@ -532,13 +532,13 @@ def test_pairs_that_are_told_apart() -> None:
     assert apart.roc is not None
     assert apart.pr is not None
     assert apart.both is not None
-    assert (apart.roc.n_alike, apart.roc.n_pairs) == (2, 3)  # x > z, and y > x on b
-    assert (apart.pr.n_alike, apart.pr.n_pairs) == (1, 3)
-    assert (apart.both.n_alike, apart.both.n_pairs, apart.both.n_undecided) == (1, 2, 1)
+    assert (apart.roc.n_agreeing, apart.roc.n_pairs) == (2, 3)  # x > z, and y > x on b
+    assert (apart.pr.n_agreeing, apart.pr.n_pairs) == (1, 3)
+    assert (apart.both.n_agreeing, apart.both.n_pairs, apart.both.n_undecided) == (1, 2, 1)
     assert apart.labels is None
     unclear = found.agreement("em", pairs="open").roc
     assert unclear is not None
-    assert (unclear.n_alike, unclear.n_pairs, unclear.n_left_out) == (1, 1, 2)  # y > z on a
+    assert (unclear.n_agreeing, unclear.n_pairs, unclear.n_left_out) == (1, 1, 2)  # y > z on a
     none = found.agreement("mv", pairs="separated")
     assert none == dataclasses.replace(none, roc=None, pr=None, both=None)
     assert found.agreement("em", setting="unsupervised").labels is None

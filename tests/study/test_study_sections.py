@@ -343,7 +343,7 @@ def test_goix_protocol_has_the_counts_of_its_benchmark(
         wanted = benchmark.agreement(criterion.lower(), setting=setting, pairs=which)
         counts = [wanted.roc, wanted.pr, wanted.both]
         for cell, one in zip(cells, counts, strict=False):
-            shown = "-" if one is None else f"{one.n_alike:g} of {one.n_pairs} "
+            shown = "-" if one is None else f"{one.n_agreeing:g} of {one.n_pairs} "
             assert cell.startswith(shown)
         if wanted.labels is not None:
             assert cells[3].startswith(

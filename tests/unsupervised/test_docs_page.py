@@ -38,5 +38,5 @@ def test_the_page_counts_pairs_right(criterion: str) -> None:
     found = BENCHMARK.agreement(criterion, setting=None, pairs="all")  # type: ignore[arg-type]
     both = found.both
     assert both is not None
-    told = f"{criterion.upper()} orders {both.n_alike:g} of {both.n_pairs} pairs ({both.share:.0%})"
-    assert told in text()
+    pairs = f"{both.n_agreeing:g} of {both.n_pairs} pairs ({both.fraction:.0%})"
+    assert f"{criterion.upper()} orders {pairs}" in text()

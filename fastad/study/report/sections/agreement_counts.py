@@ -108,7 +108,7 @@ def _count_all(values: Sequence[FloatVector]) -> _Pairs:
         found = pairwise_agreement(criterion, references[0], references=both)
     except UndefinedMeasureError:  # no pair counts
         return _Pairs(0.0, 0)
-    return _Pairs(found.n_alike, found.n_pairs)
+    return _Pairs(found.n_agreeing, found.n_pairs)
 
 
 def _n_different(missing: npt.NDArray[np.bool_], detector_of: IntVector) -> IntVector:

@@ -200,5 +200,5 @@ def _text(found: PairAgreement | LabelAgreement | None) -> str:
     if found is None:
         return DASH
     if isinstance(found, PairAgreement):
-        return count_text(found.n_alike, found.n_pairs)
+        return count_text(found.n_agreeing, found.n_pairs)
     return count_text(found.n_recovered, found.n_labels)
