@@ -59,7 +59,8 @@ DATA_WITHOUT_LABELS = {
     "mass_volume_band": ("curve",),
     "mass_volume_curve": SCORES_AND_BOX,
     "mass_volume_from_roc": ("y_true", "y_score", "volume"),
-    "required_uniform_draws": ("share",),
+    "estimate_criteria": ("levels",),
+    "required_uniform_draws": ("volume_fraction",),
     "pairwise_agreement": ("a", "b"),
     "rank_label_agreement": ("criterion", "references"),
 }
@@ -232,8 +233,9 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     for parameter in inspect.signature(PUBLIC[name]).parameters.values():
         if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-            # Its logarithm may take the place of a volume.
-            assert parameter.default is (None if parameter.name == "volume" else parameter.empty)
+            # A volume may be given as its logarithm; level sets are all that a curve needs.
+            optional = {"volume"} | ({"uniform_score"} if name.endswith("_curve") else set())
+            assert parameter.default is (None if parameter.name in optional else parameter.empty)
         else:
             assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
 
