@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from fastad.regions.box import Box as Box
     from fastad.regions.curve import VolumeCurve as VolumeCurve
     from fastad.regions.curve import volume_curve as volume_curve
-    from fastad.regions.estimation import volume as volume
     from fastad.regions.results import VolumeEstimate as VolumeEstimate
+    from fastad.regions.volume_estimation import volume as volume
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -27,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "VolumeCurve",
             "volume_curve",
         ),
-        "fastad.regions.estimation": ("volume",),
+        "fastad.regions.volume_estimation": ("volume",),
         "fastad.regions.results": ("VolumeEstimate",),
     },
 )

@@ -12,7 +12,6 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
-from fastad.regions.estimation import check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
@@ -22,6 +21,7 @@ from fastad.regions.splitting.repeats import (
     mixing_problems,
     split,
 )
+from fastad.regions.volume_estimation import check_plan
 
 
 class VolumeCurve(Result):

@@ -14,7 +14,7 @@ from scipy import stats
 
 from fastad import InvalidInputError
 from fastad.regions.box import Box
-from fastad.regions.estimation import volume
+from fastad.regions.volume_estimation import volume
 from tests.support.processes import run
 from tests.support.volumes import KINDS, Array, ball, drawn, fields, first, norm, steps, two_balls
 
@@ -405,7 +405,7 @@ def test_an_interrupt_ends_a_long_run_at_once_and_later_calls_work() -> None:
 import os, signal, threading, time
 import numpy as np
 from fastad.regions.box import Box
-from fastad.regions.estimation import volume
+from fastad.regions.volume_estimation import volume
 from tests.support.volumes import KINDS, ball, fields
 region = ball(3)
 for kind in KINDS:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from fastad.detectors.scorer import CompiledScorer
 from fastad.regions.box import Box
-from fastad.regions.estimation import volume
 from fastad.regions.results import VolumeEstimate
+from fastad.regions.volume_estimation import volume
 
 Array = npt.NDArray[Any]
 Batch = Callable[[Array], Array]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.linear import dot, mean_of
+from fastad.regions.algebra import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 # A normal distribution that ends so many deviations from its mean is as good as one without an end.

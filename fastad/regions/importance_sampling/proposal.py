@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.regions.algebra import dot, eigen_of, mean_of, product_of, products_of
 from fastad.regions.importance_sampling.marginals import Marginals, fit_marginals
-from fastad.regions.linear import dot, eigen_of, mean_of, product_of, products_of
 
 Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item")

@@ -15,8 +15,8 @@ from scipy.special import logsumexp, stdtrit
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
+from fastad.regions.algebra import dot
 from fastad.regions.importance_sampling.proposal import Mixture, adapt, mixed, start
-from fastad.regions.linear import dot
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 from fastad.regions.uniform import Progress

@@ -10,7 +10,7 @@ from scipy.special import chdtr, chdtrc, ndtr
 
 from fastad._core.types import FloatVector
 from fastad.errors import InsufficientMixingWarning
-from fastad.regions.linear import dot
+from fastad.regions.algebra import dot
 
 # So many scores are enough to test whether their ranks are right.
 _RANKED = 1024

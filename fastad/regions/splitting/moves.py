@@ -13,7 +13,7 @@ import numpy as np
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry import moves as kernels
 from fastad._kernels.geometry.moves import Cloud
-from fastad.regions.linear import factor_of, products_of
+from fastad.regions.algebra import factor_of, products_of
 
 
 class Kind(NamedTuple):

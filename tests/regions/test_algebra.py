@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastad.regions.linear import dot, eigen_of, mean_of, product_of, products_of
+from fastad.regions.algebra import dot, eigen_of, mean_of, product_of, products_of
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 300), st.integers(0, 2**32))
