@@ -307,10 +307,8 @@ def test_warnings_name_the_line_of_the_caller() -> None:
     region = simplex(100)  # out of reach
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        volume(
-            *(region.jitted, region.threshold, region.box),
-            **{"method": "splitting", "n_draws": 100_000, "rng": 0},
-        )
+        score, box = region.jitted, region.box
+        volume(score, region.threshold, box, method="splitting", n_draws=100_000, rng=0)
     assert found
     assert {one.filename for one in found} == {__file__}
     assert all(issubclass(one.category, InsufficientMixingWarning) for one in found)
