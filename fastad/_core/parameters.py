@@ -341,9 +341,9 @@ class Positive(Parameter):
         if not self.sequence:
             return check_positive(value, name)
         points = check_points(value, name, highest=None)
-        for point in points if isinstance(points, list) else [points]:
-            check_positive(point, name)
-        return points
+        if not isinstance(points, list):
+            return check_positive(points, name)
+        return [check_positive(point, f"{name}[{i}]") for i, point in enumerate(points)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ def evaluate_measures(
             # A measure of values, which these scores violate.
             message = str(error).replace("y_score", score_name(name))
             if request.on_error == "raise":
-                raise InvalidInputError(message, argument="y_score") from None
+                raise InvalidInputError(message, argument=score_name(name)) from None
             values[bound.key] = float("nan")
             undefined[bound.key] = message
     defined = [bound for bound in request.measures if bound.key not in undefined]

@@ -1,4 +1,4 @@
-"""Bad input: the right error, which names the argument, what was found, where and how many."""
+"""Validation: the right error, with the argument, what was found, where and how many."""
 
 import math
 import pickle
@@ -14,6 +14,22 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad._core.parameters import (
+    Choice,
+    Flag,
+    Generator,
+    Integer,
+    OpenRate,
+    Parameter,
+    Percentile,
+    Positive,
+    Prevalence,
+    Rate,
+    ScoreBounds,
+    ThresholdValue,
+)
+from fastad.measures.measure import Measure
+from fastad.measures.registry import MEASURES
 
 Y = [0, 0, 1, 1, 0]
 S = [0.1, 0.4, 0.35, 0.8, 0.2]
@@ -97,6 +113,7 @@ BAD_WEIGHTS: dict[str, tuple[Any, list[str]]] = {
 def assert_refused(call: Callable[..., Any], name: str, words: list[str], **options: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
         call(**options)
+    assert caught.value.argument == name
     for word in [name, *words]:
         assert word in str(caught.value)
 
@@ -123,7 +140,7 @@ def test_bad_weights(name: str, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in BAD_SCORES if not case.startswith("too")])
-def test_bad_scores_of_a_question_without_labels(case: str) -> None:
+def test_bad_scores_of_a_measure_without_labels(case: str) -> None:
     scores, words = BAD_SCORES[case]
     if case == "a generator":
         scores = iter(S)
@@ -145,89 +162,104 @@ def test_data_are_the_only_positional_arguments(name: str) -> None:
         getattr(fastad if name == "rank_scores" else fastad.measures, name)(Y, S, None)
 
 
-RATES = {
-    "tpr_at_fpr": "fpr",
-    "fpr_at_tpr": "tpr",
-    "auc_at_fpr": "fpr",
-    "auc_at_tpr": "min_tpr",
-    "threshold_at_fpr": "fpr",
-    "f1_at_fpr": "fpr",
-    "precision_at_fpr": "fpr",
-    "precision_at_p": "p",
-}
-EVERY_RATE = pytest.mark.parametrize(("name", "parameter"), RATES.items())
+# --- what is declared for each parameter of a measure
 
-
-@EVERY_RATE
-@pytest.mark.parametrize(
-    ("value", "word"),
-    [
-        (-0.1, "-0.1"),
-        (1.5, "1.5"),
-        (5, "5"),
-        (-(2**70), "[0, 1]"),
-        (math.nan, "nan"),
-        (math.inf, "inf"),
-        ([], "(0,)"),
-        ([[0.1]], "(1, 1)"),
-        ([0.1, 2], "[1]"),
-        ([0.1, 0.2, math.nan], "[2]"),
-        (np.array([0.1, -1]), "[1]"),
-        (Fraction(4, 3), "[0, 1]"),
+# Values that a declared parameter refuses, as one value: out of range, and what the message shows.
+OUT_OF_RANGE: dict[type[Parameter], list[tuple[Any, str]]] = {
+    Rate: [
+        *[(-0.1, "-0.1"), (1.5, "1.5"), (5, "5"), (-(2**70), "[0, 1]"), (Fraction(4, 3), "[0, 1]")],
+        *[(math.nan, "nan"), (math.inf, "inf")],
     ],
+    Percentile: [(-1, "-1"), (100.5, "100.5"), (math.nan, "nan"), (math.inf, "inf")],
+    OpenRate: [(0, "0"), (1, "1"), (-0.5, "-0.5"), (math.nan, "nan"), (5e-324, "5e-324")],
+    Prevalence: [(0, "0"), (1, "1"), (-0.5, "-0.5"), (math.nan, "nan"), (5e-324, "5e-324")],
+    Positive: [(0, "0"), (-1, "-1"), (math.nan, "nan"), (math.inf, "inf")],
+    Integer: [(0, "0"), (-1, "-1"), (np.int64(-3), "-3")],
+    ThresholdValue: [(math.nan, "NaN")],
+    Choice: [*((value, repr(value)) for value in ("widht", "", None, 1, True, ["width"]))],
+    Flag: [],
+    ScoreBounds: [((1, 0), "(1, 0)"), ((1, 1), "(1, 1)"), ((0, math.nan), "nan")],
+    Generator: [(-1, "-1")],
+}
+_NO_NUMBERS = ["0.1", b"1", True, np.bool_(True), 0.1j, {0.1}, ["a"]]
+OF_WRONG_TYPE: dict[type[Parameter], list[Any]] = {
+    **{kind: [*_NO_NUMBERS, None] for kind in (Rate, Percentile, OpenRate, Positive)},
+    Prevalence: _NO_NUMBERS,
+    Integer: [1.0, 1.5, "1", True, np.float32(2), 1j],
+    ThresholdValue: ["1", [1], 1j],
+    Choice: [],
+    Flag: ["no", None, 2, [True]],
+    ScoreBounds: ["ab", 1, (0, 1, 2), ("0", 1), None],
+    Generator: ["a", 1.0, True],
+}
+# Sequences of operating points: the message shows the shape, or the index.
+BAD_SEQUENCES: list[tuple[Any, str]] = [
+    *[([], "(0,)"), ([[1]], "(1, 1)"), ([1, -2], "[1]"), (np.array([1, 1, -3]), "[2]")],
+]
+DECLARED = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
+EVERY_PARAMETER = pytest.mark.parametrize(
+    ("measure", "name"), DECLARED, ids=[f"{measure.name}-{name}" for measure, name in DECLARED]
 )
-def test_rates_outside_their_range(name: str, parameter: str, value: Any, word: str) -> None:
-    assert_refused(lambda: call(name, **{parameter: value}), parameter, [word])
+
+
+def calls(measure: Measure, **options: Any) -> list[Callable[[], Any]]:
+    """Return the public function and the method with valid parameters, but for those given."""
+    given: dict[str, Any] = {
+        name: (0, 1) if isinstance(parameter, ScoreBounds) else parameter.example
+        for name, parameter in measure.parameters.items()
+        if parameter.is_required
+    } | options
+    data = (S,) if measure.name == "threshold_at_rate" else (Y, S)
     ranked = fastad.rank_scores(Y, S)
-    assert_refused(lambda: getattr(ranked, name)(**{parameter: value}), parameter, [word])
+    return [
+        partial(getattr(fastad.measures, measure.name), *data, **given),
+        partial(getattr(ranked, measure.name), **given),
+    ]
 
 
-@EVERY_RATE
-@pytest.mark.parametrize("value", ["0.1", b"1", True, np.bool_(True), None, 0.1j, {0.1}, ["a"]])
-def test_rates_of_a_wrong_kind(name: str, parameter: str, value: Any) -> None:
-    with pytest.raises(TypeError, match=parameter):
-        call(name, **{parameter: value})
+@EVERY_PARAMETER
+def test_values_out_of_range_are_refused_by_name(measure: Measure, name: str) -> None:
+    parameter = measure.parameters[name]
+    for value, shown in [
+        *OUT_OF_RANGE[type(parameter)],
+        *(BAD_SEQUENCES if parameter.sequence else []),
+    ]:
+        for call in calls(measure, **{name: value}):
+            with pytest.raises(InvalidInputError) as caught:
+                call()
+            assert caught.value.argument == name
+            assert str(caught.value).startswith(name)
+            assert shown in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("value", "error"), [(2, InvalidInputError), ("x", TypeError), (None, TypeError)]
-)
-def test_other_ends_of_ranges_are_checked(value: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="min_fpr"):
-        call("auc_at_fpr", min_fpr=value)
-    with pytest.raises(error, match="max_tpr"):
-        call("auc_at_tpr", max_tpr=value)
-    with pytest.raises(error, match="rate"):
-        fastad.measures.threshold_at_rate(S, rate=value)
+@EVERY_PARAMETER
+def test_values_of_a_wrong_type_are_refused_by_name(measure: Measure, name: str) -> None:
+    for value in OF_WRONG_TYPE[type(measure.parameters[name])]:
+        for call in calls(measure, **{name: value}):
+            with pytest.raises(TypeError, match=rf"^{name}\b.* must be"):
+                call()
+
+
+def test_every_type_of_parameter_has_refusals() -> None:
+    declared = {type(measure.parameters[name]) for measure, name in DECLARED}
+    assert declared == set(OUT_OF_RANGE) == set(OF_WRONG_TYPE)
 
 
 @pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k", "confusion_at"])
-def test_numbers_of_points_are_checked(name: str) -> None:
+def test_more_samples_than_there_are_make_a_measure_undefined(name: str) -> None:
     options = {"threshold": None} if name == "confusion_at" else {}
-    for value in (0, -1, np.int64(-3)):
-        assert_refused(partial(call, name), "k", [str(value)], k=value, **options)
-    for value in (1.0, 1.5, "1", True, np.float32(2), 1j):
-        with pytest.raises(TypeError, match="k must"):
-            call(name, k=value, **options)
     for value in (6, 2**70):
         with pytest.raises(UndefinedMeasureError, match=f"{value} of 5"):
             call(name, k=value, **options)
     if name != "confusion_at":
-        assert_refused(lambda: call(name, k=[]), "k", ["(0,)"])
-        assert_refused(lambda: call(name, k=[1, 0]), "k[1]", ["0"])
-        with pytest.raises(TypeError, match="k"):
-            call(name, k=[1.0])
         with pytest.raises(UndefinedMeasureError):
             call(name, k=[1, 6])
 
 
 def test_confusion_takes_one_cut() -> None:
-    assert_refused(lambda: fastad.confusion_at(Y, S), "threshold", ["neither"])
-    assert_refused(lambda: fastad.confusion_at(Y, S, threshold=1, k=1), "threshold", ["both"])
-    assert_refused(lambda: fastad.confusion_at(Y, S, threshold=math.nan), "threshold", ["NaN"])
-    for value in ("1", [1], 1j):
-        with pytest.raises(TypeError, match="threshold"):
-            fastad.confusion_at(Y, S, threshold=value)  # type: ignore[arg-type]
+    for options, found in (({}, "neither"), ({"threshold": 1, "k": 1}, "both")):
+        with pytest.raises(InvalidInputError, match=f"threshold or k; found {found}"):
+            fastad.confusion_at(Y, S, **options)
 
 
 def test_integer_scores_meet_a_float_threshold_exactly() -> None:
@@ -245,42 +277,6 @@ def test_a_threshold_above_all_scores_flags_nothing(dtype: Any, threshold: int) 
     assert (found.tp, found.fp, found.tn, found.fn) == (0, 0, 3, 2)
 
 
-@pytest.mark.parametrize("value", ["widht", "", None, 1, True, ["width"]])
-def test_unknown_words(value: Any) -> None:
-    for name, option in (
-        ("tpr_at_fpr", "interpolation"),
-        ("fpr_at_tpr", "interpolation"),
-        ("threshold_at_fpr", "interpolation"),
-        ("auc_at_fpr", "normalize"),
-        ("auc_at_tpr", "normalize"),
-        ("weighted_auc", "quadrature"),
-    ):
-        assert_refused(partial(call, name), option, [repr(value)], **{option: value})
-        method = getattr(fastad.rank_scores(Y, S), name)
-        options = {**FUNCTIONS[name], option: value}
-        assert_refused(method, option, [repr(value)], **options)
-
-
-@pytest.mark.parametrize("value", ["no", None, 2, [True]])
-def test_switches_are_true_or_false(value: Any) -> None:
-    with pytest.raises(TypeError, match="drop_collinear"):
-        call("roc_curve", drop_collinear=value)
-    with pytest.raises(TypeError, match="drop_collinear"):
-        fastad.rank_scores(Y, S).roc_curve(drop_collinear=value)
-
-
-def test_random_draws_are_checked() -> None:
-    for value in (0, -1):
-        refused = partial(call, "precision_at_p")
-        assert_refused(refused, "n_repeats", [str(value)], n_repeats=value)
-    with pytest.raises(TypeError, match="n_repeats"):
-        call("precision_at_p", n_repeats=2.0)
-    for seed in ("a", 1.0, True):
-        with pytest.raises(TypeError, match="rng"):
-            call("precision_at_p", n_repeats=2, rng=seed)
-    assert_refused(lambda: call("precision_at_p", n_repeats=2, rng=-1), "rng", ["-1"])
-
-
 def test_whole_weights_where_only_they_are_defined() -> None:
     half = [1, 1, 0.5, 1, 1]
     with pytest.raises(InvalidInputError, match="whole"):
@@ -290,7 +286,7 @@ def test_whole_weights_where_only_they_are_defined() -> None:
 
 
 def test_ends_of_a_range_in_the_wrong_order() -> None:
-    assert_refused(lambda: call("auc_at_fpr", fpr=0.1, min_fpr=0.2), "min_fpr", ["0.1", "0.2"])
+    assert_refused(lambda: call("auc_at_fpr", fpr=0.1, min_fpr=0.2), "fpr", ["min_fpr", "0.1"])
     assert_refused(lambda: call("auc_at_tpr", min_tpr=0.5, max_tpr=0.2), "max_tpr", ["0.5"])
 
 
