@@ -1,16 +1,13 @@
 """Decision regions as drawn: scores, boundaries, volumes; those of a published comparison."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pytest
 from matplotlib import pyplot
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 from sklearn.ensemble import IsolationForest
@@ -18,6 +15,7 @@ from sklearn.svm import OneClassSVM
 
 import fastad
 from fastad.plot import DecisionRegion, DecisionRegionDisplay, ScoreMap
+from tests.support.drawn import new_axes
 
 RNG = np.random.default_rng(2)
 NORMALS = RNG.uniform(-1, 1, (400, 2))
@@ -29,10 +27,6 @@ CARDIO = FilePath(__file__).parents[3] / "shared/data/uci-umap/cardiotocography.
 
 def distance(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.hypot(rows[:, 0], rows[:, 1])
-
-
-def new_axes() -> Axes:
-    return Figure().subplots()
 
 
 def draw(score: Any = distance, **options: Any) -> DecisionRegionDisplay:
@@ -54,13 +48,6 @@ def circles(threshold: float) -> ScoreMap:
 def region(threshold: float, fpr: float = 0.05) -> DecisionRegion:
     box = fastad.Box([-1, -1], [1, 1])
     return DecisionRegion(fpr, fastad.volume(distance, threshold, box, n_draws=1000, rng=0))
-
-
-@pytest.fixture(autouse=True)
-def headless() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    pyplot.close("all")
 
 
 # --- what is drawn

@@ -15,7 +15,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
-import fastad.sklearn as face
+import fastad.sklearn as scorers
 from tests.support.cells import FOLDS, WEIGHTS, X, Y
 
 GRID = {"max_samples": [16, 64, 256], "max_features": [0.4, 1.0]}
@@ -37,7 +37,7 @@ def _by_hand(
 
 @pytest.fixture(scope="module")
 def search() -> GridSearchCV:
-    scoring = face.tpr_at_fpr_scorer(fpr=0.1)
+    scoring = scorers.tpr_at_fpr_scorer(fpr=0.1)
     return GridSearchCV(SMALL_FOREST, GRID, scoring=scoring, cv=FOLDS).fit(X, Y)
 
 
@@ -58,6 +58,7 @@ def test_search_finds_the_best_mean_computed_by_hand(search: GridSearchCV) -> No
     assert search.best_score_ == pytest.approx(max(means), abs=1e-15)
 
 
+@pytest.mark.system
 def test_search_in_other_processes_is_the_same(search: GridSearchCV) -> None:
     there = sklearn.clone(search).set_params(n_jobs=2).fit(X, Y)
     assert there.best_params_ == search.best_params_
@@ -67,7 +68,7 @@ def test_search_in_other_processes_is_the_same(search: GridSearchCV) -> None:
 
 
 def test_search_of_what_is_better_when_lower() -> None:
-    scoring = face.equal_error_rate_scorer()
+    scoring = scorers.equal_error_rate_scorer()
     search = GridSearchCV(SMALL_FOREST, GRID, scoring=scoring, cv=FOLDS).fit(X, Y)
     best = sklearn.clone(SMALL_FOREST).set_params(**search.best_params_)
     means = [
@@ -83,20 +84,20 @@ def test_search_of_what_is_better_when_lower() -> None:
 def test_novelty_folds_train_on_normals_only() -> None:
     folds = [(train[Y[train] == 0], test) for train, test in FOLDS.split(X, Y)]
     detector = LocalOutlierFactor(novelty=True)
-    values = cross_val_score(detector, X, Y, cv=folds, scoring=face.average_precision_scorer())
+    values = cross_val_score(detector, X, Y, cv=folds, scoring=scorers.average_precision_scorer())
     assert values.tolist() == _by_hand(detector, folds, fastad.average_precision)
 
 
 def test_cross_validation_of_a_classifier() -> None:
     model = LogisticRegression()
-    values = cross_val_score(model, X, Y, cv=FOLDS, scoring=face.auc_at_fpr_scorer(fpr=0.05))
+    values = cross_val_score(model, X, Y, cv=FOLDS, scoring=scorers.auc_at_fpr_scorer(fpr=0.05))
     for (train, test), value in zip(FOLDS.split(X, Y), values, strict=True):
         scores = sklearn.clone(model).fit(X[train], Y[train]).decision_function(X[test])
         assert value == fastad.auc_at_fpr(Y[test], scores, fpr=0.05)
 
 
 def test_several_scorers_at_once() -> None:
-    scoring = {"auc": face.roc_auc_scorer(), "eer": face.equal_error_rate_scorer()}
+    scoring = {"auc": scorers.roc_auc_scorer(), "eer": scorers.equal_error_rate_scorer()}
     result = cross_validate(SMALL_FOREST, X, Y, cv=FOLDS, scoring=scoring)
     auc = _by_hand(SMALL_FOREST, FOLDS.split(X, Y), fastad.roc_auc)
     eer = _by_hand(SMALL_FOREST, FOLDS.split(X, Y), fastad.measures.equal_error_rate)
@@ -113,7 +114,7 @@ class CountingForest(IsolationForest):  # type: ignore[misc]
 
 
 def test_evaluation_scorer_scores_once_and_turns_what_is_better_when_lower() -> None:
-    scoring = face.evaluation_scorer(measures=["auc", "tpr_at_fpr", "eer"], fpr=[0.05, 0.1])
+    scoring = scorers.evaluation_scorer(measures=["auc", "tpr_at_fpr", "eer"], fpr=[0.05, 0.1])
     detector = CountingForest(n_estimators=10, random_state=0)
     search = GridSearchCV(detector, {"max_samples": [64]}, scoring=scoring, cv=FOLDS, refit="auc")
     CountingForest.calls = 0
@@ -138,11 +139,11 @@ def test_undefined_values_are_left_to_error_score() -> None:
     everything, normals = np.arange(Y.shape[0]), np.flatnonzero(Y == 0)
     folds = [(everything, everything), (everything, normals)]
     detector = IsolationForest(n_estimators=5, random_state=0)
-    for scoring in (face.roc_auc_scorer(), face.evaluation_scorer(measures=["auc", "ap"])):
+    for scoring in (scorers.roc_auc_scorer(), scorers.evaluation_scorer(measures=["auc", "ap"])):
         with pytest.raises(fastad.UndefinedMeasureError, match="roc_auc is undefined"):
             cross_validate(detector, X, Y, cv=folds, scoring=scoring, error_score="raise")
     with pytest.warns(UserWarning, match="UndefinedMeasureError"):
-        values = cross_val_score(detector, X, Y, cv=folds, scoring=face.roc_auc_scorer())
+        values = cross_val_score(detector, X, Y, cv=folds, scoring=scorers.roc_auc_scorer())
     assert np.isfinite(values[0])
     assert np.isnan(values[1])
 
@@ -159,8 +160,8 @@ def routing() -> Iterator[None]:
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("several", [False, True])
 def test_weights_through_metadata_routing(several: bool) -> None:
-    scorer = face.roc_auc_scorer().set_score_request(sample_weight=True)
-    plain = face.average_precision_scorer().set_score_request(sample_weight=False)
+    scorer = scorers.roc_auc_scorer().set_score_request(sample_weight=True)
+    plain = scorers.average_precision_scorer().set_score_request(sample_weight=False)
     scoring = {"score": scorer, "plain": plain} if several else scorer
     model = OneClassSVM().set_fit_request(sample_weight=False)
     result = cross_validate(
@@ -175,7 +176,7 @@ def test_weights_through_metadata_routing(several: bool) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_weights_nobody_asked_for_are_an_error() -> None:
+def test_weights_that_were_not_requested_are_an_error() -> None:
     model = OneClassSVM().set_fit_request(sample_weight=False)
     with pytest.raises(ValueError, match="sample_weight"):
         cross_validate(
@@ -183,7 +184,7 @@ def test_weights_nobody_asked_for_are_an_error() -> None:
             X,
             Y,
             cv=FOLDS,
-            scoring=face.roc_auc_scorer(),
+            scoring=scorers.roc_auc_scorer(),
             params={"sample_weight": WEIGHTS},
             error_score="raise",
         )

@@ -1,39 +1,25 @@
 """Distributions of scores as drawn, compared with their definitions."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 import fastad
 from fastad.plot import RpSpan, ScoreDistributionDisplay
 from fastad.plot.score_distribution import _spread
+from tests.support.drawn import new_axes
 
 LABELS = np.repeat([0, 1], [60, 30])
 RNG = np.random.default_rng(2)
 SCORES = {"a": RNG.normal(size=90) + LABELS, "b": np.round(RNG.normal(size=90))}
 
 
-def new_axes() -> Axes:
-    return Figure().subplots()
-
-
 def data_of(steps: Any) -> Any:
     # matplotlib types it as a plain tuple.
     return steps.get_data()
-
-
-@pytest.fixture(autouse=True)
-def headless() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    pyplot.close("all")
 
 
 def test_both_histograms_are_densities_on_common_bins() -> None:

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, OneClassSVM
 
 import fastad
-import fastad.sklearn as face
+import fastad.sklearn as scorers
 from fastad.measures.registry import MEASURES
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
 
@@ -58,7 +58,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def _scorer(measure: str, **more: Any) -> Any:
-    return getattr(face, f"{measure}_scorer")(**{**OPTIONS.get(measure, {}), **more})
+    return getattr(scorers, f"{measure}_scorer")(**{**OPTIONS.get(measure, {}), **more})
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +70,11 @@ def forest() -> IsolationForest:
 
 
 def test_every_value_has_a_scorer_and_nothing_else_has() -> None:
-    made = {name.removesuffix("_scorer") for name in face.__all__ if name.endswith("_scorer")}
+    made = {name.removesuffix("_scorer") for name in scorers.__all__ if name.endswith("_scorer")}
     assert made == {row.name for row in VALUES} | {"evaluation"}
-    assert dir(face) == face.__all__
+    assert dir(scorers) == scorers.__all__
     with pytest.raises(AttributeError, match="roc_curve_scorer"):
-        _ = face.roc_curve_scorer
+        _ = scorers.roc_curve_scorer
 
 
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
@@ -89,7 +89,7 @@ def test_scorer_is_the_function_on_negated_scores(row: Any, forest: IsolationFor
 
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 def test_factory_shows_the_parameters_of_the_measure(row: Any) -> None:
-    factory = getattr(face, f"{row.name}_scorer")
+    factory = getattr(scorers, f"{row.name}_scorer")
     own = inspect.signature(getattr(fastad.measures, row.name)).parameters
     shown = inspect.signature(factory).parameters
     data = {"y_true", "y_score", "sample_weight", "pos_label"}
@@ -103,7 +103,7 @@ def test_factory_shows_the_parameters_of_the_measure(row: Any) -> None:
 
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 def test_scorers_and_factories_survive_pickle(row: Any, forest: IsolationForest) -> None:
-    factory = getattr(face, f"{row.name}_scorer")
+    factory = getattr(scorers, f"{row.name}_scorer")
     assert pickle.loads(pickle.dumps(factory)) is factory
     scorer = _scorer(row.name)
     again = pickle.loads(pickle.dumps(scorer))
@@ -112,11 +112,11 @@ def test_scorers_and_factories_survive_pickle(row: Any, forest: IsolationForest)
 
 
 def test_repr_is_the_call() -> None:
-    scorer = face.tpr_at_fpr_scorer(fpr=0.05, pos_label=-1, response_method="decision_function")
+    scorer = scorers.tpr_at_fpr_scorer(fpr=0.05, pos_label=-1, response_method="decision_function")
     assert repr(scorer) == (
         "tpr_at_fpr_scorer(fpr=0.05, pos_label=-1, response_method='decision_function')"
     )
-    assert repr(face.roc_auc_scorer()) == "roc_auc_scorer()"
+    assert repr(scorers.roc_auc_scorer()) == "roc_auc_scorer()"
 
 
 # Orientation
@@ -127,41 +127,41 @@ def test_repr_is_the_call() -> None:
 def test_detectors_are_negated(detector: Any, labels: int | None) -> None:
     y = None if labels is None else np.full(NORMAL.shape[0], labels)
     fitted = sklearn.clone(detector).fit(NORMAL, y)
-    score = face.roc_auc_scorer()(fitted, X, Y)
+    score = scorers.roc_auc_scorer()(fitted, X, Y)
     assert score > 0.75
     assert score == fastad.roc_auc(Y, -fitted.score_samples(X))
     assert score == pytest.approx(1 - fastad.roc_auc(Y, fitted.score_samples(X)), abs=1e-12)
-    asked = face.roc_auc_scorer(response_method="decision_function")
-    assert asked(fitted, X, Y) == fastad.roc_auc(Y, -fitted.decision_function(X))
+    by_decision = scorers.roc_auc_scorer(response_method="decision_function")
+    assert by_decision(fitted, X, Y) == fastad.roc_auc(Y, -fitted.decision_function(X))
 
 
 def test_a_bad_detector_is_not_flipped(forest: IsolationForest) -> None:
     # Fitted to malignant cells only, it takes benign ones for anomalies.
     wrong = OneClassSVM(gamma=1.0).fit(X[Y == 1])
-    assert face.roc_auc_scorer()(wrong, X, Y) == fastad.roc_auc(Y, -wrong.score_samples(X))
-    swapped = face.roc_auc_scorer(pos_label=0)(forest, X, Y)
-    assert swapped == pytest.approx(1 - face.roc_auc_scorer()(forest, X, Y), abs=1e-12)
+    assert scorers.roc_auc_scorer()(wrong, X, Y) == fastad.roc_auc(Y, -wrong.score_samples(X))
+    swapped = scorers.roc_auc_scorer(pos_label=0)(forest, X, Y)
+    assert swapped == pytest.approx(1 - scorers.roc_auc_scorer()(forest, X, Y), abs=1e-12)
 
 
 def test_pipelines_and_searches_have_the_kind_of_what_they_hold() -> None:
     pipeline = make_pipeline(StandardScaler(), IsolationForest(n_estimators=10, random_state=0))
     grid = {"isolationforest__max_samples": [64]}
-    search = GridSearchCV(pipeline, grid, scoring=face.roc_auc_scorer(), cv=FOLDS).fit(X, Y)
+    search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc_scorer(), cv=FOLDS).fit(X, Y)
     for fitted in (pipeline.fit(X), search):
-        assert face.roc_auc_scorer()(fitted, X, Y) == fastad.roc_auc(Y, -fitted.score_samples(X))
+        assert scorers.roc_auc_scorer()(fitted, X, Y) == fastad.roc_auc(Y, -fitted.score_samples(X))
 
 
 @pytest.mark.parametrize("anomalous", [0, 1])
 def test_classifiers_are_asked_for_the_class_of_the_anomalies(anomalous: int) -> None:
-    scorer = face.roc_auc_scorer(pos_label=anomalous)
+    scorer = scorers.roc_auc_scorer(pos_label=anomalous)
     is_anomalous = np.equal(Y, anomalous)
     linear = LogisticRegression().fit(X, Y)
     sign = 1 if anomalous else -1
     expected = fastad.roc_auc(is_anomalous, sign * linear.decision_function(X))
     assert scorer(linear, X, Y) == expected > 0.9
-    asked = face.roc_auc_scorer(pos_label=anomalous, response_method="predict_proba")
+    by_decision = scorers.roc_auc_scorer(pos_label=anomalous, response_method="predict_proba")
     shares = linear.predict_proba(X)[:, anomalous]
-    assert asked(linear, X, Y) == fastad.roc_auc(is_anomalous, shares)
+    assert by_decision(linear, X, Y) == fastad.roc_auc(is_anomalous, shares)
     trees = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, Y)
     shares = trees.predict_proba(X)[:, anomalous]
     assert scorer(trees, X, Y) == fastad.roc_auc(is_anomalous, shares) > 0.9
@@ -169,30 +169,30 @@ def test_classifiers_are_asked_for_the_class_of_the_anomalies(anomalous: int) ->
 
 def test_labels_of_scikit_learn(forest: IsolationForest) -> None:
     signs = np.where(Y == 1, -1, 1)  # -1 for an anomaly
-    expected = face.roc_auc_scorer()(forest, X, Y)
-    assert face.roc_auc_scorer(pos_label=-1)(forest, X, signs) == expected
+    expected = scorers.roc_auc_scorer()(forest, X, Y)
+    assert scorers.roc_auc_scorer(pos_label=-1)(forest, X, signs) == expected
     with pytest.raises(fastad.InvalidInputError, match="pos_label"):
-        face.roc_auc_scorer()(forest, X, signs)
+        scorers.roc_auc_scorer()(forest, X, signs)
     classifier = LogisticRegression().fit(X, signs)
     scores = -classifier.decision_function(X)
-    scorer = face.roc_auc_scorer(pos_label=-1)
+    scorer = scorers.roc_auc_scorer(pos_label=-1)
     assert scorer(classifier, X, signs) == fastad.roc_auc(signs, scores, pos_label=-1) > 0.9
 
 
 def test_labels_that_are_texts() -> None:
     names = np.where(Y == 1, "malignant", "benign")
     classifier = LogisticRegression().fit(X, names)
-    value = face.roc_auc_scorer(pos_label="malignant")(classifier, X, names)
+    value = scorers.roc_auc_scorer(pos_label="malignant")(classifier, X, names)
     assert value == fastad.roc_auc(Y, classifier.decision_function(X))
     with pytest.raises(fastad.InvalidInputError, match=r"'benign', 'malignant'.*pos_label"):
-        face.roc_auc_scorer()(classifier, X, names)
+        scorers.roc_auc_scorer()(classifier, X, names)
 
 
 # What is refused
 
 
 def test_orientation_that_is_not_known_is_refused() -> None:
-    scorer = face.roc_auc_scorer()
+    scorer = scorers.roc_auc_scorer()
     regression, clusters = LinearRegression().fit(X, Y), KMeans(2, n_init=1).fit(X)
     for estimator in (regression, clusters, object()):
         with pytest.raises(TypeError, match=f"found {type(estimator).__name__}"):
@@ -201,23 +201,23 @@ def test_orientation_that_is_not_known_is_refused() -> None:
 
 def test_methods_that_an_estimator_lacks(forest: IsolationForest) -> None:
     with pytest.raises(TypeError, match="novelty=True"):
-        face.roc_auc_scorer()(LocalOutlierFactor().fit(X), X, Y)
-    asked = face.roc_auc_scorer(response_method="predict_proba")
+        scorers.roc_auc_scorer()(LocalOutlierFactor().fit(X), X, Y)
+    by_probability = scorers.roc_auc_scorer(response_method="predict_proba")
     with pytest.raises(fastad.InvalidInputError, match="outlier detector IsolationForest"):
-        asked(forest, X, Y)
+        by_probability(forest, X, Y)
     with pytest.raises(TypeError, match="SVC must have the method predict_proba"):
-        asked(SVC().fit(X, Y), X, Y)
+        by_probability(SVC().fit(X, Y), X, Y)
 
 
 def test_more_than_two_classes() -> None:
     classifier = LogisticRegression().fit(X, np.arange(X.shape[0]) % 3)
     with pytest.raises(fastad.InvalidInputError, match="two classes"):
-        face.roc_auc_scorer()(classifier, X, Y)
+        scorers.roc_auc_scorer()(classifier, X, Y)
 
 
 def test_labels_are_needed(forest: IsolationForest) -> None:
     with pytest.raises(fastad.InvalidInputError, match="y_true must be given"):
-        face.roc_auc_scorer()(forest, X)
+        scorers.roc_auc_scorer()(forest, X)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_bad_options_are_refused_before_any_fit(
     name: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        getattr(face, f"{name}_scorer")(**options)
+        getattr(scorers, f"{name}_scorer")(**options)
 
 
 def test_checking_options_does_not_advance_a_generator() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
-    face.precision_at_p_scorer(p=0.5, n_repeats=3, rng=rng)
+    scorers.precision_at_p_scorer(p=0.5, n_repeats=3, rng=rng)
     assert rng.bit_generator.state == before
 
 
@@ -253,9 +253,9 @@ def test_checking_options_does_not_advance_a_generator() -> None:
 
 def test_weights_reach_the_measure(forest: IsolationForest) -> None:
     expected = fastad.roc_auc(Y, -forest.score_samples(X), sample_weight=WEIGHTS)
-    assert face.roc_auc_scorer()(forest, X, Y, sample_weight=WEIGHTS) == expected
+    assert scorers.roc_auc_scorer()(forest, X, Y, sample_weight=WEIGHTS) == expected
     assert expected != fastad.roc_auc(Y, -forest.score_samples(X))
-    many = face.evaluation_scorer(measures=["auc"])
+    many = scorers.evaluation_scorer(measures=["auc"])
     assert many(forest, X, Y, sample_weight=WEIGHTS) == {"auc": expected}
 
 
@@ -266,6 +266,7 @@ def _run(script: str) -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@pytest.mark.system
 def test_scikit_learn_is_imported_only_when_used() -> None:
     _run(
         "import sys, fastad, fastad.sklearn\n"
@@ -276,14 +277,15 @@ def test_scikit_learn_is_imported_only_when_used() -> None:
     )
 
 
-def test_missing_scikit_learn_is_said() -> None:
+@pytest.mark.system
+def test_missing_scikit_learn_is_an_error_that_names_the_extra() -> None:
     _run(
         "import sys\n"
         "sys.modules['sklearn'] = None\n"
-        "import fastad.sklearn as face\n"
+        "import fastad.sklearn as scorers\n"
         "from fastad.errors import MissingExtraError\n"
-        "makers = (face.roc_auc_scorer, face.evaluation_scorer,\n"
-        "          lambda: face.from_sklearn(object()), lambda: face.from_pyod(object()))\n"
+        "makers = (scorers.roc_auc_scorer, scorers.evaluation_scorer,\n"
+        "          lambda: scorers.from_sklearn(object()), lambda: scorers.from_pyod(object()))\n"
         "for maker in makers:\n"
         "    try:\n"
         "        maker()\n"

@@ -5,26 +5,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba, to_rgba_array
-from matplotlib.figure import Figure
 
 import fastad
 from fastad.plot import PrecisionRecallDisplay, RocCurveDisplay
 from fastad.uncertainty.bands import PrecisionRecallBand, RocBand, precision_recall_band, roc_band
+from tests.support.drawn import corners, legend_of, new_axes
 
 LABELS = np.repeat([0, 1], [40, 25])
 RNG = np.random.default_rng(2)
 SCORES = {"smooth": RNG.normal(size=65) + LABELS, "tied": np.round(RNG.normal(size=65) + LABELS)}
-
-
-def new_axes() -> Axes:
-    return Figure().subplots()
-
-
-def corners(fill: Any) -> set[tuple[float, float]]:
-    (path,) = fill.get_paths()
-    return {(float(x), float(y)) for x, y in path.vertices}
 
 
 def bounds(
@@ -32,12 +22,6 @@ def bounds(
 ) -> set[tuple[float, float]]:
     found = [*zip(x, band.low, strict=True), *zip(x, band.high, strict=True)]
     return {(float(x), float(y)) for x, y in found if x >= lowest}
-
-
-def legend(ax: Axes) -> list[str]:
-    drawn = ax.get_legend()
-    assert drawn is not None
-    return [text.get_text() for text in drawn.get_texts()]
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
@@ -55,8 +39,8 @@ def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
         np.testing.assert_allclose(to_rgba_array(fill.get_facecolor()), [colour])
         assert display.bands[name].confidence_level == 0.9
     # One line of the legend says what all of them are.
-    assert legend(display.ax_)[-1] == f"90% {kind} band"
-    assert len(legend(display.ax_)) == 4
+    assert legend_of(display.ax_)[-1] == f"90% {kind} band"
+    assert len(legend_of(display.ax_)) == 4
 
 
 def test_a_logarithmic_axis_shows_the_band_from_its_start() -> None:
@@ -77,7 +61,7 @@ def test_precision_recall_bands(prevalence: float | None) -> None:
     for name, fill in display.bands_.items():
         band = precision_recall_band(LABELS, SCORES[name], simultaneous=True, prevalence=prevalence)
         assert corners(fill) == bounds(band.recall, band)
-    assert legend(display.ax_)[-1] == "95% simultaneous band"
+    assert legend_of(display.ax_)[-1] == "95% simultaneous band"
 
 
 def test_without_a_band_there_is_none() -> None:
@@ -86,7 +70,7 @@ def test_without_a_band_there_is_none() -> None:
         PrecisionRecallDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
     ):
         assert (display.bands, display.bands_) == ({}, {})
-        assert not [text for text in legend(display.ax_) if "band" in text]
+        assert not [text for text in legend_of(display.ax_) if "band" in text]
 
 
 def test_bands_from_results_in_any_order() -> None:
@@ -101,7 +85,7 @@ def test_bands_from_results_in_any_order() -> None:
     other = roc_band(LABELS, SCORES["tied"], confidence_level=0.5)
     curves = {name: fastad.roc_curve(LABELS, SCORES[name]) for name in SCORES}
     RocCurveDisplay(curves, bands={"tied": other}).plot(ax)
-    assert [text for text in legend(ax) if "band" in text] == [
+    assert [text for text in legend_of(ax) if "band" in text] == [
         "95% pointwise band",
         "50% pointwise band",
     ]
@@ -121,7 +105,7 @@ def test_whole_weights_are_points_and_real_ones_are_refused() -> None:
             LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise", ax=new_axes()
         )
         assert corners(display.bands_["score"]) == corners(twice.bands_["score"])
-        with pytest.raises(fastad.InvalidInputError, match="whole numbers"):
+        with pytest.raises(fastad.InvalidInputError, match="sample_weight must contain integers"):
             show.from_predictions(
                 LABELS, SCORES["tied"], sample_weight=weights / 4, band="pointwise", ax=new_axes()
             )

@@ -1,14 +1,11 @@
 """The volume of decision regions against the false positive rate."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import fastad
 from fastad.plot import VolumeDisplay
-
-mpl.use("agg")
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 SCORES = {

@@ -2,21 +2,19 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pytest
 from matplotlib import colors, pyplot
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import fastad
 from fastad import plot
 from fastad.plot.drawing import COLOURS
+from tests.support.drawn import legend_of, new_axes
 
 LABELS = np.repeat([0, 1], [60, 30])
 DISPLAYS: dict[str, Any] = {
@@ -32,23 +30,6 @@ CURVES = [name for name in DISPLAYS if name != "distribution"]
 def scores_of(n: int) -> dict[str, npt.NDArray[np.float64]]:
     rng = np.random.default_rng(0)
     return {f"d{i}": rng.normal(size=90) + LABELS * i / 3 for i in range(n)}
-
-
-def new_axes(**options: Any) -> Axes:
-    return Figure(**options).subplots()
-
-
-def legend_of(ax: Axes) -> list[str]:
-    legend = ax.get_legend()
-    assert legend is not None
-    return [text.get_text() for text in legend.get_texts()]
-
-
-@pytest.fixture(autouse=True)
-def headless() -> Iterator[None]:
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    pyplot.close("all")
 
 
 # --- several detectors
@@ -234,7 +215,7 @@ def test_results_of_the_wrong_kind(kind: str) -> None:
         DISPLAYS[kind]({"a": "curve"})
 
 
-def test_weights_and_labels_go_through_the_door() -> None:
+def test_weights_and_labels_are_validated() -> None:
     scores = scores_of(1)["d0"]
     rows = np.repeat(np.arange(90), np.arange(90) % 3)
     weighted = plot.RocCurveDisplay.from_predictions(
@@ -258,6 +239,7 @@ def test_operating_points_may_be_fractions() -> None:
 # --- matplotlib is an extra
 
 
+@pytest.mark.system
 def test_without_matplotlib_the_package_loads_and_says_what_is_missing() -> None:
     code = """
 import sys
@@ -274,6 +256,7 @@ except fastad.errors.MissingExtraError as error:
     assert result.stdout == "fastad.plot needs matplotlib: pip install 'fastad[plot]'\n"
 
 
+@pytest.mark.system
 def test_importing_the_package_does_not_import_matplotlib() -> None:
     code = "import sys, fastad.plot; print('matplotlib' in sys.modules)"
     result = subprocess.run(

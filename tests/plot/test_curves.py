@@ -4,7 +4,6 @@ import itertools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,6 +19,7 @@ from fastad.plot import (
     RocVariationDisplay,
     RpCurveDisplay,
 )
+from tests.support.drawn import new_axes, x_of, y_of
 
 N_ANOMALIES, N_NORMALS = 25, 40
 LABELS = np.repeat([0, 1], [N_NORMALS, N_ANOMALIES])
@@ -27,18 +27,6 @@ RNG = np.random.default_rng(1)
 SMOOTH = RNG.normal(size=65) + LABELS
 TIED = np.round(RNG.normal(size=65) + LABELS)
 SCORES = {"smooth": SMOOTH, "tied": TIED, "constant": np.zeros(65)}
-
-
-def new_axes() -> Axes:
-    return Figure().subplots()
-
-
-def x_of(line: Line2D) -> npt.NDArray[np.float64]:
-    return np.asarray(line.get_xdata(), np.float64)
-
-
-def y_of(line: Line2D) -> npt.NDArray[np.float64]:
-    return np.asarray(line.get_ydata(), np.float64)
 
 
 def reference(ax: Axes, label: str = "chance") -> Line2D:
