@@ -28,8 +28,8 @@ from fastad.benchmarking.resampling import check_resampling
 from fastad.study import read_study
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
-from fastad.study.report.sections.agreement_counts import count_pairs
-from fastad.study.tables import KEYS, ONE_CLASS, StudyTables
+from fastad.study.papers.pair_counts import count_pairs
+from fastad.study.results import KEYS, ONE_CLASS, StudyTables
 
 HERE = Path(__file__).parent.parent / "docs" / "evidence" / "reproduction"
 PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
@@ -68,7 +68,7 @@ def keep(folder: Path) -> None:
     well = study.tasks.filter(pc.equal(study.tasks["reason"], ""))
     chosen = (np.asarray(well["contamination"]) == 0) & in_group(well, "full")
     splits = well.filter(chosen).select(list(dict.fromkeys([*KEYS, *MEASURES, *at_rates])))
-    for path, table in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.goix)):
+    for path, table in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.extra["goix"])):
         with written_aside(path) as aside:
             pq.write_table(table, aside, compression="zstd", compression_level=19)
 

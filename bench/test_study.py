@@ -17,10 +17,11 @@ from bench import study_peer as peer
 from fastad._core.threads import thread_limit
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
-from fastad.study import Configuration, Protocol, paper_detectors
-from fastad.study.labels import OPERATING_RATES, paper_measures
+from fastad.study import Configuration, Protocol
+from fastad.study.config import OPERATING_RATES
+from fastad.study.fitting import Fitted, fit_batch, group_of, scores_of_draws, scores_of_rows
 from fastad.study.measuring import Measured, measure_scores
-from fastad.study.sharing import Fitted, fit_batch, group_of, scores_of_draws, scores_of_rows
+from fastad.study.papers import paper_detectors, paper_measures
 from fastad.study.split import Split, split_problem
 
 # Features and training rows.

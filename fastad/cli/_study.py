@@ -96,7 +96,7 @@ def run(
 @handle_errors
 def status(*, folder: StudyFolder) -> None:
     """Print the progress of a study, and which tasks failed."""
-    from fastad.study.saved import study_status
+    from fastad.study.results import study_status
 
     with _study_errors():
         state = study_status(folder)

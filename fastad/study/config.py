@@ -10,19 +10,42 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastad._core.parameters import check_choice, check_count, check_rate, short_repr
+from fastad._core.parameters import check_count, check_rate, short_repr
+from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.study.grid import Configuration, check_configurations, paper_detectors, read_detectors
-from fastad.study.labels import OPERATING_RATES, check_labels, paper_measures
-from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
+from fastad.measures.requests import read_key
+from fastad.study.configurations import (
+    Configuration,
+    check_configurations,
+    detector_presets,
+    read_detectors,
+)
+from fastad.study.extensions import ExtraPlan, extensions
 from fastad.study.problems import DataSelection
-from fastad.study.profiles import PROFILES
 from fastad.study.split import Protocol
 
 Section = TypeVar("Section")
 
-# Reading a volume share of 1e-5 from fewer points is no measurement.
-_FEWEST_DRAWS = 100
+# A fraction of 1e-5 of the volume cannot be measured by fewer points.
+_MIN_DRAWS = 100
+# False positive rates at which volumes are read.
+OPERATING_RATES = (0.01, 0.05)
+
+# What a configuration does not say: minutes, an hour, and everything. Extensions add to them.
+_PROFILES: Mapping[str, Mapping[str, Any]] = {
+    "quick": {
+        "title": "Quick study",
+        "data": {"bundled": True, "max_subproblems": 2},
+        "protocol": {"repeats": 3},
+        "volumes": {"n_draws": 20_000},
+    },
+    "medium": {
+        "title": "Medium study",
+        "data": {"max_subproblems": 3},
+        "protocol": {"repeats": 3, "max_train": 2000},
+    },
+    "full": {"title": "Full study"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +64,14 @@ class VolumePlan:
     fpr: Sequence[float] = OPERATING_RATES
 
     def __post_init__(self) -> None:
-        if check_count(self.n_draws, "volumes.n_draws") < _FEWEST_DRAWS:
+        if check_count(self.n_draws, "volumes.n_draws") < _MIN_DRAWS:
             raise InvalidInputError(
-                f"volumes.n_draws must be at least {_FEWEST_DRAWS}; found {self.n_draws}"
+                f"volumes.n_draws must be at least {_MIN_DRAWS}; found {self.n_draws}"
             )
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):
             raise TypeError(f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}")
         object.__setattr__(self, "fpr", tuple(float(rate) for rate in rates))
-
-
-@dataclass(frozen=True, slots=True)
-class GoixPlan:
-    """Goix's protocol on the data sets of a study.
-
-    Attributes
-    ----------
-    settings : sequence of {"novelty", "unsupervised"}
-        In which settings.
-    protocol : GoixProtocol
-        Its numbers.
-    """
-
-    settings: Sequence[Setting] = SETTINGS
-    protocol: GoixProtocol = field(default_factory=GoixProtocol)
-
-    def __post_init__(self) -> None:
-        if not self.settings:
-            raise InvalidInputError("goix.settings must hold at least one setting; found none")
-        for setting in self.settings:
-            check_choice(setting, SETTINGS, "goix.settings")
-        object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ class StudyConfig:
     volumes : VolumePlan
         How volumes are estimated.
     measures : sequence of str
-        Labels of the measures with labels; by default all that the papers compare.
+        Labels of the measures with labels; by default those of `paper_measures`.
     detectors : sequence of Configuration
-        By default the 42 of the paper.
-    goix : GoixPlan or None
-        Goix's protocol besides; None for none.
+        By default those of `paper_detectors`.
+    extra : mapping of str to ExtraPlan
+        What runs besides, each in a table of its own: ``{"goix": GoixPlan()}``.
     folder : Path
         Paths of data are relative to it.
     """
@@ -105,25 +105,28 @@ class StudyConfig:
     seed: int = 0
     protocol: Protocol = field(default_factory=Protocol)
     volumes: VolumePlan = field(default_factory=VolumePlan)
-    measures: Sequence[str] = field(default_factory=paper_measures)
-    detectors: Sequence[Configuration] = field(default_factory=paper_detectors)
-    goix: GoixPlan | None = None
+    measures: Sequence[str] = field(default_factory=lambda: _default_measures())
+    detectors: Sequence[Configuration] = field(default_factory=lambda: _default_detectors())
+    extra: Mapping[str, ExtraPlan] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str):
-            raise TypeError(f"title must be a text; found {short_repr(self.title)}")
+            raise TypeError(f"title must be a string; found {short_repr(self.title)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise TypeError(f"seed must be a whole number; found {short_repr(self.seed)}")
+            raise TypeError(f"seed must be an integer; found {short_repr(self.seed)}")
         if self.seed < 0:
             raise InvalidInputError(
                 f"seed must not be negative; found {self.seed}", argument="seed"
             )
-        object.__setattr__(self, "measures", check_labels(self.measures, "measures"))
+        object.__setattr__(self, "measures", check_measures(self.measures, "measures"))
         object.__setattr__(self, "detectors", check_configurations(self.detectors, "detectors"))
 
-    def plain(self) -> dict[str, Any]:
-        """Return what the results depend on as plain values.
+        # A copy, as the configuration cannot change; not a proxy, which cannot be pickled.
+        object.__setattr__(self, "extra", dict(self.extra))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the results depend on, as values that JSON can hold.
 
         Where the data lie is left out: the content of each data set counts.
         """
@@ -136,8 +139,8 @@ class StudyConfig:
             "protocol": _plain(dataclasses.asdict(self.protocol)),
             "volumes": _plain(dataclasses.asdict(self.volumes)),
             "measures": list(self.measures),
-            "detectors": [repr(one) for one in self.detectors],
-            "goix": None if self.goix is None else _plain(dataclasses.asdict(self.goix)),
+            "detectors": [repr(detector) for detector in self.detectors],
+            **{name: _plain(plan.to_dict()) for name, plan in self.extra.items()},
         }
 
 
@@ -198,27 +201,57 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     InvalidInputError
         If a key or value is not as described; the message names it.
     """
-    known = ("title", "seed", "profile", "measures", "data", "protocol", "volumes", "goix")
-    _check_keys(values, (*known, "detectors"), "")
-    merged = _merged(_profile(values), values)
+    readers = {
+        name: reader for extension in extensions() for name, reader in extension.plans().items()
+    }
+    keys = ("title", "seed", "profile", "measures", "data", "protocol", "volumes", "detectors")
+    check_keys(values, (*keys, *readers), "")
+    merged = _merge(_profile(values), values)
+    # A profile's own can be left out.
+    merged = {key: value for key, value in merged.items() if key in keys or value is not False}
     if "data" not in merged:
         raise InvalidInputError(
             "data must say which data sets to run; found no such table", argument="data"
         )
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         key: merged[key] for key in ("title", "seed", "measures") if key in merged
     }
     if "detectors" in merged:
-        given["detectors"] = read_detectors(_tables(merged["detectors"], "detectors"))
-    if "goix" in merged:
-        given["goix"] = _goix(merged["goix"])
+        options["detectors"] = read_detectors(_check_tables(merged["detectors"], "detectors"))
+    options["extra"] = {
+        name: read(check_table(merged[name], name))
+        for name, read in readers.items()
+        if name in merged
+    }
     return StudyConfig(
         data=_section(DataSelection, merged["data"], "data"),
         protocol=_section(Protocol, merged.get("protocol", {}), "protocol"),
         volumes=_section(VolumePlan, merged.get("volumes", {}), "volumes"),
         folder=Path.cwd() if folder is None else folder,
-        **given,
+        **options,
     )
+
+
+def check_measures(labels: Sequence[str], name: str) -> tuple[str, ...]:
+    """Check that labels are those of measures with labels; return each once."""
+    checked = label_list(labels, name)
+    for label in checked:
+        named = read_key(label)
+        if named is None or named[0].higher_is_better is None:
+            raise InvalidInputError(
+                f"{name} must contain labels of measures such as auc or tpr@0.05; "
+                f"found {short_repr(label)}",
+                argument=name,
+            )
+    return tuple(checked)
+
+
+def _default_measures() -> tuple[str, ...]:
+    return tuple(label for extension in extensions() for label in extension.measures())
+
+
+def _default_detectors() -> tuple[Configuration, ...]:
+    return read_detectors(next(iter(detector_presets().values()), ()))
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -226,24 +259,25 @@ def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
     if "profile" not in values:
         return {}
     name = values["profile"]
-    if not isinstance(name, str) or name not in PROFILES:
+    if not isinstance(name, str) or name not in _PROFILES:
         raise InvalidInputError(
-            f"profile must be one of {', '.join(PROFILES)}; found {name!r}", argument="profile"
+            f"profile must be one of {', '.join(_PROFILES)}; found {name!r}", argument="profile"
         )
-    return PROFILES[name]
+    filled = dict(_PROFILES[name])
+    for extension in extensions():
+        filled |= extension.profiles().get(name, {})
+    return filled
 
 
-def _merged(profile: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(profile: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a profile, replaced by those given; tables key by key."""
     merged = dict(profile)
     for key, value in values.items():
-        own = merged.get(key)
-        both = isinstance(own, Mapping) and isinstance(value, Mapping)
-        merged[key] = {**own, **value} if both else value  # type: ignore[dict-item]
-    if merged.get("goix") is False:  # a profile's own can be left out
-        del merged["goix"]
-    own = values.get("data")
-    if isinstance(own, Mapping) and "paths" in own and "bundled" not in own:
+        filled = merged.get(key)
+        both = isinstance(filled, Mapping) and isinstance(value, Mapping)
+        merged[key] = {**filled, **value} if both else value  # type: ignore[dict-item]
+    data = values.get("data")
+    if isinstance(data, Mapping) and "paths" in data and "bundled" not in data:
         merged["data"] = {
             **merged["data"],
             "bundled": False,
@@ -251,40 +285,29 @@ def _merged(profile: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def _goix(values: Any) -> GoixPlan:
-    table = dict(_table(values, "goix"))
-    settings = table.pop("settings", list(SETTINGS))
-    if not isinstance(settings, list):
-        raise TypeError(f"goix.settings must be an array; found {short_repr(settings)}")
-    _check_keys(table, [one.name for one in dataclasses.fields(GoixProtocol)], "goix.")
-    try:
-        protocol = GoixProtocol(**table)
-    except (InvalidInputError, TypeError) as error:  # which names the key alone
-        raise type(error)(f"goix.{error}") from None
-    return GoixPlan(tuple(settings), protocol)
-
-
 def _section(kind: type[Section], values: Any, name: str) -> Section:
     """Make one part of a study of a table."""
-    table = _table(values, name)
-    _check_keys(table, [one.name for one in dataclasses.fields(kind)], f"{name}.")  # type: ignore[arg-type]
-    fixed = {key: tuple(own) if isinstance(own, list) else own for key, own in table.items()}
-    return kind(**fixed)
+    table = check_table(values, name)
+    check_keys(table, [option.name for option in dataclasses.fields(kind)], f"{name}.")  # type: ignore[arg-type]
+    options = {key: tuple(x) if isinstance(x, list) else x for key, x in table.items()}
+    return kind(**options)
 
 
-def _table(values: Any, name: str) -> Mapping[str, Any]:
+def check_table(values: Any, name: str) -> Mapping[str, Any]:
+    """Check that a value of a configuration is a table."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} must be a table; found {short_repr(values)}")
     return values
 
 
-def _tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
+def _check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(values, list | tuple):
         raise TypeError(f"{name} must be an array of tables; found {short_repr(values)}")
-    return [_table(own, f"{name}[{i}]") for i, own in enumerate(values)]
+    return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
 
 
-def _check_keys(values: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
+def check_keys(values: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
+    """Check the keys of a table; prefix is what messages put before a key."""
     names = list(known)
     for key in values:
         if key not in names:
@@ -298,9 +321,9 @@ def _check_keys(values: Mapping[str, Any], known: Iterable[str], prefix: str) ->
 def _plain(value: Any) -> Any:
     """Return what JSON holds, as it comes back from there."""
     if isinstance(value, Mapping):
-        return {key: _plain(own) for key, own in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
+        return [_plain(item) for item in value]
     return value
 
 

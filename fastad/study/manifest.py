@@ -1,23 +1,29 @@
-"""What a study is: its configuration, its data and its batches, as ``study.json`` holds them."""
+"""What a study is: its configuration, its data and its batches, as ``study.json`` has them."""
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
+from fastad._core.files import written_aside
 from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError
 
-SCHEMA_VERSION = 1
-# What some file system does not take; 200 characters leave room for the ending.
-_NO_NAME = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^\.|^\s|\s$')
+MANIFEST = "study.json"
+SCHEMA_VERSION = 2
+# What some file system does not allow; 200 bytes leave room for the suffix.
+_INVALID_NAME = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^\.|^\s|\s$')
 # Files that are merged have these names.
-_TAKEN = re.compile(r"all-\d+", re.IGNORECASE)
-_LONGEST = 200
-_SHAPES = {"config": dict, "problems": list, "batches": list, "created": str}
-_SHAPES |= {"versions": dict, "later_versions": list, "remarks": list}
+_MERGED_NAME = re.compile(r"all-\d+", re.IGNORECASE)
+_MAX_NAME = 200
+# Differences that a message names.
+_MAX_DIFFERENCES = 8
+_TYPES = {"config": dict, "problems": list, "batches": dict, "created": str}
+_TYPES |= {"versions": dict, "later_versions": list, "notes": list}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,64 +36,72 @@ class Manifest:
         Plain values: str, int, float, bool, None, lists and mappings of them.
     problems : sequence of mappings
         For each problem its ``name``, the ``digest`` of its data, and what else is known of it.
-    batches : sequence of str
-        Their ids, in order; each is the name of a file.
+    batches : mapping of str to sequence of str
+        By table their ids, in order; each is the name of a file.
     versions : mapping of str to str
         Versions of the libraries that it began with.
     created : str
         When the study was planned, in ISO 8601.
     later_versions : sequence of mappings
         Other sets of versions that took part.
-    remarks : sequence of str
+    notes : sequence of str
         What was left out of the data, and why.
 
     Raises
     ------
     InvalidInputError
-        If a name is missing, taken twice, or cannot be that of a file, or a number is not finite.
+        If a name is missing, used twice, or cannot be that of a file, or a number is not finite.
     TypeError
         If a value is not plain.
     """
 
     config: Mapping[str, Any]
     problems: Sequence[Mapping[str, Any]]
-    batches: Sequence[str]
+    batches: Mapping[str, Sequence[str]]
     versions: Mapping[str, str]
     created: str
     later_versions: Sequence[Mapping[str, str]] = ()
-    remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for one in fields(self):
+        for field in fields(self):
             # As JSON gives it back: lists for tuples, and nothing that others still change.
-            value = _plain(getattr(self, one.name), one.name)
-            if not isinstance(value, _SHAPES[one.name]):
-                raise TypeError(f"{one.name} must not be a {type(value).__name__}")
-            object.__setattr__(self, one.name, value)
+            value = _plain(getattr(self, field.name), field.name)
+            if not isinstance(value, _TYPES[field.name]):
+                raise TypeError(f"{field.name} must not be a {type(value).__name__}")
+            object.__setattr__(self, field.name, value)
         _check_names(self.problems)
-        _check_batches(self.batches)
+        for names in self.batches.values():
+            if not isinstance(names, list):
+                raise TypeError(f"batches must have a list for each table; found {names!r}")
+        _check_batches([*self.batches, *self.all_batches])
+
+    @property
+    def all_batches(self) -> list[str]:
+        """All ids, in order."""
+        return [name for names in self.batches.values() for name in names]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``study.json`` holds."""
+        """Return what ``study.json`` contains."""
         return {"schema_version": SCHEMA_VERSION} | {
-            one.name: getattr(self, one.name) for one in fields(self)
+            field.name: getattr(self, field.name) for field in fields(self)
         }
 
     def to_json(self) -> str:
-        """Return the text of ``study.json``."""
+        """Return ``study.json`` as a string."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> "Manifest":
-        """Return the manifest of a text.
+    def from_json(cls, content: str | bytes) -> "Manifest":
+        """Return the manifest of the content of ``study.json``.
 
         Raises
         ------
         InvalidInputError
-            If the text is not that of a manifest, or of a newer fastad.
+            If the content is not that of a manifest, or of a newer fastad.
         """
         try:
-            values = json.loads(text)
+            values = json.loads(content)
         except ValueError as error:
             raise InvalidInputError(f"it is not whole JSON ({error})") from None
         schema = values.get("schema_version") if isinstance(values, dict) else None
@@ -97,13 +111,13 @@ class Manifest:
             raise InvalidInputError(
                 f"its schema_version is {schema}, and this fastad reads {SCHEMA_VERSION} only"
             )
-        needed = [one.name for one in fields(cls) if one.default is MISSING]
-        missing = [name for name in needed if name not in values]
+        required = [field.name for field in fields(cls) if field.default is MISSING]
+        missing = [name for name in required if name not in values]
         if missing:
             raise InvalidInputError(f"it lacks {', '.join(missing)}")
         try:
-            known = {one.name for one in fields(cls)} & values.keys()
-            return cls(**{name: values[name] for name in known})
+            names = {field.name for field in fields(cls)} & values.keys()
+            return cls(**{name: values[name] for name in names})
         except TypeError as error:
             raise InvalidInputError(str(error)) from None
 
@@ -120,27 +134,27 @@ class Manifest:
         list of str
             A sentence for each difference; empty where the study is the same.
         """
-        found = list(_of_values(dict(_leaves(self.config)), dict(_leaves(other.config))))
-        here = {str(one["name"]): one for one in self.problems}
-        there = {str(one["name"]): one for one in other.problems}
+        differences = list(_of_values(dict(_leaves(self.config)), dict(_leaves(other.config))))
+        here = {str(problem["name"]): problem for problem in self.problems}
+        there = {str(problem["name"]): problem for problem in other.problems}
         for name in dict.fromkeys((*here, *there)):
             if name not in there:
-                found.append(f'"{name}" is new')
+                differences.append(f'"{name}" is new')
             elif name not in here:
-                found.append(f'"{name}" is missing here')
+                differences.append(f'"{name}" is missing here')
             elif here[name].get("digest") != there[name].get("digest"):
-                found.append(f'the data of "{name}" changed')
+                differences.append(f'the data of "{name}" changed')
             else:
-                both = (dict(_leaves(one, f'"{name}"')) for one in (here[name], there[name]))
-                found.extend(_of_values(*both))
-        if not found and self.batches != other.batches:
-            new = len(set(self.batches) - set(other.batches))
-            missing = len(set(other.batches) - set(self.batches))
-            found.append(
-                f"the same configuration plans other batches: {len(self.batches)} here and "
-                f"{len(other.batches)} in the folder, {new} of them new and {missing} missing here"
+                both = (dict(_leaves(x, f'"{name}"')) for x in (here[name], there[name]))
+                differences.extend(_of_values(*both))
+        if not differences and self.batches != other.batches:
+            planned, old = set(self.all_batches), set(other.all_batches)
+            new, missing = len(planned - old), len(old - planned)
+            differences.append(
+                f"the same configuration plans other batches: {len(planned)} here and "
+                f"{len(old)} in the folder, {new} of them new and {missing} missing here"
             )
-        return found
+        return differences
 
 
 def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[str]:
@@ -157,13 +171,13 @@ def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[st
             )
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(a: Any, b: Any) -> bool:
     """Tell whether values differ; True and 1 do, 1 and 1.0 do not."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) != len(other) or any(map(_differ, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() != other.keys() or any(_differ(one[name], other[name]) for name in one)
-    return isinstance(one, bool) != isinstance(other, bool) or one != other
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) != len(b) or any(map(_differ, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() != b.keys() or any(_differ(a[name], b[name]) for name in a)
+    return isinstance(a, bool) != isinstance(b, bool) or a != b
 
 
 def _leaves(values: Mapping[str, Any], root: str = "") -> Iterator[tuple[str, Any]]:
@@ -182,9 +196,9 @@ def _plain(value: Any, name: str) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{name} must have names that are str; found {short_repr(key)}")
-        return {key: _plain(one, f"{name}.{key}") for key, one in value.items()}
+        return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(one, f"{name}[{i}]") for i, one in enumerate(value)]
+        return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     # Not isinstance: a subclass, such as NumPy's float, would come back as another value.
     if value is not None and type(value) not in (str, int, float, bool):
         raise TypeError(f"{name} must be a plain value; found {type(value).__name__}")
@@ -194,15 +208,15 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _check_names(problems: Iterable[Any]) -> None:
-    """Check that each problem has a name of its own."""
+    """Check that each problem has a name, all different."""
     seen = set()
-    for i, one in enumerate(problems):
-        name = one.get("name") if isinstance(one, dict) else None
+    for i, problem in enumerate(problems):
+        name = problem.get("name") if isinstance(problem, dict) else None
         if not isinstance(name, str):
-            raise InvalidInputError(f"problems[{i}] must have a name; found {short_repr(one)}")
+            raise InvalidInputError(f"problems[{i}] must have a name; found {short_repr(problem)}")
         if name in seen:
             raise InvalidInputError(
-                f"problems must have names of their own; found {name!r} twice", argument="problems"
+                f"problems must have different names; found {name!r} twice", argument="problems"
             )
         seen.add(name)
 
@@ -213,18 +227,86 @@ def _check_batches(batches: Iterable[Any]) -> None:
     for name in batches:
         if not isinstance(name, str):
             raise TypeError(f"batches must be str; found {short_repr(name)}")
-        if not name or len(name.encode()) > _LONGEST or _NO_NAME.search(name):
+        if not name or len(name.encode()) > _MAX_NAME or _INVALID_NAME.search(name):
             raise InvalidInputError(
-                f"batches must have ids that can name a file of at most {_LONGEST} bytes; "
+                f"batches must have ids that can name a file of at most {_MAX_NAME} bytes; "
                 f"found {name!r}",
                 argument="batches",
             )
-        if _TAKEN.fullmatch(name):
+        if _MERGED_NAME.fullmatch(name):
             raise InvalidInputError(
-                f"batches must not be called all-<number>; found {name!r}", argument="batches"
+                f"batches must not be named all-<number>; found {name!r}", argument="batches"
             )
         if name.casefold() in seen:
             raise InvalidInputError(
-                f"batches must have ids of their own; found {name!r} twice", argument="batches"
+                f"batches must have different ids; found {name!r} twice", argument="batches"
             )
         seen.add(name.casefold())
+
+
+def begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
+    """Write the manifest of a new study, or go on with the one that is there.
+
+    Returns
+    -------
+    (Manifest, list of str)
+        That of the folder, and what a user should know of it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the folder holds another study.
+    """
+    old = read_manifest(root)
+    if old is None:
+        _write(root, manifest)
+        return manifest, []
+    differences = manifest.differences(old)
+    if differences:
+        more = len(differences) - _MAX_DIFFERENCES
+        raise InvalidInputError(
+            f"folder must be new or that of the same study; {root} contains another: "
+            + "; ".join(differences[:_MAX_DIFFERENCES])
+            + (f"; and {more} more" if more > 0 else "")
+        )
+    return _with_versions(root, old, manifest)
+
+
+def read_manifest(root: Path) -> Manifest | None:
+    """Return the manifest of a folder, None where there is none.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be read.
+    """
+    path = root / MANIFEST
+    try:
+        return Manifest.from_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error}") from None
+
+
+def _with_versions(root: Path, manifest: Manifest, here: Manifest) -> tuple[Manifest, list[str]]:
+    """Return a manifest with the versions that take part now, and which of them differ."""
+    old, new = manifest.versions, here.versions
+    if new != old and new not in manifest.later_versions:
+        manifest = replace(manifest, later_versions=[*manifest.later_versions, new])
+        _write(root, manifest)
+    names = dict.fromkeys((*old, *new))
+    return manifest, [
+        f"{name} is {new.get(name, 'not there')} here and was {old.get(name, 'not there')} when "
+        "the study began"
+        for name in names
+        if new.get(name) != old.get(name)
+    ]
+
+
+def _write(root: Path, manifest: Manifest) -> None:
+    with written_aside(root / MANIFEST) as aside, aside.open("w", encoding="utf-8") as file:
+        file.write(manifest.to_json())
+        # A power cut must not leave batches without it.
+        file.flush()
+        os.fsync(file.fileno())

@@ -22,10 +22,6 @@ EM, MV = "em", "mv"
 _RATES = np.arange(101) / 100
 _MASSES = 0.9 + np.arange(60) / 59 * 0.099
 _LEVELS = 60
-CURVES = (
-    *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
-    *("normal_percentiles", "anomaly_percentiles"),
-)
 
 
 def cvol_label(rate: float) -> str:
@@ -44,7 +40,7 @@ class Measured:
     undefined : mapping of str to str
         Why, by label.
     curves : mapping of str to list of float
-        By name, of `CURVES`; empty where they were not asked for.
+        By name, of `fastad.study.results.CURVES`; empty where they were not kept.
     """
 
     values: Mapping[str, float]
@@ -81,17 +77,16 @@ def measure_scores(
     Returns
     -------
     Measured
-        Measures with labels; ``cvol@`` at each rate, the share of uniform points that score at or
-        above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the box
+        Measures with labels; ``cvol@`` at each rate, the fraction of uniform points that score
+        at or above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the box
         being 1.
     """
-    found = evaluate(y_test, y_score, measures=labels)["score"]
-    values, undefined = {label: found[label] for label in labels}, dict(found.undefined)
-    known = Measured(values, undefined)
+    evaluated = evaluate(y_test, y_score, measures=labels)["score"]
+    values, undefined = {label: evaluated[label] for label in labels}, dict(evaluated.undefined)
 
-    def add(label: str, find: Callable[[], float]) -> None:
+    def add(label: str, compute: Callable[[], float]) -> None:
         try:
-            values[label] = find()
+            values[label] = compute()
         except UndefinedMeasureError as error:
             values[label], undefined[label] = float("nan"), str(error)
 
@@ -103,7 +98,7 @@ def measure_scores(
     add(EM, masses.area)
     add(MV, volumes.area)
     if not with_curves:
-        return known
+        return Measured(values, undefined)
     return Measured(values, undefined, _curves(y_test, y_score, volumes, masses))
 
 
@@ -120,10 +115,10 @@ def _curves(
     ranked = rank_scores(y_test, y_score)
     points = ranked.precision_recall_curve()
     # The first real point that finds so many: nothing is drawn between points.
-    places = np.searchsorted(points.recall, _RATES[1:], side="left")
+    indices = np.searchsorted(points.recall, _RATES[1:], side="left")
     curves: dict[str, Iterable[Any]] = {
         "roc": ranked.tpr_at_fpr(fpr=_RATES),
-        "pr": points.precision[np.minimum(places, points.precision.shape[0] - 1)],
+        "pr": points.precision[np.minimum(indices, points.precision.shape[0] - 1)],
         "mv_mass": _MASSES,
         "mv_volume": volumes(_MASSES),
         "em_level": [],
@@ -139,5 +134,5 @@ def _curves(
         levels = np.linspace(0.0, masses.level_at(), _LEVELS)
         curves["em_level"], curves["em_mass"] = levels, masses(levels)
     except UndefinedMeasureError:
-        pass  # of which the measure has kept the reason
-    return {name: np.asarray(own, np.float32).tolist() for name, own in curves.items()}
+        pass  # the measure has the reason
+    return {name: np.asarray(curve, np.float32).tolist() for name, curve in curves.items()}

@@ -16,9 +16,17 @@ from fastad._core.random import string_seed
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
 from fastad.errors import InvalidInputError
-from fastad.study.bundled import BUNDLED, COLLECTION, load_bundled
-from fastad.study.folder import MANIFEST
-from fastad.study.reading import DIFFICULTIES, SUFFIXES, LabelledData, Texts, read_data
+from fastad.study.data import (
+    BUNDLED,
+    BUNDLED_COLLECTION,
+    DIFFICULTIES,
+    SUFFIXES,
+    LabelledData,
+    Strings,
+    load_bundled,
+    read_data,
+)
+from fastad.study.manifest import MANIFEST
 
 # Of these the protocol can train on two and test on one.
 MIN_NORMALS = 10
@@ -57,7 +65,7 @@ class DataSelection:
 
     def __post_init__(self) -> None:
         for name in ("paths", "include", "exclude", "difficulties"):
-            object.__setattr__(self, name, _texts(getattr(self, name), f"data.{name}"))
+            object.__setattr__(self, name, _strings(getattr(self, name), f"data.{name}"))
         check_flag(self.bundled, "data.bundled")
         for grade in self.difficulties:
             check_choice(grade, DIFFICULTIES, "data.difficulties")
@@ -127,12 +135,12 @@ class FoundProblems:
     ----------
     problems : tuple of Problem
         Sorted by collection, data set and class.
-    remarks : list of str
+    notes : list of str
         What was left out, and why.
     """
 
     problems: tuple[Problem, ...]
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class _Source(NamedTuple):
@@ -140,7 +148,7 @@ class _Source(NamedTuple):
 
     collection: str
     dataset: str
-    place: str
+    location: str
 
     @property
     def name(self) -> str:
@@ -170,74 +178,75 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
     MissingExtraError
         If a data set needs a library that is not there.
     """
-    found = sorted(_sources(selection, folder))
-    if not found:
+    sources = sorted(_sources(selection, folder))
+    if not sources:
         raise InvalidInputError(
             "data.paths must name files or folders of data, or data.bundled be true; found neither"
         )
-    remarks = _check_patterns(selection, [source.name for source in found])
-    chosen = [source for source in found if _is_chosen(source.name, selection)]
-    _check_names(chosen)
+    notes = _check_patterns(selection, [source.name for source in sources])
+    selected = [source for source in sources if _is_selected(source.name, selection)]
+    _check_names(selected)
     problems: list[Problem] = []
-    for source in chosen:
-        data = _read(source.place)
+    for source in selected:
+        data = _read(source.location)
         try:
-            problems += _problems_of(source, data, selection, seed, remarks)
+            problems += _problems_of(source, data, selection, seed, notes)
         except InvalidInputError as error:
-            raise InvalidInputError(f"{source.place}: {error}") from None
+            raise InvalidInputError(f"{source.location}: {error}") from None
     if not problems:
         raise InvalidInputError(
             "data.include, data.exclude and data.difficulties must leave something; found "
-            f"{some_of([source.name for source in found], 5)}, all left out"
+            f"{some_of([source.name for source in sources], 5)}, all left out"
         )
-    return FoundProblems(tuple(problems), remarks)
+    return FoundProblems(tuple(problems), notes)
 
 
 def _sources(selection: DataSelection, folder: Path) -> set[_Source]:
-    """Return all data sets of a study; a file that is found twice is one."""
-    found: set[_Source] = set()
+    """Return all data sets of a study; a file that is listed twice is one."""
+    sources: set[_Source] = set()
     if selection.bundled:
-        found.update(_Source(COLLECTION, name, _BUNDLED + name) for name in BUNDLED)
+        sources.update(_Source(BUNDLED_COLLECTION, name, _BUNDLED + name) for name in BUNDLED)
     for path in selection.paths:
-        # Not resolved: the name of a link is the name that its owner wants.
+        # Not resolved: the name of a link counts, not that of its target.
         for file in _files(Path(os.path.abspath(folder / path)), path):
-            found.add(_Source(file.parent.name, file.stem, str(file)))
-    return found
+            sources.add(_Source(file.parent.name, file.stem, str(file)))
+    return sources
 
 
-def _files(place: Path, path: str) -> list[Path]:
-    if not place.exists():
+def _files(location: Path, path: str) -> list[Path]:
+    if not location.exists():
         raise InvalidInputError(
-            f"data.paths must name files or folders that are there; found no {path!r} ({place})"
+            f"data.paths must name files or folders that are there; found no {path!r} ({location})"
         )
-    wanted = " or ".join(SUFFIXES)
-    if place.is_file():
-        if place.suffix.lower() not in SUFFIXES:
-            raise InvalidInputError(f"data.paths must name {wanted} files; found {path!r}")
-        return [place]
+    extensions = " or ".join(SUFFIXES)
+    if location.is_file():
+        if location.suffix.lower() not in SUFFIXES:
+            raise InvalidInputError(f"data.paths must name {extensions} files; found {path!r}")
+        return [location]
     # Results of studies are no data, whatever folder they were put into.
-    studies = {file.parent for file in place.rglob(MANIFEST)}
+    studies = {file.parent for file in location.rglob(MANIFEST)}
     files = [
         file
-        for file in place.rglob("*")
+        for file in location.rglob("*")
         if file.suffix.lower() in SUFFIXES
         and file.is_file()
-        and not _is_hidden(file, place)
+        and not _is_hidden(file, location)
         and studies.isdisjoint(file.parents)
     ]
     if not files:
         raise InvalidInputError(
-            f"data.paths must name folders with {wanted} files; found none in {path!r} ({place})"
+            f"data.paths must name folders with {extensions} files; found none in {path!r} "
+            f"({location})"
         )
     return files
 
 
-def _is_hidden(file: Path, place: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(place).parts)
+def _is_hidden(file: Path, location: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(location).parts)
 
 
 def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]:
-    """Check that each pattern of what is in matches; remark on those of what is not."""
+    """Check that each pattern of what is in matches; note those of what is not that do not."""
     for pattern in selection.include:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidInputError(
@@ -251,7 +260,7 @@ def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]
     ]
 
 
-def _is_chosen(name: str, selection: DataSelection) -> bool:
+def _is_selected(name: str, selection: DataSelection) -> bool:
     def matches(patterns: Sequence[str]) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -259,25 +268,25 @@ def _is_chosen(name: str, selection: DataSelection) -> bool:
 
 
 def _check_names(sources: Sequence[_Source]) -> None:
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for source in sources:
-        if source.name in places:
+        if source.name in locations:
             raise InvalidInputError(
                 "data.paths must lead to data sets of different names; found "
-                f"{source.name!r} twice: {places[source.name]} and {source.place}"
+                f"{source.name!r} twice: {locations[source.name]} and {source.location}"
             )
-        places[source.name] = source.place
+        locations[source.name] = source.location
 
 
 def _problems_of(
-    source: _Source, data: LabelledData, selection: DataSelection, seed: int, remarks: list[str]
+    source: _Source, data: LabelledData, selection: DataSelection, seed: int, notes: list[str]
 ) -> list[Problem]:
-    """Return the problems of a data set, and remark on what is left out."""
+    """Return the problems of a data set, and note what is left out."""
     _check_sizes(data.y, selection.min_anomalies)
     grades = () if data.difficulty is None else selection.difficulties
     anomalies = data.kept(grades, None) & (data.y == 1)
     if np.count_nonzero(anomalies) < selection.min_anomalies:
-        remarks.append(
+        notes.append(
             f"{source.name}: left out: {np.count_nonzero(anomalies)} anomalies of difficulty "
             f"{', '.join(grades)}, fewer than {selection.min_anomalies}"
         )
@@ -286,21 +295,21 @@ def _problems_of(
     if data.classes is None:
         sizes[None] = int(np.count_nonzero(anomalies))
     else:
-        sizes.update(_class_sizes(source.name, data.classes[anomalies], selection, seed, remarks))
+        sizes.update(_class_sizes(source.name, data.classes[anomalies], selection, seed, notes))
     digest, n_normals = data.digest(), int(np.count_nonzero(data.y == 0))
     return [
         Problem(
             collection=source.collection,
             dataset=source.dataset,
-            anomaly_class=one,
+            anomaly_class=anomaly_class,
             n_normals=n_normals,
             n_anomalies=size,
             n_features=data.X.shape[1],
-            source=source.place,
+            source=source.location,
             digest=digest,
             difficulties=grades,
         )
-        for one, size in sizes.items()
+        for anomaly_class, size in sizes.items()
     ]
 
 
@@ -310,7 +319,7 @@ def _check_sizes(y: LabelVector, min_anomalies: int) -> None:
     if not n_normals or not n_anomalies:
         only = f"only {0 if n_normals else 1}" if y.shape[0] else "no rows"
         raise InvalidInputError(
-            f"y must hold both 0 (normal) and 1 (anomaly); found {only}", argument="y"
+            f"y must contain both 0 (normal) and 1 (anomaly); found {only}", argument="y"
         )
     if n_normals < MIN_NORMALS:
         raise InvalidInputError(f"needs at least {MIN_NORMALS} normal rows; found {n_normals}")
@@ -321,33 +330,33 @@ def _check_sizes(y: LabelVector, min_anomalies: int) -> None:
 
 
 def _class_sizes(
-    name: str, classes: Texts, selection: DataSelection, seed: int, remarks: list[str]
+    dataset: str, classes: Strings, selection: DataSelection, seed: int, notes: list[str]
 ) -> dict[str, int]:
-    """Return how many anomalies each class of a study has, and remark on the other classes."""
+    """Return how many anomalies each class of a study has, and note the other classes."""
     values, counts = np.unique(classes, return_counts=True)
     sizes = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    few = {one: size for one, size in sizes.items() if size < selection.min_anomalies}
-    enough = [one for one in sizes if one not in few]
+    few = {name: size for name, size in sizes.items() if size < selection.min_anomalies}
+    enough = [name for name in sizes if name not in few]
     if few:
-        shown = ", ".join(f"{one} ({size})" for one, size in few.items())
+        shown = ", ".join(f"{name} ({size})" for name, size in few.items())
         fewer = f"with fewer than {selection.min_anomalies} anomalies: {shown}"
         if not enough:
             raise InvalidInputError(f"needs a class of anomalies that is large enough; all {fewer}")
-        remarks.append(f"{name}: {len(few)} of {len(sizes)} classes left out {fewer}")
+        notes.append(f"{dataset}: {len(few)} of {len(sizes)} classes left out {fewer}")
     most = selection.max_subproblems
     if most is not None and len(enough) > most:
-        rng = np.random.default_rng(np.random.SeedSequence([seed, string_seed(name)]))
+        rng = np.random.default_rng(np.random.SeedSequence([seed, string_seed(dataset)]))
         drawn = np.sort(rng.choice(len(enough), most, replace=False))
         kept = [enough[i] for i in drawn]
-        remarks.append(f"{name}: {most} of {len(enough)} classes drawn: {', '.join(kept)}")
+        notes.append(f"{dataset}: {most} of {len(enough)} classes drawn: {', '.join(kept)}")
         enough = kept
-    return {one: sizes[one] for one in enough}
+    return {name: sizes[name] for name in enough}
 
 
-def _read(place: str) -> LabelledData:
-    if place.startswith(_BUNDLED):
-        return load_bundled(place.removeprefix(_BUNDLED))
-    return read_data(Path(place))
+def _read(location: str) -> LabelledData:
+    if location.startswith(_BUNDLED):
+        return load_bundled(location.removeprefix(_BUNDLED))
+    return read_data(Path(location))
 
 
 @lru_cache(maxsize=2)
@@ -359,13 +368,13 @@ def _loaded(source: str, digest: str) -> LabelledData:
     return data
 
 
-def _texts(values: Any, name: str) -> tuple[str, ...]:
-    """Check a list of texts."""
+def _strings(values: Any, name: str) -> tuple[str, ...]:
+    """Check a list of strings."""
     if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} must be a list of texts; found {type(values).__name__}")
+        raise TypeError(f"{name} must be a list of strings; found {type(values).__name__}")
     for i, value in enumerate(values):
         if not isinstance(value, str):
-            raise TypeError(f"{name}[{i}] must be a text; found {type(value).__name__}")
+            raise TypeError(f"{name}[{i}] must be a string; found {type(value).__name__}")
         if not value:
             raise InvalidInputError(f"{name}[{i}] must not be empty", argument=name)
     return tuple(values)

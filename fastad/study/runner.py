@@ -1,39 +1,30 @@
 """``run_study``: all batches of a study, on the processes or the cluster that joblib has."""
 
 import os
-import platform
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
-from fastad._core.threads import available_threads
+from fastad._core.threads import available_threads, thread_limit
 from fastad.errors import MissingExtraError
-from fastad.study.batches import AnyBatch, Batch, plan_batches
 from fastad.study.config import StudyConfig
-from fastad.study.cost import seconds_of
-from fastad.study.manifest import Manifest
-from fastad.study.problems import FoundProblems, find_problems
-from fastad.study.saved import read_study
+from fastad.study.extensions import Batch, BatchResult
+from fastad.study.plan import make_manifest, plan_batches
+from fastad.study.problems import find_problems
+from fastad.study.results import StudyTables, read_study
 from fastad.study.store import StudyStore
-from fastad.study.tables import StudyTables
-from fastad.study.tasks import Found, Settings, run_batch
 from fastad.unsupervised.subspaces import check_jobs
 
-# Whose versions are noted.
-_LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")
 # A guess of the speed weighs as much as so many seconds of work.
 _GUESS = 20.0
-# Parts of a study are put together after so many.
-_PARTS = 500
-# What loky says when a worker has grown by 300 MB since its first batch and is started anew. Data,
-# and code that is compiled on first use, can do that; no batch is lost.
-_ANEW = "A worker stopped while some jobs were given to the executor"
+# The files of single batches are merged after so many.
+_MERGE_EVERY = 500
+# The warning of loky when a worker has grown by 300 MB since its first batch and is started anew.
+# Data, and code that is compiled on first use, can do that; no batch is lost.
+_RESTARTED = "A worker stopped while some jobs were given to the executor"
 
 
 class Progress(NamedTuple):
@@ -56,7 +47,7 @@ class Progress(NamedTuple):
 
 
 ProgressCall: TypeAlias = Callable[[Progress], object]
-_Results: TypeAlias = Generator[tuple[AnyBatch, Found], None, None]
+_Results: TypeAlias = Generator[tuple[str, BatchResult], None, None]
 
 
 def run_study(
@@ -88,7 +79,7 @@ def run_study(
     Raises
     ------
     InvalidInputError
-        If an argument or a data set is not as described, the folder holds another study, or
+        If an argument or a data set is not as described, the folder contains another study, or
         another runner is at work there; before any work.
     MissingExtraError
         If a library of the extra ``study`` is not installed.
@@ -126,43 +117,44 @@ def run_study(
     available_threads()  # which refuses a variable that is wrong, else every task would fail
     found = find_problems(config.data, folder=config.folder, seed=config.seed)
     batches = plan_batches(config, found.problems)
-    settings = Settings.of(config)
-    with StudyStore.open(output, _manifest(config, found, batches)) as store:
-        for remark in store.remarks:
-            warnings.warn(remark, stacklevel=2)
+    with StudyStore.open(output, make_manifest(config, found, batches)) as store:
+        for note in store.notes:
+            warnings.warn(note, stacklevel=2)
         done = store.done()
         waiting = [batch for batch in batches if batch.name not in done]
-        clock = _Clock(batches, waiting, settings, n_jobs, progress)
+        clock = _Clock(batches, waiting, n_jobs, progress)
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        results = parallel(delayed(_run)(batch, settings, os.getpid()) for batch in waiting)
-        _keep(store, results, clock)
+        results = parallel(delayed(_run)(batch, os.getpid()) for batch in waiting)
+        _save(store, results, clock)
         store.finish()
     return read_study(output)
 
 
-def _run(batch: AnyBatch, settings: Settings, runner: int) -> tuple[AnyBatch, Found]:
-    """Run a batch, in the process of the runner or one of its workers."""
+def _run(batch: Batch, runner: int) -> tuple[str, BatchResult]:
+    """Run a batch on one thread, in the process of the runner or one of its workers."""
+    from joblib import parallel_config
+    from threadpoolctl import threadpool_limits
+
     if os.getpid() != runner and threading.current_thread() is threading.main_thread():
         # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return batch, run_batch(batch, settings)
+    # Within a task of Dask, joblib in a detector would make tasks of Dask.
+    with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
+        return batch.name, batch.run()
 
 
-def _keep(store: StudyStore, results: _Results, clock: "_Clock") -> None:
+def _save(store: StudyStore, results: _Results, clock: "_Clock") -> None:
     """Save results as they come."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _ANEW, UserWarning)
+        warnings.filterwarnings("ignore", _RESTARTED, UserWarning)
         try:
-            for number, (batch, found) in enumerate(results, 1):
-                if isinstance(batch, Batch):
-                    store.save(batch.name, found.rows, curves=found.curves or None)
-                else:
-                    store.save_goix(batch.name, found.rows)
-                if number % _PARTS == 0:
+            for number, (name, result) in enumerate(results, 1):
+                store.save(name, result.rows)
+                if number % _MERGE_EVERY == 0:
                     store.compact()
-                clock.tick(batch, found)
+                clock.tick(name, result)
         finally:
-            warnings.simplefilter("ignore")  # that tasks are lost, which whoever stops them knows
+            warnings.simplefilter("ignore")  # of lost tasks, which whoever stops them knows
             results.close()
 
 
@@ -171,9 +163,8 @@ class _Clock:
 
     def __init__(
         self,
-        batches: Sequence[AnyBatch],
-        waiting: Sequence[AnyBatch],
-        settings: Settings,
+        batches: Sequence[Batch],
+        waiting: Sequence[Batch],
         n_jobs: int | None,
         progress: ProgressCall | None,
     ) -> None:
@@ -182,62 +173,29 @@ class _Clock:
             return
         from joblib import effective_n_jobs
 
-        self._seconds = {batch.name: seconds_of(batch, settings) for batch in waiting}
+        self._seconds = {batch.name: batch.estimated_seconds() for batch in waiting}
         self._left = sum(self._seconds.values())
         self._total, self._done, self._n_failed = len(batches), len(batches) - len(waiting), 0
         # Before the first batch is done, a guess; each that is done counts against it.
         self._speed = effective_n_jobs(n_jobs)
         self._began, self._worked = perf_counter(), 0.0
-        self._say()
+        self._report()
 
-    def tick(self, batch: AnyBatch, found: Found) -> None:
+    def tick(self, name: str, result: BatchResult) -> None:
         """Count a batch that is done."""
         if self._progress is None:
             return
-        seconds = self._seconds[batch.name]
+        seconds = self._seconds[name]
         self._done += 1
-        self._n_failed += found.n_failed
+        self._n_failed += result.n_failed
         self._left -= seconds
         self._worked += seconds
-        self._say()
+        self._report()
 
-    def _say(self) -> None:
+    def _report(self) -> None:
         assert self._progress is not None
         elapsed = perf_counter() - self._began
         # The guess weighs as much as some seconds of work.
         speed = (self._worked + _GUESS * self._speed) / (elapsed + _GUESS)
         left = max(self._left, 0.0) / speed
         self._progress(Progress(self._done, self._total, self._n_failed, left))
-
-
-def _manifest(config: StudyConfig, found: FoundProblems, batches: Sequence[AnyBatch]) -> Manifest:
-    described = [
-        {
-            "name": one.name,
-            "collection": one.collection,
-            "dataset": one.dataset,
-            "anomaly_class": one.anomaly_class,
-            "n_normals": one.n_normals,
-            "n_anomalies": one.n_anomalies,
-            "n_features": one.n_features,
-            "digest": one.digest,
-        }
-        for one in found.problems
-    ]
-    return Manifest(
-        config=config.plain(),
-        problems=described,
-        batches=[batch.name for batch in batches],
-        versions=_versions(),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        remarks=found.remarks,
-    )
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that results depend on."""
-    found = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found

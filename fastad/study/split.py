@@ -12,10 +12,10 @@ from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
 from fastad.errors import InvalidInputError
 
 # With ten normal rows and these two there are always two normal rows to train on.
-_MIN_SHARE = Fraction(2, 10)
+_MIN_FRACTION = Fraction(2, 10)
 _MIN_TRAIN = 4
 # Below these, deviations are those of rounding.
-_LEAST_VARIANCE, _LEAST_DEVIATION = 1e-15, 1e-8
+_MIN_VARIANCE, _MIN_DEVIATION = 1e-15, 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Protocol:
     Attributes
     ----------
     train_share : float
-        Share of the normal rows that is for training, in [0.2, 1).
+        Fraction of the normal rows that is for training, in [0.2, 1).
     contaminations : tuple of float
         Anomalies in training, as ratios to the normal rows there.
     repeats : int
@@ -46,9 +46,9 @@ class Protocol:
     standardize: bool = True
 
     def __post_init__(self) -> None:
-        if check_inside(self.train_share, "protocol.train_share") < _MIN_SHARE:
+        if check_inside(self.train_share, "protocol.train_share") < _MIN_FRACTION:
             raise InvalidInputError(
-                f"protocol.train_share must be at least {float(_MIN_SHARE)}; found "
+                f"protocol.train_share must be at least {float(_MIN_FRACTION)}; found "
                 f"{self.train_share}"
             )
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
@@ -127,10 +127,10 @@ def split_problem(
     """
     check_count(repeat, "repeat")
     normals, anomalies = (np.flatnonzero(y == label) for label in (0, 1))
-    n_share = math.floor(exact_rate(protocol.train_share, "train_share") * normals.shape[0])
+    n_allotted = math.floor(exact_rate(protocol.train_share, "train_share") * normals.shape[0])
     most_anomalies = anomalies.shape[0] // 2
     ratio = exact_rate(contamination, "contamination")
-    n_train = _limited(n_share, ratio, most_anomalies, protocol.max_train)
+    n_train = _limited(n_allotted, ratio, most_anomalies, protocol.max_train)
     n_train_anomalies = min(math.floor(ratio * n_train), most_anomalies)
     if n_train < 2 or not anomalies.shape[0]:
         raise InvalidInputError(
@@ -144,7 +144,7 @@ def split_problem(
     # tested on the same ones as far as that goes.
     n_others = anomalies.shape[0] - n_train_anomalies
     train: IntVector = np.concatenate([normals[:n_train], anomalies[n_others:]])
-    test_parts = normals[n_share:], anomalies[:n_others]
+    test_parts = normals[n_allotted:], anomalies[:n_others]
     test: IntVector = np.concatenate([part[: protocol.max_test] for part in test_parts])
     table = standardized(X) if protocol.standardize else X
     return Split(_rows(table, train), _rows(table, test), y[test], n_train_anomalies)
@@ -159,32 +159,32 @@ def standardized(X: FloatMatrix) -> FloatMatrix:
     centred = X - X[0]
     centred -= centred.mean(axis=0)
     variances = centred.var(axis=0, ddof=1)
-    centred[np.abs(centred) <= _LEAST_DEVIATION] = 0.0
-    scaled: FloatMatrix = centred / np.sqrt(np.where(variances <= _LEAST_VARIANCE, 1.0, variances))
+    centred[np.abs(centred) <= _MIN_DEVIATION] = 0.0
+    scaled: FloatMatrix = centred / np.sqrt(np.where(variances <= _MIN_VARIANCE, 1.0, variances))
     return scaled
 
 
-def _limited(n_share: int, ratio: Fraction, most_anomalies: int, max_train: int | None) -> int:
+def _limited(n_allotted: int, ratio: Fraction, most_anomalies: int, max_train: int | None) -> int:
     """Return how many normal rows train, where all training rows have a limit.
 
     The largest n with n + min(floor(ratio n), most_anomalies) <= max_train; the first of the
     two is floor((1 + ratio) n), at most max_train as long as (1 + ratio) n < max_train + 1.
     """
     if max_train is None:
-        return n_share
+        return n_allotted
     return min(
-        n_share,
+        n_allotted,
         max(math.ceil((max_train + 1) / (1 + ratio)) - 1, max_train - most_anomalies),
     )
 
 
 def _rows(table: FloatMatrix, rows: IntVector) -> FloatMatrix:
-    chosen: FloatMatrix = np.ascontiguousarray(table[rows], np.float64)
-    return chosen
+    selected: FloatMatrix = np.ascontiguousarray(table[rows], np.float64)
+    return selected
 
 
 def _contaminations(values: object) -> tuple[float, ...]:
-    """Check contaminations, which must differ; whole numbers become floats."""
+    """Check contaminations, which must differ; integers become floats."""
     name = "protocol.contaminations"
     if not isinstance(values, list | tuple):
         raise TypeError(f"{name} must be a list of numbers; found {type(values).__name__}")

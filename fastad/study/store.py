@@ -1,7 +1,12 @@
-"""The folder of a study: what is done stays, whatever ends a run, and the next run goes on."""
+"""The folder of a study: what is done stays, whatever ends a run, and the next run goes on.
+
+``study.json`` is the manifest, ``batches`` has a folder for each table with what is done so far,
+and the Parquet files are the results, once all is done. One runner at a time holds the lock.
+"""
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,40 +15,36 @@ from typing import Any
 from fastad._core.parameters import short_repr
 from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
-from fastad.study.folder import CURVES, GOIX, PARTS, RESULTS, TIMES, TIMES_FILE, begin, check_folder
-from fastad.study.manifest import Manifest
-from fastad.study.part_files import (
-    LEFTOVERS,
+from fastad.study.batch_files import (
     ArrowSchema,
-    DamagedPartError,
+    DamagedFileError,
     arrow,
     common_schema,
-    in_order,
     is_merged,
-    look,
-    next_merged_path,
-    part_path,
-    part_paths,
-    read,
-    read_all,
-    strange_files,
-    table_of,
-    write_batch,
-    write_merged,
-    write_result,
+    make_table,
+    write_table,
 )
-from fastad.study.runner_lock import file_lock, runner_lock
-from fastad.study.saved import StudyStatus, read_study, study_status
-from fastad.study.tables import KEYS, ArrowTable
+from fastad.study.lock import LOCK, RUNNER, file_lock, runner_lock
+from fastad.study.manifest import MANIFEST, Manifest, begin_study
+from fastad.study.results import (
+    CURVES,
+    CURVES_FILE,
+    TASKS,
+    TIMES_FILE,
+    batch_folders,
+    split_tasks,
+    table_file,
+)
 
-__all__ = ["StudyStatus", "StudyStore", "read_study", "study_status"]
-
+# What a folder may contain before a study begins there, beside hidden files.
+_HARMLESS = (LOCK, RUNNER, "report")
+_LEFTOVERS = ".fastad-*"
 # Names that a message shows.
-_NAMED = 8
+_MAX_NAMES = 8
 
 
 class StudyStore:
-    """Where a runner keeps what it finds; `open` makes one.
+    """Where a runner keeps results; `open` makes one.
 
     One process holds it, and one thread of it at a time.
 
@@ -55,14 +56,17 @@ class StudyStore:
         The study, with all versions of libraries that took part.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, remarks: Sequence[str]) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, notes: Sequence[str]) -> None:
         self.folder = folder
         self.manifest = manifest
-        self._remarks = list(remarks)
-        self._planned = frozenset(manifest.batches)
-        self._done: dict[str, set[str]] = {kind: set() for kind in RESULTS}
+        self._notes = list(notes)
+        self._folders = batch_folders(folder, manifest)
+        self._table_of = {
+            batch: table for table, batches in manifest.batches.items() for batch in batches
+        }
+        self._done: set[str] = set()
         self._schemas: dict[str, ArrowSchema] = {}
-        self._held = contextlib.ExitStack()
+        self._lock = contextlib.ExitStack()
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], manifest: Manifest) -> "StudyStore":
@@ -83,20 +87,21 @@ class StudyStore:
         Raises
         ------
         InvalidInputError
-            If the folder cannot be written, holds something else or another study, or another
+            If the folder cannot be written, contains something else or another study, or another
             runner is at work there.
         MissingExtraError
             If pyarrow or filelock is not installed.
         """
         arrow(), file_lock()  # before anything is made
         root = Path(folder)
-        check_folder(root)
-        with contextlib.ExitStack() as held:
-            held.enter_context(runner_lock(root))
-            store = cls(root, *begin(root, manifest))
+        _check_folder(root)
+        with contextlib.ExitStack() as lock:
+            lock.enter_context(runner_lock(root))
+            store = cls(root, *begin_study(root, manifest))
             store._make_folders()
-            store._find_parts()
-            store._held = held.pop_all()
+            for table in store._folders:
+                store._find_batches(table)
+            store._lock = lock.pop_all()
         return store
 
     def __enter__(self) -> "StudyStore":
@@ -112,24 +117,18 @@ class StudyStore:
 
     def close(self) -> None:
         """Give the folder back."""
-        self._held.close()
+        self._lock.close()
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What a user should know: other versions of libraries, damaged files."""
-        return tuple(self._remarks)
+        return tuple(self._notes)
 
     def done(self) -> frozenset[str]:
         """Return the ids of the batches that are done."""
-        return frozenset(self._done[PARTS] | self._done[GOIX])
+        return frozenset(self._done)
 
-    def save(
-        self,
-        batch: str,
-        rows: Mapping[str, Sequence[Any]],
-        *,
-        curves: Mapping[str, Sequence[Any]] | None = None,
-    ) -> None:
+    def save(self, batch: str, rows: Mapping[str, Sequence[Any]]) -> None:
         """Keep the rows of a batch, which is done then.
 
         Parameters
@@ -137,9 +136,8 @@ class StudyStore:
         batch : str
             Its id, one of those planned.
         rows : mapping of str to sequence
-            A column for each name; the same columns for all batches.
-        curves : mapping of str to sequence, optional
-            Likewise, where curves are kept.
+            A column for each name; the same columns for all batches of a table, but for those of
+            curves, which may be left out.
 
         Raises
         ------
@@ -148,57 +146,39 @@ class StudyStore:
         OSError
             If it cannot be written, for example to a full disk; nothing is left of it then.
         """
-        self._check_batch(batch)
-        tables = {} if curves is None else {CURVES: self._checked(CURVES, curves, "curves")}
-        # Last: a batch is done as soon as they are there.
-        tables[PARTS] = self._checked(PARTS, rows, "rows")
-        try:
-            for kind, table in tables.items():
-                self._write(kind, batch, table)
-        except BaseException:
-            # Ctrl-C may come when the rows are there already, whose curves must stay.
-            if not part_path(self.folder / PARTS, batch).exists():
-                part_path(self.folder / CURVES, batch).unlink(missing_ok=True)
-            raise
-
-    def save_goix(self, batch: str, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Keep the rows of a batch of goix's protocol, as `GoixBenchmark.to_columns` gives them.
-
-        Raises
-        ------
-        InvalidInputError, TypeError, OSError
-            As `save`.
-        """
-        self._check_batch(batch)
-        self._write(GOIX, batch, self._checked(GOIX, rows, "rows"))
+        if batch not in self._table_of:
+            raise InvalidInputError(
+                f"batch must be one of those planned; found {short_repr(batch)}",
+                argument="batch",
+            )
+        if batch in self._done:
+            raise InvalidInputError(
+                f"batch must not be done already; found {batch!r}", argument="batch"
+            )
+        table = make_table(rows, "rows")
+        target = self._table_of[batch]
+        schema = self._common_schema(target, table.schema, "rows")
+        # In the same order in all batches.
+        names = set(table.column_names)
+        table = table.select([name for name in schema.names if name in names])
+        self._folders[target].write(batch, table)
+        self._schemas[target] = schema
+        self._done.add(batch)
 
     def compact(self) -> None:
         """Merge the files of single batches, of which a study may have very many.
 
         Takes about 2 ms a file; worth it every few hundred batches.
         """
-        # Curves first: if they are damaged, the rows of their batch have to go too.
-        for kind in (CURVES, PARTS, GOIX):
-            tables: dict[Path, ArrowTable] = {}
-            for path in part_paths(self.folder / kind, self._planned):
-                if not is_merged(path):
-                    try:
-                        tables[path] = read(path)
-                    except DamagedPartError as error:
-                        self._discard(kind, path, str(error))
-            if len(tables) > 1:
-                names = [path.stem for path in tables]
-                write_merged(next_merged_path(self.folder / kind), tables.values(), names)
-                for path in tables:
-                    # Windows keeps a file that somebody reads; it is merged once more then.
-                    with contextlib.suppress(PermissionError):
-                        path.unlink(missing_ok=True)
+        for folder in self._folders.values():
+            for path, error in folder.merge().items():
+                self._discard(path, error)
 
     def finish(self) -> None:
         """Write all rows, in the order of the plan, to the files of the results.
 
         Their bytes depend on the rows and the version of pyarrow only; times have a file of their
-        own, with the columns that tell tasks from each other.
+        own, with the columns that distinguish tasks.
 
         Raises
         ------
@@ -208,110 +188,107 @@ class StudyStore:
             If they cannot be written; nothing is left of the file that failed.
         """
         self._refuse_unfinished()
-        found = {kind: read_all(self.folder / kind, self._planned) for kind in RESULTS}
-        for kind, rows in found.items():
-            self._done[kind] = set(rows.batches)
+        found = {name: folder.read() for name, folder in self._folders.items()}
+        self._done = set().union(*(rows.batches for rows in found.values()))
         # What the foot of a file promised may turn out to be damaged when all of it is read.
-        for kind, rows in found.items():
+        for rows in found.values():
             for path, error in rows.damaged.items():
-                self._discard(kind, path, error)
+                self._discard(path, error)
         self._refuse_unfinished()
-        for kind, rows in found.items():
-            path = self.folder / RESULTS[kind]
-            if rows.batches:
-                table = in_order(rows, self.manifest.batches)
-                if kind == PARTS:
-                    table = self._without_times(table)
-                write_result(path, table)
-            else:
-                path.unlink(missing_ok=True)
-
-    def _without_times(self, table: ArrowTable) -> ArrowTable:
-        """Write the times of tasks, and return what else there is of them."""
-        times = [name for name in TIMES if name in table.column_names]
-        keys = [name for name in KEYS if name in table.column_names]
-        if times:
-            write_result(self.folder / TIMES_FILE, table.select([*keys, *times]))
-        return table.drop_columns(times)
+        for name, rows in found.items():
+            table = rows.table
+            if name == TASKS:
+                parts = split_tasks(table)
+                for file, part in ((TIMES_FILE, parts.times), (CURVES_FILE, parts.curves)):
+                    if part.num_rows:
+                        write_table(self.folder / file, part)
+                table = parts.tasks
+            # After the others: where it is, they are as they should be.
+            write_table(table_file(self.folder, name), table)
 
     def _make_folders(self) -> None:
-        """Make the folders of parts, and remove what a killed run was writing."""
+        """Make the folders of batches, and remove what a killed run was writing."""
+        folders = [folder.path for folder in self._folders.values()]
         try:
-            for kind in RESULTS:
-                (self.folder / kind).mkdir(exist_ok=True)
-        except FileExistsError as error:
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
             raise InvalidInputError(
                 f"folder must be that of a study; {error.filename} is a file",
                 argument="folder",
             ) from None
-        for folder in (self.folder, *(self.folder / kind for kind in RESULTS)):
-            for path in folder.glob(LEFTOVERS):
+        for folder in (self.folder, *folders):
+            for path in folder.glob(_LEFTOVERS):
                 path.unlink(missing_ok=True)
 
-    def _find_parts(self) -> None:
+    def _find_batches(self, table: str) -> None:
         """Learn what is done, and remove what is damaged."""
-        for kind in RESULTS:
-            folder = self.folder / kind
-            for path in part_paths(folder, self._planned):
-                try:
-                    part = look(path)
-                except DamagedPartError as error:
-                    self._discard(kind, path, str(error))
-                else:
-                    self._schemas[kind] = self._fitting(kind, part.schema, str(path))
-                    self._done[kind].update(self._planned.intersection(part.batches))
-            strange = strange_files(folder, self._planned)
-            if strange:
-                self._remarks.append(
-                    f"{folder} holds files of no batch, which are left alone: "
-                    f"{some_of(strange, _NAMED)}"
-                )
+        folder = self._folders[table]
+        for path in folder.files():
+            try:
+                batches, schema = folder.batches_of(path)
+            except DamagedFileError as error:
+                self._discard(path, str(error))
+            else:
+                self._schemas[table] = self._common_schema(table, schema, str(path))
+                self._done |= batches
+        others = folder.other_files()
+        if others:
+            self._notes.append(
+                f"{folder.path} has files of no batch, which are left alone: "
+                f"{some_of(others, _MAX_NAMES)}"
+            )
 
-    def _discard(self, kind: str, path: Path, error: str) -> None:
+    def _discard(self, path: Path, error: str) -> None:
         """Remove a damaged file; its batches run again."""
-        lost = "its batches are to be done again"
-        if kind == CURVES and is_merged(path):
-            # Whose they were is not known, and their rows are merged too.
-            lost = "curves are lost"
-        elif not is_merged(path):
-            # Curves go with the rows of their batch, and last: they tell that it has some.
-            part_path(self.folder / PARTS, path.stem).unlink(missing_ok=True)
-            for done in self._done.values():
-                done.discard(path.stem)
+        if not is_merged(path):
+            self._done.discard(path.stem)
         path.unlink(missing_ok=True)
-        self._remarks.append(f"{error}; the file is removed, and {lost}")
+        self._notes.append(f"{error}; the file is removed, and its batches are to be done again")
 
-    def _check_batch(self, batch: str) -> None:
-        if batch not in self._planned:
-            raise InvalidInputError(
-                f"batch must be one of those planned; found {short_repr(batch)}",
-                argument="batch",
-            )
-        if batch in self._done[PARTS] or batch in self._done[GOIX]:
-            raise InvalidInputError(
-                f"batch must not be done already; found {batch!r}", argument="batch"
-            )
-
-    def _checked(self, kind: str, columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
-        """Return columns as a table that fits to those that are there."""
-        table = table_of(columns, name)
-        schema = self._fitting(kind, table.schema, name)
-        return table.select(schema.names)
-
-    def _fitting(self, kind: str, schema: ArrowSchema, name: str) -> ArrowSchema:
+    def _common_schema(self, table: str, schema: ArrowSchema, name: str) -> ArrowSchema:
         """Return the columns of all that is there and of a table."""
-        return common_schema(self._schemas.get(kind, schema), schema, name)
-
-    def _write(self, kind: str, batch: str, table: ArrowTable) -> None:
-        write_batch(part_path(self.folder / kind, batch), table, batch)
-        self._schemas[kind] = self._fitting(kind, table.schema, kind)
-        self._done[kind].add(batch)
+        return common_schema(self._schemas.get(table, schema), schema, name, optional=CURVES)
 
     def _refuse_unfinished(self) -> None:
-        done = self.done()
-        missing = [batch for batch in self.manifest.batches if batch not in done]
+        missing = [batch for batch in self.manifest.all_batches if batch not in self._done]
         if missing:
             raise InvalidInputError(
-                f"all {len(self._planned)} batches must be done; {len(missing)} are not: "
-                f"{some_of(missing, _NAMED)}"
+                f"all {len(self._table_of)} batches must be done; {len(missing)} are not: "
+                f"{some_of(missing, _MAX_NAMES)}"
             )
+
+
+def _check_folder(root: Path) -> None:
+    """Make a folder and try to write there, unless it is that of something else.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be written, or contains something else.
+    """
+    try:
+        _refuse_others(root)
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError as error:
+        raise InvalidInputError(
+            f"folder must be one that can be written; {root}: {error.strerror}",
+            argument="folder",
+        ) from None
+
+
+def _refuse_others(root: Path) -> None:
+    """Refuse a folder of something else."""
+    try:
+        names = sorted(os.listdir(root))
+    except FileNotFoundError:
+        return
+    others = [name for name in names if name not in _HARMLESS and name[0] != "."]
+    if MANIFEST not in names and others:
+        raise InvalidInputError(
+            f"folder must be new, empty or that of a study; {root} has no {MANIFEST} and contains "
+            f"{some_of(others, _MAX_NAMES)}",
+            argument="folder",
+        )

@@ -10,9 +10,8 @@ from typer.testing import Result
 from fastad.cli import _study as command
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
+from fastad.study.results import StudyTables, read_study
 from fastad.study.runner import Progress, run_study
-from fastad.study.saved import read_study
-from fastad.study.tables import StudyTables
 from tests.support.command_line import invoke
 from tests.support.study_runs import N_BATCHES, N_TASKS, TOML, contents, write_config
 
@@ -183,7 +182,7 @@ def test_errors_of_the_output(file: Path, whole: Path, tmp_path: Path) -> None:
         assert "folder must be one that can be written" in found
     other = write_config(tmp_path, TOML.replace("seed = 7", "seed = 8"))
     found = error_of(call("run", other, "--output", whole))
-    assert found.endswith("holds another: seed is 8 here and 7 in the folder")
+    assert found.endswith("contains another: seed is 8 here and 7 in the folder")
     assert "--jobs: must not be 0" in error_of(call("run", file, "--jobs", 0))
     new = tmp_path / "new"
     found = error_of(call("run", file, "--output", new, "--jobs", 1, FASTAD_NUM_THREADS="many"))

@@ -381,6 +381,7 @@ def test_one_class_is_recorded() -> None:
     assert GoixBenchmark(rows).agreement("em").labels is None
 
 
+@pytest.mark.evidence
 def test_the_paper_s_detectors_on_bundled_data() -> None:
     X, malignant = load_breast_cancer(return_X_y=True)
     wine, kind = load_wine(return_X_y=True)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fastad.study.manifest import Manifest
-from fastad.study.store import StudyStore, read_study
+from fastad.study.results import read_study
+from fastad.study.store import StudyStore
 
 TASKS = ["uci-b", "uci-a", "uci-c", "uci-d", "uci-é 1"]
 GOIX = ["goix-b", "goix-a"]
+BATCHES = Path("batches", "results")
 Columns = dict[str, list[Any]]
 
 
@@ -18,7 +20,7 @@ def plan(**changes: Any) -> Manifest:
     values: dict[str, Any] = {
         "config": {"protocol": {"repeats": 3, "contaminations": (0, 0.01)}, "report": True},
         "problems": [{"name": "uci/ecoli", "digest": "1f", "n_features": 7}],
-        "batches": [TASKS[0], GOIX[0], *TASKS[1:], GOIX[1]],
+        "batches": {"results": TASKS, "goix": GOIX},
         "versions": {"fastad": "1", "numpy": "2"},
         "created": "2026-01-02T03:04:05+00:00",
     }
@@ -41,9 +43,20 @@ def rows_of(batch: str) -> Columns:
 
 
 def curves_of(batch: str) -> Columns | None:
+    """Curves of the first row of a batch, if it has some; the others failed, as it were."""
     if batch in ("uci-c", "uci-é 1"):
         return None
-    return {"dataset": [batch], "roc": [[0.0, 0.5, 1.0]], "mv_mass": [[] if "b" in batch else [1]]}
+    others: list[Any] = [None] * (len(rows_of(batch)["repeat"]) - 1)
+    return {"roc": [[0.0, 0.5, 1.0], *others], "mv_mass": [[] if "b" in batch else [1], *others]}
+
+
+def kept_curves_of(batch: str) -> Columns | None:
+    """The first row of a batch with curves, as the table of curves has it."""
+    curves = curves_of(batch)
+    if curves is None:
+        return None
+    keys = {name: rows_of(batch)[name] for name in ("dataset", "anomaly_class", "repeat")}
+    return {name: values[:1] for name, values in {**keys, **curves}.items()}
 
 
 def goix_of(batch: str) -> Columns:
@@ -51,17 +64,15 @@ def goix_of(batch: str) -> Columns:
 
 
 def keep(store: StudyStore, batch: str) -> None:
-    if batch in GOIX:
-        store.save_goix(batch, goix_of(batch))
-    else:
-        store.save(batch, rows_of(batch), curves=curves_of(batch))
+    rows = goix_of(batch) if batch in GOIX else {**rows_of(batch), **(curves_of(batch) or {})}
+    store.save(batch, rows)
 
 
 def finish(folder: Path, order: list[str] | None = None) -> dict[str, bytes]:
     """Do what is left, and return the bytes of the results."""
     manifest = plan()
     with StudyStore.open(folder, manifest) as store:
-        for batch in order or manifest.batches:
+        for batch in order or manifest.all_batches:
             if batch not in store.done():
                 keep(store, batch)
         store.finish()
@@ -81,16 +92,15 @@ def check_tables(folder: Path, done: set[str] | None = None) -> set[str]:
     """Check that all rows of some batches are there, once and in order; return which."""
     study = read_study(folder)
     found = set(study.tasks.to_pydict().get("dataset", ()))
-    found |= set(study.goix.to_pydict().get("dataset", ()))
+    found |= set(study.extra["goix"].to_pydict().get("dataset", ()))
     assert done is None or found == done
     assert study.n_batches == len(TASKS) + len(GOIX)
     assert study.n_done == len(found)
-    batches = [batch for batch in plan().batches if batch in found]
-    tasks = [batch for batch in batches if batch in TASKS]
+    tasks = [batch for batch in TASKS if batch in found]
     for table, names, of in [
         (study.tasks, tasks, rows_of),
-        (study.curves, tasks, curves_of),
-        (study.goix, [batch for batch in batches if batch in GOIX], goix_of),
+        (study.curves, tasks, kept_curves_of),
+        (study.extra["goix"], [batch for batch in GOIX if batch in found], goix_of),
     ]:
         columns = {
             name: [None if x != x else x for x in values]

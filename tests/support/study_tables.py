@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixRow
-from fastad.study.tables import StudyTables
+from fastad.study.results import StudyTables
 from fastad.unsupervised.criteria import Criterion
 
 RATES = (
@@ -97,7 +97,7 @@ def make_study(shape: Shape = DEFAULT, **changes: Any) -> StudyTables:
     return StudyTables(
         tasks=as_table(tasks),
         curves=pa.Table.from_pylist(_curves(shape, rng) if shape.curves else [], CURVE_SCHEMA),
-        goix=pa.Table.from_pylist(_goix(rng) if shape.goix else []),
+        extra={"goix": pa.Table.from_pylist(_goix(rng) if shape.goix else [])},
         manifest=_manifest(shape, n_batches),
         n_batches=n_batches,
         n_done=n_batches - bool(shape.n_missing),

@@ -10,19 +10,18 @@ import numpy.typing as npt
 from fastad._core.parameters import check_choice, check_generator
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import FloatMatrix, LabelVector, ScoreVector
-from fastad.errors import UndefinedMeasureError
+from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix
-from fastad.study.papers.goix_detectors import check_detectors, paper_detectors
-from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.study.papers.goix_results import SEPARATOR, GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
 from fastad.unsupervised.subsampled import emmv_subsampled
-from fastad.unsupervised.subspaces import Factory, train
+from fastad.unsupervised.subspaces import Factory, check_factory, train
 
 _DEFAULT = GoixProtocol()
 
@@ -67,7 +66,7 @@ def goix_benchmark(
     InvalidInputError
         If an argument is not as described; the message says which.
     MissingExtraError
-        If the paper's detectors are asked for and scikit-learn is not installed.
+        If the paper's detectors are used and scikit-learn is not installed.
 
     See Also
     --------
@@ -81,12 +80,12 @@ def goix_benchmark(
     Examples
     --------
     >>> import numpy as np
-    >>> from fastad.study.papers.goix import goix_benchmark
+    >>> from fastad.study.papers import goix_benchmark
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(540, 2)), rng.uniform(-5, 5, size=(60, 2))])
     >>> y = np.repeat([0, 1], [540, 60])
-    >>> found = goix_benchmark({"bell": (X, y)}, settings=["novelty"], rng=0)
-    >>> found.agreement("em").roc.n_pairs
+    >>> benchmark = goix_benchmark({"bell": (X, y)}, settings=["novelty"], rng=0)
+    >>> benchmark.agreement("em").roc.n_pairs
     3
     """
     if not isinstance(datasets, Mapping) or not datasets:
@@ -96,7 +95,7 @@ def goix_benchmark(
         )
     for setting in settings:
         check_choice(setting, SETTINGS, "settings")
-    entropy = _entropy(rng)
+    seed = _seed(rng)
     cells = [(name, setting) for name in datasets for setting in settings]
     rows: list[GoixRow] = []
     for done, (name, setting) in enumerate(cells, 1):
@@ -106,7 +105,7 @@ def goix_benchmark(
             setting=setting,
             detectors=detectors,
             protocol=protocol,
-            rng=entropy,
+            rng=seed,
             n_jobs=n_jobs,
         )
         if progress is not None:
@@ -156,20 +155,20 @@ def goix_cell(
     InvalidInputError
         If an argument is not as described; the message says which.
     MissingExtraError
-        If the paper's detectors are asked for and scikit-learn is not installed.
+        If the paper's detectors are used and scikit-learn is not installed.
 
     Notes
     -----
     ROC and PR are those of detectors that are trained on all features. PR is `pr_auc`: the paper
     asks for the area under the whole curve, which `average_precision`, a sum of steps, is not.
 
-    All detectors share their uniform points, also where splitting would find volumes with less
-    doubt: then a difference between two of them is no difference of points or of methods.
+    All detectors share their uniform points, also where splitting would find volumes more
+    precisely: then a difference between two of them is no difference of points or of methods.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from fastad.study.papers.goix import goix_cell
+    >>> from fastad.study.papers import goix_cell
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(540, 2)), rng.uniform(-5, 5, size=(60, 2))])
     >>> y = np.repeat([0, 1], [540, 60])
@@ -178,23 +177,24 @@ def goix_cell(
     ('iForest', 300, 300)
     """
     check_choice(setting, SETTINGS, "setting")
-    makers = paper_detectors() if detectors is None else check_detectors(detectors)
-    key = [_entropy(rng), string_seed(dataset), SETTINGS.index(setting)]
+    makers = _default_detectors() if detectors is None else _check_detectors(detectors)
+    key = [_seed(rng), string_seed(dataset), SETTINGS.index(setting)]
     of_rows, of_detectors, of_criteria = map(
         np.random.default_rng, np.random.SeedSequence(key).spawn(3)
     )
     split = split_goix(X, y, setting, protocol=protocol, rng=of_rows)
     seed = random_seed(of_detectors)
     scores = {
-        name: train(own, split.X_train, np.random.default_rng(seed)) for name, own in makers.items()
+        name: train(factory, split.X_train, np.random.default_rng(seed))
+        for name, factory in makers.items()
     }
     n_features = split.judged.shape[1]
     is_direct = n_features <= protocol.max_direct
     n_varying = int(np.count_nonzero(np.ptp(split.judged, axis=0)))
     needed = n_features if is_direct else protocol.n_features
-    found: UnsupervisedEvaluation | None = None
+    evaluation: UnsupervisedEvaluation | None = None
     if n_varying >= needed:
-        found = (
+        evaluation = (
             _direct(scores, split.judged, protocol, of_criteria)
             if is_direct
             else _subsampled(makers, split, protocol, of_criteria, n_jobs, progress)
@@ -203,7 +203,11 @@ def goix_cell(
     for name, score in scores.items():
         y_score = block_score(score, n_features).of_rows(split.X_test)
         roc, pr, reason = _areas(split.y_test, y_score)
-        criteria = _flat(n_varying, needed, split, protocol) if found is None else found[name]
+        criteria = (
+            _without_volume(n_varying, needed, split, protocol)
+            if evaluation is None
+            else evaluation[name]
+        )
         rows.append(
             GoixRow(
                 dataset=dataset,
@@ -213,8 +217,8 @@ def goix_cell(
                 pr=pr,
                 em=criteria.em,
                 mv=criteria.mv,
-                em_better_than=_better_than(found, name, "em"),
-                mv_better_than=_better_than(found, name, "mv"),
+                em_better_than=_better_than(evaluation, name, "em"),
+                mv_better_than=_better_than(evaluation, name, "mv"),
                 n_train=split.X_train.shape[0],
                 n_test=split.X_test.shape[0],
                 n_anomalies=int(np.count_nonzero(split.y_test)),
@@ -254,11 +258,45 @@ def undefined_rows(
             *(0,) * 6,
             reason=reason,
         )
-        for name in paper_detectors()
+        for name in _default_detectors()
     )
 
 
-def _entropy(rng: int | np.random.Generator | None) -> int:
+def _default_detectors() -> dict[str, Factory]:
+    """Return the paper's three detectors, with the defaults of scikit-learn."""
+    try:
+        from sklearn.ensemble import IsolationForest
+        from sklearn.neighbors import LocalOutlierFactor
+        from sklearn.svm import OneClassSVM
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "the paper's detectors need scikit-learn: pip install 'fastad[sklearn]'"
+        ) from None
+    return {
+        "iForest": IsolationForest(),
+        "OCSVM": OneClassSVM(),
+        "LOF": LocalOutlierFactor(novelty=True),
+    }
+
+
+def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
+    """Check what makes detectors, and their names."""
+    if not isinstance(detectors, Mapping) or not detectors:
+        raise TypeError(
+            f"detectors must name at least one detector; found {type(detectors).__name__}"
+            + (" without any" if isinstance(detectors, Mapping) else "")
+        )
+    makers = {str(name): check_factory(factory, str(name)) for name, factory in detectors.items()}
+    for name in makers:
+        if SEPARATOR in name:
+            raise InvalidInputError(
+                f"detectors must have names without {SEPARATOR!r}; found {name!r}",
+                argument="detectors",
+            )
+    return makers
+
+
+def _seed(rng: int | np.random.Generator | None) -> int:
     """Return a seed: the one given, or one that is drawn."""
     generator = check_generator(rng)
     if rng is None or isinstance(rng, np.random.Generator):
@@ -272,7 +310,7 @@ def _direct(
     protocol: GoixProtocol,
     rng: np.random.Generator,
 ) -> UnsupervisedEvaluation:
-    """Judge fitted detectors in the box of all features."""
+    """Evaluate fitted detectors in the box of all features."""
     return evaluate_unsupervised(
         scores,
         judged,
@@ -294,7 +332,7 @@ def _subsampled(
     n_jobs: int | None,
     progress: Callable[[int, int | None], object] | None,
 ) -> UnsupervisedEvaluation:
-    """Judge detectors that are trained anew on draws of features."""
+    """Evaluate detectors that are trained anew on draws of features."""
     return emmv_subsampled(
         makers,
         split.X_train,
@@ -319,13 +357,15 @@ def _areas(y_test: LabelVector, y_score: ScoreVector) -> tuple[float, float, str
 
 
 def _better_than(
-    found: UnsupervisedEvaluation | None, detector: str, criterion: CriterionName
+    evaluation: UnsupervisedEvaluation | None, detector: str, criterion: CriterionName
 ) -> tuple[str, ...]:
-    pairs = [] if found is None else found.significant_pairs(criterion)
+    pairs = [] if evaluation is None else evaluation.significant_pairs(criterion)
     return tuple(worse for better, worse in pairs if better == detector)
 
 
-def _flat(n_varying: int, needed: int, split: GoixSplit, protocol: GoixProtocol) -> Criteria:
+def _without_volume(
+    n_varying: int, needed: int, split: GoixSplit, protocol: GoixProtocol
+) -> Criteria:
     """Return criteria that no box of the rows defines."""
     reason = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
     return _undefined(reason, split.judged.shape[0], protocol)

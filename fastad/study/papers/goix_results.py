@@ -25,7 +25,7 @@ from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criterion, CriterionNa
 WhichPairs: TypeAlias = Literal["all", "separated", "open"]
 _PAIRS = ("all", "separated", "open")
 # Between names in a column.
-COMMA = "; "
+SEPARATOR = "; "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class GoixRow:
                 found[one.name] = plain.pop("value")
                 found |= {f"{one.name}_{name}": own for name, own in plain.items()}
             elif isinstance(value, tuple):
-                found[one.name] = COMMA.join(value)
+                found[one.name] = SEPARATOR.join(value)
             else:
                 found[one.name] = None if value != value else value
         return found
@@ -106,7 +106,7 @@ class GoixRow:
                     }
                 )
             elif one.name.endswith("better_than"):
-                found[one.name] = tuple(name for name in values[one.name].split(COMMA) if name)
+                found[one.name] = tuple(name for name in values[one.name].split(SEPARATOR) if name)
             else:
                 found[one.name] = _read(values[one.name], one.type)
         return cls(**found)

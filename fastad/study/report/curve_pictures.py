@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Inches. Fixed places in place of a layout engine, which takes longer than all lines.
+# Inches. Fixed positions in place of a layout engine, which takes longer than all lines.
 _WIDTH, _LEFT, _TOP, _BOTTOM = 11.0, 0.62, 0.62, 0.5
 _PANEL, _ACROSS, _BETWEEN = (2.95, 2.5), 0.68, 0.72
 _ROW, _HEAD, _SAMPLE = 0.4, 0.3, 0.34
@@ -43,15 +43,15 @@ class DetectorCurves:
     detector, params : str
         Its configuration.
     style : int
-        Its place among the detectors of the study: its colour and dashes in all pictures.
+        Its position among the detectors of the study: its colour and dashes in all pictures.
     curves : mapping of str to numpy.ndarray
-        Curves as a study keeps them: ``roc``, ``pr``, ``mv_mass``, ``mv_volume``, ``em_level``,
+        Curves as a study has them: ``roc``, ``pr``, ``mv_mass``, ``mv_volume``, ``em_level``,
         ``em_mass``, ``normal_percentiles``, ``anomaly_percentiles``; without points where they
         are undefined.
     values : mapping of str to float
         Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``.
     undefined : str
-        Why measures are undefined, as a study says it: ``"em: why; mv: why"``.
+        Why measures are undefined, as in a study: ``"em: why; mv: why"``.
     """
 
     detector: str
@@ -72,20 +72,22 @@ class _Row:
     cells: Sequence[str]
 
 
-def draw_curves(found: Sequence[DetectorCurves], title: str, anomaly_share: float) -> "Figure":
+def draw_curves(
+    detectors: Sequence[DetectorCurves], title: str, anomaly_fraction: float
+) -> "Figure":
     """Draw the ROC, precision-recall, mass-volume and excess-mass curves of detectors.
 
     Parameters
     ----------
-    found : sequence of DetectorCurves
+    detectors : sequence of DetectorCurves
         The detectors.
     title : str
-        What stands above the panels.
-    anomaly_share : float
-        Share of anomalies among the test points: the precision of chance; NaN draws none.
+        The title above the panels.
+    anomaly_fraction : float
+        Fraction of anomalies among the test points: the precision of chance; NaN draws none.
     """
     height = _TOP + 2 * _PANEL[1] + _BETWEEN + _BOTTOM
-    figure = _new_figure(max(height, _TOP + _HEAD + _ROW * len(found) + 0.1), title)
+    figure = _new_figure(max(height, _TOP + _HEAD + _ROW * len(detectors) + 0.1), title)
     panels = [
         _add_axes(
             figure,
@@ -96,9 +98,9 @@ def draw_curves(found: Sequence[DetectorCurves], title: str, anomaly_share: floa
         for row in range(2)
         for column in range(2)
     ]
-    _draw_rates(panels[0], panels[1], found, anomaly_share)
-    _draw_volumes(panels[2], found)
-    _draw_excess(panels[3], found)
+    _draw_rates(panels[0], panels[1], detectors, anomaly_fraction)
+    _draw_volumes(panels[2], detectors)
+    _draw_excess(panels[3], detectors)
     rows = [
         _Row(
             one.detector,
@@ -109,42 +111,42 @@ def draw_curves(found: Sequence[DetectorCurves], title: str, anomaly_share: floa
                 for name, form in (("auc", ".3f"), ("auc_pr", ".3f"), ("mv", ".3g"), ("em", ".3g"))
             ],
         )
-        for one in found
+        for one in detectors
     ]
     x = _LEFT + 2 * (_PANEL[0] + _ACROSS) - 0.3
     _draw_table(figure, x, ("AUC", "AUC-PR", "MV", "EM"), rows)
     return figure
 
 
-def draw_scores(found: Sequence[DetectorCurves], title: str) -> "Figure":
+def draw_scores(detectors: Sequence[DetectorCurves], title: str) -> "Figure":
     """Draw percentiles of the scores of both classes, and the distances between them.
 
     Each detector's scores are scaled to [0, 1] by the range of them all.
 
     Parameters
     ----------
-    found : sequence of DetectorCurves
+    detectors : sequence of DetectorCurves
         The detectors; those without percentiles are named.
     title : str
-        What stands above the panels.
+        The title above the panels.
     """
-    lacking = [one for one in found if not all(one.curves[name].size for name in _PERCENTILES)]
-    found = [one for one in found if one not in lacking]
-    height = max(3.0, _BAR * len(found) + 0.2, _HEAD + _ROW * len(found) - _BOTTOM)
+    lacking = [one for one in detectors if not all(one.curves[name].size for name in _PERCENTILES)]
+    detectors = [one for one in detectors if one not in lacking]
+    height = max(3.0, _BAR * len(detectors) + 0.2, _HEAD + _ROW * len(detectors) - _BOTTOM)
     figure = _new_figure(_TOP + height + _BOTTOM, title)
     bars = _add_axes(figure, _LABELS, _TOP, (_BARS, height))
     distances = _add_axes(figure, _LABELS + _BARS + _APART, _TOP, (_DISTANCES, height))
-    scaled = [_scaled(one) for one in found]
-    _draw_bars(bars, found, scaled)
+    scaled = [_scaled(one) for one in detectors]
+    _draw_bars(bars, detectors, scaled)
     rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
-    _draw_distances(distances, found, rp)
+    _draw_distances(distances, detectors, rp)
     if lacking:
         text = drawing.plain_text(f"infinite scores: {_named(lacking)}")
         top: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": _SMALL}
         figure.text(1 - 0.12 / _WIDTH, 1 - 0.1 / figure.get_figheight(), text, **top)
     rows = []
-    for one, distance in zip(found, rp, strict=True):
-        # The integral of straight lines between percentiles, as a share of all distances.
+    for one, distance in zip(detectors, rp, strict=True):
+        # The integral of straight lines between percentiles, as a fraction of all distances.
         area = 0.5 + float(np.trapezoid(distance)) / 200
         below = np.flatnonzero(distance <= 0)
         zero = f"{below[0]:.0f}" if below.size else number_text(np.nan)
@@ -166,10 +168,10 @@ def _new_figure(height: float, title: str) -> "Figure":
 
 
 def _add_axes(figure: "Figure", x: float, y: float, size: tuple[float, float]) -> "Axes":
-    """Add axes at a place in inches from the left and from the top."""
+    """Add axes at a position in inches from the left and from the top."""
     width, height = figure.get_size_inches()
-    place = (x / width, 1 - (y + size[1]) / height, size[0] / width, size[1] / height)
-    axes = figure.add_axes(place)
+    position = (x / width, 1 - (y + size[1]) / height, size[0] / width, size[1] / height)
+    axes = figure.add_axes(position)
     axes.tick_params(labelsize=_SMALL)
     axes.grid(alpha=0.25)
     return axes
@@ -180,15 +182,15 @@ def _style(style: int) -> dict[str, Any]:
 
 
 def _draw_rates(
-    roc: "Axes", precision: "Axes", found: Sequence[DetectorCurves], share: float
+    roc: "Axes", precision: "Axes", detectors: Sequence[DetectorCurves], fraction: float
 ) -> None:
     """Draw the two panels whose curves know which points are anomalies."""
     _label(roc, "ROC", "False positive rate", "True positive rate")
     _label(precision, "Precision-recall", "Recall", "Precision")
     drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
-    if not np.isnan(share):
-        drawing.draw_reference(precision, [0, 1], [share, share], "chance")
-    for one in found:
+    if not np.isnan(fraction):
+        drawing.draw_reference(precision, [0, 1], [fraction, fraction], "chance")
+    for one in detectors:
         tpr, at_recall = one.curves["roc"], one.curves["pr"]
         roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(one.style))
         recall = np.linspace(0, 1, at_recall.size + 1)[1:]
@@ -197,9 +199,9 @@ def _draw_rates(
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
 
-def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
-    _label(axes, "Mass-volume (lower is better)", "Mass", "Volume, share of the box")
-    lines = _lines(found, "mv_mass", "mv_volume")
+def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
+    _label(axes, "Mass-volume (lower is better)", "Mass", "Volume, fraction of the box")
+    lines = _lines(detectors, "mv_mass", "mv_volume")
     volumes = _joined([y for _, _, y in lines])
     if lines and not volumes.any():
         _fill_with(axes, f"All volumes are 0: {_NO_VOLUME}")
@@ -216,13 +218,13 @@ def _draw_volumes(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
         axes.set_ylim(bottom=0.7 * edge)
         place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": _SMALL}
         axes.text(-0.025, edge, "0", ha="right", va="center", **place)
-    _name_undefined(axes, "mv", found, lines)
+    _name_undefined(axes, "mv", detectors, lines)
 
 
-def _draw_excess(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
-    across = "Level, mass by share of the box"
+def _draw_excess(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
+    across = "Level, mass by fraction of the box"
     _label(axes, "Excess mass (higher is better)", across, "Excess mass")
-    lines = _lines(found, "em_level", "em_mass")
+    lines = _lines(detectors, "em_level", "em_mass")
     # Levels go up to that which a criterion asks for: detectors differ by where they end.
     ends = np.array([level.max() for _, level, _ in lines])
     edge = _edge(_joined([level for _, level, _ in lines])) if _spans_decades(ends) else 0.0
@@ -231,13 +233,13 @@ def _draw_excess(axes: "Axes", found: Sequence[DetectorCurves]) -> None:
     if edge:
         axes.set_xscale("log")
         axes.minorticks_off()
-    _name_undefined(axes, "em", found, lines)
+    _name_undefined(axes, "em", detectors, lines)
 
 
-def _lines(found: Sequence[DetectorCurves], x: str, y: str) -> _Lines:
+def _lines(detectors: Sequence[DetectorCurves], x: str, y: str) -> _Lines:
     """Return the points of the detectors that have any."""
     lines = []
-    for one in found:
+    for one in detectors:
         across, up = one.curves[x], one.curves[y]
         finite = np.isfinite(across) & np.isfinite(up)
         if finite.any():
@@ -256,11 +258,11 @@ def _edge(values: FloatVector) -> float:
 
 
 def _name_undefined(
-    axes: "Axes", name: str, found: Sequence[DetectorCurves], lines: _Lines
+    axes: "Axes", name: str, detectors: Sequence[DetectorCurves], lines: _Lines
 ) -> None:
     """Say whose curve is undefined, and why where it is everyone's."""
     drawn = {one.style for one, _, _ in lines}
-    lacking = [one for one in found if one.style not in drawn]
+    lacking = [one for one in detectors if one.style not in drawn]
     if lacking and not drawn:
         _fill_with(axes, f"{name.upper()} is undefined: {_reason(lacking[0], name)}")
     elif lacking:
@@ -269,12 +271,12 @@ def _name_undefined(
         drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
 
 
-def _named(found: Sequence[DetectorCurves]) -> str:
-    return some_of([one.detector for one in found], 3)
+def _named(detectors: Sequence[DetectorCurves]) -> str:
+    return some_of([one.detector for one in detectors], 3)
 
 
 def _fill_with(axes: "Axes", text: str) -> None:
-    """Write words into a panel that has no lines."""
+    """Write a text into a panel that has no lines."""
     place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
     shown = drawing.plain_text(textwrap.fill(text, 36))
     axes.text(0.5, 0.5, shown, color="0.2", fontsize=_SMALL, **place)
@@ -315,7 +317,7 @@ def _scaled(one: DetectorCurves) -> tuple[FloatVector, FloatVector]:
 
 def _draw_bars(
     axes: "Axes",
-    found: Sequence[DetectorCurves],
+    detectors: Sequence[DetectorCurves],
     scaled: Sequence[tuple[FloatVector, FloatVector]],
 ) -> None:
     """Draw for each detector and class the 10th, 25th, 50th, 75th and 90th percentiles."""
@@ -329,7 +331,7 @@ def _draw_bars(
         style: dict[str, Any] = {"markeredgecolor": colour, "markeredgewidth": 1.2}
         axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, clip_on=False, **style)
     axes.set(xlim=(-0.02, 1.02), ylim=(max(len(scaled), 1) - 0.5, -0.5))
-    names = [drawing.plain_text(textwrap.shorten(one.detector, 14)) for one in found]
+    names = [drawing.plain_text(textwrap.shorten(one.detector, 14)) for one in detectors]
     axes.set_yticks(range(len(scaled)), names)
     axes.tick_params(axis="y", length=0)
     axes.legend(
@@ -344,12 +346,12 @@ def _draw_bars(
 
 
 def _draw_distances(
-    axes: "Axes", found: Sequence[DetectorCurves], distances: Sequence[FloatVector]
+    axes: "Axes", detectors: Sequence[DetectorCurves], distances: Sequence[FloatVector]
 ) -> None:
     _label(axes, "RP distance", "Percentile p", "RP@p, in the scaled scores")
     drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
     axes.axvline(_MARKED, color="0.7", linewidth=1, zorder=1)
-    for one, distance in zip(found, distances, strict=True):
+    for one, distance in zip(detectors, distances, strict=True):
         (line,) = axes.plot(np.arange(distance.size), distance, **_style(one.style))
         drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
     axes.set_xlim(-1, 101)

@@ -4,14 +4,15 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastad._core.text_tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
-from fastad.study.report.parts import Picture, Section
-from fastad.study.tables import KEYS, ArrowTable, StudyTables
+from fastad.study.report.sections import Picture, Section
+from fastad.study.results import KEYS, StudyTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +21,7 @@ _PROBLEM = ("collection", "dataset", "anomaly_class")
 _SHOWN = ("auc", "auc_pr", "mv", "em")
 _CURVES = ("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass")
 _SCORES = ("normal_percentiles", "anomaly_percentiles")
-_NONE_KEPT = "The study has kept no curves."
+_NONE_KEPT = "The study has no curves."
 _BEST = (
     "Each line is the configuration of its detector that has the highest AUC on the data set, "
     "at the first contamination and the first repeat. A detector has the same colour and dashes "
@@ -37,7 +38,7 @@ class _Best:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Dataset:
     """A data set with curves.
 
     Attributes
@@ -69,19 +70,19 @@ def curves_section(study: StudyTables) -> Section:
     Section
         With a picture for each data set that has curves.
     """
-    words = [
+    paragraphs = [
         "Curves with labels and without them, in the manner of goix (2016): a detector whose "
-        "level sets hold much mass in little volume is to have a high ROC curve too. Mass is that "
-        "of the normal test points, and volumes are shares of the box. MV is the area under the "
+        "level sets have much mass in little volume is to have a high ROC curve too. Mass is that "
+        "of the normal test points, and volumes are fractions of the box. MV is the area under the "
         "mass-volume curve, EM that under the excess-mass curve. The dotted lines are chance.",
         _BEST,
     ]
 
-    def draw(one: _Shown) -> "Figure":
-        found = _read(study, one, _CURVES)
-        return draw_curves(found, f"{one.title}: curves", _anomaly_share(one))
+    def draw(dataset: _Dataset) -> "Figure":
+        curves = _read(study, dataset, _CURVES)
+        return draw_curves(curves, f"{dataset.title}: curves", _anomaly_fraction(dataset))
 
-    return _section(study, "curves", "Curves", words, draw)
+    return _section(study, "curves", "Curves", paragraphs, draw)
 
 
 def scores_section(study: StudyTables) -> Section:
@@ -97,7 +98,7 @@ def scores_section(study: StudyTables) -> Section:
     Section
         With a picture for each data set that has curves.
     """
-    words = [
+    paragraphs = [
         "How far the scores of anomalies lie above those of normal points, after balabit (2017). "
         "A bar reaches from the 25th to the 75th percentile, its line from the 10th to the 90th, "
         "the thin one from the lowest to the highest score, and the dot is the median. RP@p is "
@@ -109,65 +110,63 @@ def scores_section(study: StudyTables) -> Section:
         _BEST,
     ]
 
-    def draw(one: _Shown) -> "Figure":
-        return draw_scores(_read(study, one, _SCORES), f"{one.title}: scores")
+    def draw(dataset: _Dataset) -> "Figure":
+        return draw_scores(_read(study, dataset, _SCORES), f"{dataset.title}: scores")
 
-    return _section(study, "scores", "Scores and RP distances", words, draw)
+    return _section(study, "scores", "Scores and RP distances", paragraphs, draw)
 
 
 def _section(
     study: StudyTables,
     name: str,
     title: str,
-    words: Sequence[str],
-    draw: "Callable[[_Shown], Figure]",
+    paragraphs: Sequence[str],
+    draw: "Callable[[_Dataset], Figure]",
 ) -> Section:
-    shown = _with_curves(study)
-    if not shown:
+    datasets = _with_curves(study)
+    if not datasets:
         return Section(name, title, [_NONE_KEPT])
     parts = [
-        Picture(f"{name}-{one.name}", one.title, _drawn(draw, one), _notes(one)) for one in shown
+        Picture(f"{name}-{one.name}", one.title, partial(draw, one), _notes(one))
+        for one in datasets
     ]
-    return Section(name, title, words, parts)
+    return Section(name, title, paragraphs, parts)
 
 
-def _drawn(draw: "Callable[[_Shown], Figure]", one: _Shown) -> "Callable[[], Figure]":
-    return lambda: draw(one)
-
-
-def _notes(one: _Shown) -> list[str]:
-    if not one.failed:
+def _notes(dataset: _Dataset) -> list[str]:
+    if not dataset.failed:
         return []
-    return [f"There are no curves of {some_of(one.failed, 5)}: see the failures."]
+    return [f"There are no curves of {some_of(dataset.failed, 5)}: see the failures."]
 
 
-def _with_curves(study: StudyTables) -> list[_Shown]:
+def _with_curves(study: StudyTables) -> list[_Dataset]:
     """Return the data sets that have curves, with the best configuration of each detector."""
     if not study.curves.num_rows:
         return []
     tasks = _first_tasks(study)
     by_key = {tuple(task[key] for key in KEYS): task for task in tasks}
     best: dict[tuple[Any, ...], dict[str, _Best]] = {}
-    for i, key in enumerate(zip(*_cells(study.curves, KEYS), strict=True)):
+    columns = (study.curves[name].to_pylist() for name in KEYS)
+    for i, key in enumerate(zip(*columns, strict=True)):
         task = by_key.get(key, {})
         detector = key[KEYS.index("detector")]
-        chosen = best.setdefault(key[: len(_PROBLEM)], {})
+        selected = best.setdefault(key[: len(_PROBLEM)], {})
         # Of equal ones the first: it is the first in the plan of the study.
-        if detector not in chosen or _auc(task) > _auc(chosen[detector].task):
-            chosen[detector] = _Best(i, task)
-    order = _places(study)
+        if detector not in selected or _auc(task) > _auc(selected[detector].task):
+            selected[detector] = _Best(i, task)
+    order = _positions(study)
     tried: dict[tuple[Any, ...], set[str]] = {}
     for task in tasks:
         tried.setdefault(tuple(task[key] for key in _PROBLEM), set()).add(task["detector"])
     names = _file_names(list(best))
     return [
-        _Shown(
+        _Dataset(
             _title(problem),
             name,
-            [chosen[detector] for detector in sorted(chosen, key=order.__getitem__)],
-            sorted(tried.get(problem, set()) - chosen.keys(), key=order.__getitem__),
+            [selected[detector] for detector in sorted(selected, key=order.__getitem__)],
+            sorted(tried.get(problem, set()) - selected.keys(), key=order.__getitem__),
         )
-        for (problem, chosen), name in zip(best.items(), names, strict=True)
+        for (problem, selected), name in zip(best.items(), names, strict=True)
     ]
 
 
@@ -188,17 +187,13 @@ def _first_tasks(study: StudyTables) -> list[dict[str, Any]]:
     return rows
 
 
-def _cells(table: ArrowTable, names: Sequence[str]) -> list[list[Any]]:
-    return [table[name].to_pylist() for name in names]
-
-
 def _auc(task: Mapping[str, Any]) -> float:
     value = task.get("auc")
     return -math.inf if value is None or math.isnan(value) else value
 
 
-def _places(study: StudyTables) -> dict[str, int]:
-    """Return the places of the detectors in the study: they have the same colours everywhere."""
+def _positions(study: StudyTables) -> dict[str, int]:
+    """Return the positions of the detectors in the study: they have the same colours everywhere."""
     names = [
         name
         for table in (study.tasks, study.curves)
@@ -207,17 +202,17 @@ def _places(study: StudyTables) -> dict[str, int]:
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
-def _anomaly_share(one: _Shown) -> float:
-    """Return the share of anomalies among the test points; NaN where it is not known."""
-    task = one.best[0].task
+def _anomaly_fraction(dataset: _Dataset) -> float:
+    """Return the fraction of anomalies among the test points; NaN where it is not known."""
+    task = dataset.best[0].task
     n_test = task.get("n_test")
     return float(task["n_test_anomalies"] / n_test) if n_test else math.nan
 
 
-def _read(study: StudyTables, one: _Shown, names: Sequence[str]) -> list[DetectorCurves]:
+def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[DetectorCurves]:
     """Return the curves of a data set."""
-    rows = study.curves.take([best.curve for best in one.best]).to_pylist()
-    order = _places(study)
+    rows = study.curves.take([best.curve for best in dataset.best]).to_pylist()
+    order = _positions(study)
     return [
         DetectorCurves(
             row["detector"],
@@ -227,7 +222,7 @@ def _read(study: StudyTables, one: _Shown, names: Sequence[str]) -> list[Detecto
             {name: best.task.get(name, math.nan) for name in _SHOWN},
             best.task.get("undefined", ""),
         )
-        for row, best in zip(rows, one.best, strict=True)
+        for row, best in zip(rows, dataset.best, strict=True)
     ]
 
 

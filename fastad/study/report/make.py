@@ -1,18 +1,41 @@
 """``make_report``: tables, figures and a page of what a study has found so far."""
 
+import csv
+import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from fastad._core.parameters import N_RESAMPLES
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.files import written_aside
+from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
+from fastad.errors import MissingExtraError
+from fastad.study.extensions import extensions
 from fastad.study.report.curves import curves_section, scores_section
-from fastad.study.report.parts import Section
-from fastad.study.report.sections import all_sections
-from fastad.study.report.write import write_report
-from fastad.study.saved import read_study
-from fastad.study.tables import StudyTables
+from fastad.study.report.overview import overview_section
+from fastad.study.report.page import (
+    PagePicture,
+    PageSection,
+    PageTable,
+    check_jinja2,
+    render_page,
+)
+from fastad.study.report.sections import Picture, Section, Table
+from fastad.study.report.study_results import StudyResults
+from fastad.study.results import StudyTables, read_study
 
-FOLDER = "report"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+_FOLDER, _PAGE, _TABLES, _FIGURES = "report", "index.html", "tables", "figures"
+# Dots an inch of the picture files, and of the screen, where they have the size that their type
+# asks for; colours of the pictures in the page.
+_DPI, _SCREEN, _COLOURS = 110, 96, 128
 
 
 def make_report(
@@ -52,12 +75,169 @@ def make_report(
         If a library of the extra ``study`` is not installed.
     """
     study = read_study(folder)
-    target = Path(folder) / FOLDER if output is None else Path(output)
-    sections = _sections(study, n_resamples, rng)
+    target = Path(folder) / _FOLDER if output is None else Path(output)
+    sections = make_sections(study, n_resamples=n_resamples, rng=rng)
     return write_report(study, target, sections, progress=progress)
 
 
-def _sections(study: StudyTables, n_resamples: int, rng: int) -> Iterator[Section]:
-    yield from all_sections(study, rng=rng, n_resamples=n_resamples)
-    yield curves_section(study)
-    yield scores_section(study)
+def make_sections(
+    study: StudyTables, *, n_resamples: int = N_RESAMPLES, rng: int = 0
+) -> Iterator[Section]:
+    """Make the sections of a study one by one, each when it is reached.
+
+    What a study does not allow is no error: its section says what is missing, and why.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What has been found; it need not be finished.
+    n_resamples : int, default 2000
+        Number of times that data sets are drawn again.
+    rng : int, default 0
+        Seed of the intervals, with which every comparison starts anew.
+
+    Returns
+    -------
+    iterator of Section
+        An overview, those of extensions, and curves. Pictures are drawn where they are shown.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described.
+
+    Notes
+    -----
+    Takes the time of the comparisons, of which those at all false positive rates are the slowest:
+    O(n_models^2) for each data set and rate, for AUC and for TPR.
+    """
+    if not isinstance(rng, int):
+        raise TypeError(f"rng must be an integer; found {type(rng).__name__}")
+    check_generator(rng)
+    results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
+    of_extensions = [make for extension in extensions() for make in extension.sections()]
+    makers = (overview_section, *of_extensions)
+    of_curves = (curves_section, scores_section)
+    return chain((make(results) for make in makers), (make(study) for make in of_curves))
+
+
+def write_report(
+    study: StudyTables,
+    folder: Path,
+    sections: Iterable[Section],
+    *,
+    progress: Callable[[str], object] | None = None,
+) -> Path:
+    """Write a report.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What the study has found.
+    folder : Path
+        Where the report goes; files of an earlier one are replaced.
+    sections : iterable of Section
+        Each is written when it is reached, the page at the end.
+    progress : callable, optional
+        Called with the title of each section that is being written.
+
+    Returns
+    -------
+    Path
+        Of the page, which shows everything without any other file.
+
+    Raises
+    ------
+    MissingExtraError
+        If a library of the extra ``study`` is not installed.
+    OSError
+        If a file cannot be written; files that are there are whole.
+    """
+    check_jinja2()
+    for kind in (_TABLES, _FIGURES):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+    shown = []
+    for section in sections:
+        if progress is not None:
+            progress(section.title)
+        parts = [
+            _write_table(part, folder) if isinstance(part, Table) else _write_picture(part, folder)
+            for part in section.parts
+        ]
+        shown.append(PageSection(section.name, section.title, section.paragraphs, parts))
+    page = folder / _PAGE
+    _write_text(page, render_page(study, shown))
+    return page
+
+
+def _write_table(table: Table, folder: Path) -> PageTable:
+    content = table.content
+    stem = folder / _TABLES / table.name
+    columns = content.to_columns()
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    files = {
+        "CSV": (".csv", text.getvalue()),
+        "Markdown": (".md", content.to_markdown()),
+        "LaTeX": (".tex", content.to_latex()),
+    }
+    for suffix, body in files.values():
+        _write_text(stem.with_name(stem.name + suffix), body)
+    links = {kind: f"{_TABLES}/{table.name}{suffix}" for kind, (suffix, _) in files.items()}
+    return PageTable(table.name, table.title, content.text_table(), content.notes, links)
+
+
+def _write_picture(picture: Picture, folder: Path) -> PagePicture:
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        raise MissingExtraError("pictures need matplotlib: pip install 'fastad[study]'") from None
+    figure = picture.draw()
+    links = {}
+    # The same bits whenever they are drawn.
+    with mpl.rc_context({"svg.hashsalt": "fastad"}):
+        for kind, metadata in (("PNG", {}), ("SVG", {"Date": None})):
+            name = f"{picture.name}.{kind.lower()}"
+            with written_aside(folder / _FIGURES / name) as aside:
+                figure.savefig(aside, dpi=_DPI, metadata=metadata)
+            links[kind] = f"{_FIGURES}/{name}"
+    image = (folder / links["PNG"]).read_bytes()
+    return PagePicture(
+        picture.name, picture.title, _compress(image), *_size_of(figure), picture.notes, links
+    )
+
+
+def _size_of(figure: "Figure") -> tuple[int, int]:
+    width, height = figure.get_size_inches()
+    return round(width * _SCREEN), round(height * _SCREEN)
+
+
+def _compress(image: bytes) -> bytes:
+    """Return a picture with fewer colours, a third of the size, in which all lines keep theirs."""
+    from PIL import Image  # which matplotlib needs itself
+
+    with Image.open(io.BytesIO(image)) as file:
+        whole = file.convert("RGB")
+    # The usual method confuses the hues of thin lines.
+    few = whole.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)
+    few.putpalette(_most_frequent(np.asarray(whole), np.asarray(few)).tobytes())
+    output = io.BytesIO()
+    few.save(output, "PNG", optimize=True)
+    return min(output.getvalue(), image, key=len)
+
+
+def _most_frequent(pixels: _Bytes, groups: _Bytes) -> _Bytes:
+    """Return for each group of pixels the colour that most of them have: black stays black."""
+    numbers = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    pairs, counts = np.unique(numbers << 8 | groups, return_counts=True)
+    pairs = pairs[np.argsort(counts, kind="stable")]
+    palette = np.zeros(_COLOURS, np.uint32)
+    palette[pairs & 255] = pairs >> 8  # of a group the last one stays
+    return np.stack([palette >> 16, palette >> 8 & 255, palette & 255], axis=1).astype(np.uint8)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

@@ -9,14 +9,15 @@ from typing import Any
 
 from fastad._core.text_tables import TextTable, count_text
 from fastad.errors import MissingExtraError
-from fastad.study.tables import StudyTables
+from fastad.study.results import StudyTables
 
 _TEMPLATE = "page.html.jinja"
 # Sections with more pictures show them only when they are asked for; longer tables scroll; columns
 # with longer cells have lines that break.
 _OPEN, _LONG, _PROSE = 12, 25, 24
-# Of its size on the screen so much a picture keeps where there is no room: its type can be read.
-_LEAST = 0.85
+# Fraction of its size on the screen that a picture keeps where there is no room: its type can be
+# read.
+_MIN_FRACTION = 0.85
 # What a cell of numbers consists of; a dash or nothing stands for one that is not there.
 _NUMBERS = re.compile(r"([-+±<=≤.,:;/%∞\[\]()\s\d]|(?<=\d)e(?=[-+]\d)|\bof\b)*")
 
@@ -99,9 +100,9 @@ class PagePicture:
         return "data:image/png;base64," + base64.b64encode(self.image).decode("ascii")
 
     @property
-    def least_width(self) -> int:
+    def min_width(self) -> int:
         """Where there is less room, the picture scrolls."""
-        return round(_LEAST * self.width)
+        return round(_MIN_FRACTION * self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +113,15 @@ class PageSection:
     ----------
     name, title : str
         Address and heading.
-    words : sequence of str
-        Paragraphs.
+    paragraphs : sequence of str
+        Below the heading.
     parts : sequence of PageTable or PagePicture
         In their order.
     """
 
     name: str
     title: str
-    words: Sequence[str]
+    paragraphs: Sequence[str]
     parts: Sequence[PageTable | PagePicture]
 
     @property
@@ -129,12 +130,12 @@ class PageSection:
         return sum(isinstance(part, PagePicture) for part in self.parts) > _OPEN
 
 
-def need_jinja2() -> None:
+def check_jinja2() -> None:
     """Raise where jinja2 is not installed: before all work, as the page comes last."""
     _template()
 
 
-def page_of(study: StudyTables, sections: Sequence[PageSection]) -> str:
+def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
     """Return the page of a study.
 
     Parameters
@@ -178,16 +179,16 @@ def _summary(study: StudyTables) -> str:
     n_datasets = len({(one["collection"], one["dataset"]) for one in problems})
     n_detectors = len(study.manifest["config"]["detectors"])
     n_failed = sum(map(bool, study.tasks["reason"].to_pylist()))
-    found = (
+    summary = (
         f"{count_text(n_datasets, 'data set')}, {count_text(len(problems), 'problem')}, "
         f"{count_text(n_detectors, 'configuration')} of detectors, "
         f"{count_text(study.tasks.num_rows, 'task')} done"
     )
     if n_failed:
-        found += f", of which {n_failed} failed"
+        summary += f", of which {n_failed} failed"
     if study.n_done < study.n_batches:
-        found += f"; {study.n_done} of {study.n_batches} batches are done so far"
-    return found + "."
+        summary += f"; {study.n_done} of {study.n_batches} batches are done so far"
+    return summary + "."
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,365 @@
+"""Data sets from files and of scikit-learn: samples, labels, and where given classes and grades."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from zipfile import is_zipfile
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import set_readonly
+from fastad._core.text_tables import some_of
+from fastad._core.types import FloatMatrix, LabelVector
+from fastad.errors import InvalidInputError, MissingExtraError
+
+Strings: TypeAlias = npt.NDArray[np.str_]
+# pyarrow ships no types.
+ArrowColumn: TypeAlias = Any
+
+SUFFIXES = (".npz", ".csv", ".parquet")
+# Grades of anomalies, from the Loda benchmark.
+DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
+# Sums of squares of such numbers do not overflow.
+_LARGEST = 1e100
+# Columns of a file that are no features.
+_NO_FEATURES = ("y", "cls", "difficulty")
+
+# The data sets that come with scikit-learn: names in a study, and its functions.
+BUNDLED_COLLECTION = "scikit-learn"
+BUNDLED = {
+    "breast-cancer": "load_breast_cancer",
+    "diabetes": "load_diabetes",
+    "digits": "load_digits",
+    "iris": "load_iris",
+    "wine": "load_wine",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledData:
+    """A validated data set; its arrays are read-only.
+
+    Attributes
+    ----------
+    X : numpy.ndarray of shape (n_samples, n_features)
+        Finite numbers.
+    y : numpy.ndarray of shape (n_samples,)
+        1 for an anomaly, 0 for a normal row.
+    classes : numpy.ndarray of shape (n_samples,) or None
+        The class of each row, all normal rows in one.
+    difficulty : numpy.ndarray of shape (n_samples,) or None
+        The grade of each anomaly, an empty string for normal rows.
+    """
+
+    X: FloatMatrix
+    y: LabelVector
+    classes: Strings | None = None
+    difficulty: Strings | None = None
+
+    def kept(self, difficulties: Sequence[str], anomaly_class: str | None) -> npt.NDArray[np.bool_]:
+        """Return which rows a problem has: normal ones, and anomalies of its grades and class."""
+        keep: npt.NDArray[np.bool_] = np.ones(self.y.shape[0], np.bool_)
+        if difficulties and self.difficulty is not None:
+            keep &= np.isin(self.difficulty, difficulties)
+        if anomaly_class is not None:
+            keep &= self.classes == anomaly_class
+        keep |= self.y == 0
+        return keep
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the content, the same for whatever kind of file holds it."""
+        digest = hashlib.sha256(json.dumps(self.X.shape).encode())
+        digest.update(np.ascontiguousarray(self.X, "<f8").data)
+        digest.update(self.y.data)
+        for names in (self.classes, self.difficulty):
+            digest.update(json.dumps(None if names is None else names.tolist()).encode())
+        return digest.hexdigest()
+
+
+def read_data(path: Path) -> LabelledData:
+    """Read a data set from a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A ``.npz`` file with arrays ``X`` and ``y``, or a ``.csv`` or ``.parquet`` file with a
+        column ``y`` and features. ``cls``, the class of each row, and ``difficulty``, the grade
+        of each anomaly, are optional in each.
+
+    Returns
+    -------
+    LabelledData
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or holds something else; the message names the file and the
+        value at fault. Rows and columns without names count from 0.
+    MissingExtraError
+        If ``.csv`` or ``.parquet`` files need pyarrow, which is not there.
+    """
+    try:
+        read = _from_arrays if path.suffix.lower() == ".npz" else _from_table
+        return read(path)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from error.__cause__
+
+
+def load_bundled(name: str) -> LabelledData:
+    """Read a data set that comes with scikit-learn.
+
+    ``breast-cancer``: malignant tumours are the anomalies. ``diabetes``, a regression: anomalies
+    are the tenth of the patients whose disease has progressed furthest, those above the 90th
+    percentile of the target. ``digits``, ``iris`` and ``wine``: the largest class is normal, the
+    first among equals; each of the others is a class of anomalies.
+
+    Parameters
+    ----------
+    name : {"breast-cancer", "diabetes", "digits", "iris", "wine"}
+        Which one.
+
+    Returns
+    -------
+    LabelledData
+
+    Raises
+    ------
+    MissingExtraError
+        If scikit-learn is not there.
+    """
+    try:
+        from sklearn import datasets
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "data.bundled needs scikit-learn: pip install 'fastad[study]'"
+        ) from None
+    load: Callable[[], Any] = getattr(datasets, BUNDLED[name])
+    bunch = load()
+    columns = [repr(str(column)) for column in bunch.feature_names]
+    if name == "breast-cancer":
+        malignant = list(bunch.target_names).index("malignant")
+        return checked_data(bunch.data, bunch.target == malignant, {}, columns)
+    if name == "diabetes":
+        usual = np.percentile(bunch.target, 90, method="inverted_cdf")
+        return checked_data(bunch.data, bunch.target > usual, {}, columns)
+    target: npt.NDArray[np.int64] = bunch.target
+    classes = [str(bunch.target_names[code]) for code in target]
+    normal = np.argmax(np.bincount(target))
+    return checked_data(bunch.data, target != normal, {"cls": classes}, columns)
+
+
+def checked_data(
+    X: npt.NDArray[Any],
+    y: npt.NDArray[Any],
+    texts: Mapping[str, Sequence[object]],
+    columns: Sequence[str],
+) -> LabelledData:
+    """Check a data set; columns are what messages call its features."""
+    samples = _checked_samples(X, columns)
+    labels = _checked_labels(y)
+    lengths = {name: len(values) for name, values in texts.items()}
+    for name, length in {"y": labels.shape[0], **lengths}.items():
+        if length != samples.shape[0]:
+            raise InvalidInputError(
+                f"{name} must have a value for each of the {samples.shape[0]} rows of X; "
+                f"found {length}",
+                argument=name,
+            )
+    classes = _checked_classes(texts["cls"], labels) if "cls" in texts else None
+    grades = _checked_grades(texts["difficulty"], labels) if "difficulty" in texts else None
+    return LabelledData(set_readonly(samples), set_readonly(labels), classes, grades)
+
+
+def _from_arrays(path: Path) -> LabelledData:
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    # A damaged file fails in many ways: in its archive, its compression or an array's head.
+    try:
+        with path.open("rb") as raw:
+            if not is_zipfile(raw):
+                raise ValueError("it is no archive of arrays, or its end is missing")
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as file:
+                names = sorted(file.files)
+                for name in ("X", *_NO_FEATURES):
+                    if name in names:
+                        arrays[name] = file[name]
+    except Exception as error:
+        raise InvalidInputError(f"cannot be read as a .npz file: {error}") from error
+    missing = [name for name in ("X", "y") if name not in arrays]
+    if missing:
+        raise InvalidInputError(
+            f"must contain the arrays X and y; found no {' and no '.join(missing)}, but "
+            f"{some_of(names, 5) or 'nothing'}"
+        )
+    X, y = arrays.pop("X"), arrays.pop("y")
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise InvalidInputError(
+            f"X must have the shape (n_rows, n_features); found {X.shape}", argument="X"
+        )
+    if X.dtype.kind not in "biuf":
+        raise InvalidInputError(f"X must contain numbers; found {X.dtype}", argument="X")
+    for name, array in (("y", y), *arrays.items()):
+        if array.ndim != 1:
+            raise InvalidInputError(
+                f"{name} must be one-dimensional; found shape {array.shape}", argument=name
+            )
+    if y.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"y must contain 0 (normal) and 1 (anomaly); found {y.dtype}", argument="y"
+        )
+    texts = {name: array.tolist() for name, array in arrays.items()}
+    return checked_data(X, y, texts, [str(i) for i in range(X.shape[1])])
+
+
+def _from_table(path: Path) -> LabelledData:
+    try:
+        import pyarrow as pa
+        from pyarrow import csv, parquet
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"{path.suffix} files need pyarrow: pip install 'fastad[study]'"
+        ) from None
+    try:
+        if path.suffix.lower() == ".csv":
+            # Class 01 is not class 1.
+            as_text = csv.ConvertOptions(column_types=dict.fromkeys(_NO_FEATURES[1:], pa.string()))
+            table = csv.read_csv(path, convert_options=as_text)
+        else:
+            table = parquet.ParquetFile(path).read()
+            # Strings and categories of a damaged file may lie outside of it.
+            table.validate(full=True)
+    except Exception as error:
+        raise InvalidInputError(f"cannot be read as a {path.suffix} file: {error}") from error
+    names = list(table.column_names)
+    _check_names(names)
+    features = [name for name in names if name not in _NO_FEATURES]
+    texts = {name: table[name].to_pylist() for name in _NO_FEATURES[1:] if name in names}
+    X = np.column_stack([_numbers(table[name], name) for name in features])
+    return checked_data(X, _numbers(table["y"], "y"), texts, [repr(name) for name in features])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Check the names of columns: one for each, a y among them, and no index of pandas."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InvalidInputError(
+                f"columns must have different names; found {times} of {name!r}", argument="columns"
+            )
+        if not name or name.startswith("__index_level_"):
+            raise InvalidInputError(
+                f"columns must be y, cls, difficulty or features; found {name!r}, which pandas "
+                "calls an index: write the file without it",
+                argument="columns",
+            )
+    if "y" not in names or set(names) <= set(_NO_FEATURES):
+        raise InvalidInputError(
+            "must have a column y and at least one feature; "
+            f"found {some_of(names, 5) or 'nothing'}",
+        )
+
+
+def _numbers(column: ArrowColumn, name: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers, NaN where they are missing."""
+    from pyarrow import types
+
+    kind = column.type
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    if not any(is_kind(kind) for is_kind in kinds):
+        raise InvalidInputError(
+            f"column {name!r} must contain numbers; found {_first_non_number(column)}"
+        )
+    numbers: npt.NDArray[np.float64] = column.cast("float64", safe=False).to_numpy()
+    return numbers
+
+
+def _first_non_number(column: ArrowColumn) -> str:
+    """Say what a column holds that is no number, and where the first one is."""
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"{column.type}, the first at row {row}: {value!r}"
+    return str(column.type)
+
+
+def _checked_samples(X: npt.NDArray[Any], columns: Sequence[str]) -> FloatMatrix:
+    with np.errstate(over="ignore"):  # a number of 80 bits may turn into infinity
+        samples = np.array(X, np.float64, order="C")
+    bad = ~(np.abs(samples) <= _LARGEST)
+    if bad.any():
+        row, column = (int(index) for index in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"features must be finite numbers of size {_LARGEST:g} at most; found "
+            f"{np.count_nonzero(bad)} that are missing, NaN, infinite or larger, the first at row "
+            f"{row}, column {columns[column]}: {samples[row, column]}",
+            argument="features",
+        )
+    return samples
+
+
+def _checked_labels(y: npt.NDArray[Any]) -> LabelVector:
+    bad = (y != 0) & (y != 1)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"y must contain 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other "
+            f"values, the first at row {first}: {y[first]}",
+            argument="y",
+        )
+    labels: LabelVector = y.astype(np.uint8)
+    return labels
+
+
+def _checked_classes(values: Sequence[object], labels: LabelVector) -> Strings:
+    classes = _strings(values, "cls")
+    unnamed = classes == ""
+    if unnamed.any():
+        raise InvalidInputError(
+            f"cls must name the class of each row; found {np.count_nonzero(unnamed)} without, the "
+            f"first at row {np.argmax(unnamed)}",
+            argument="cls",
+        )
+    normal = np.unique(classes[labels == 0]).tolist()
+    if len(normal) > 1:
+        raise InvalidInputError(
+            f"cls must be one class for all normal rows (y = 0); found {some_of(normal, 5)}",
+            argument="cls",
+        )
+    both = np.flatnonzero((labels == 1) & np.isin(classes, normal))
+    if both.size:
+        raise InvalidInputError(
+            f"cls must tell anomalies (y = 1) from the normal class {normal[0]!r}; found it on "
+            f"{both.size} of them, the first at row {both[0]}",
+            argument="cls",
+        )
+    return set_readonly(classes)
+
+
+def _checked_grades(values: Sequence[object], labels: LabelVector) -> Strings:
+    grades = _strings(["" if value is None else value for value in values], "difficulty")
+    bad = np.where(labels == 1, ~np.isin(grades, DIFFICULTIES), grades != "")
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"difficulty must be {', '.join(DIFFICULTIES)} for an anomaly and empty for a normal "
+            f"row; found {np.count_nonzero(bad)} other values, the first at row {first}: "
+            f"{str(grades[first])!r}",
+            argument="difficulty",
+        )
+    return set_readonly(grades)
+
+
+def _strings(values: Sequence[object], name: str) -> Strings:
+    """Return names of classes or grades as strings; integers may be such names."""
+    for row, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise InvalidInputError(
+                f"{name} must contain strings or integers; found {value!r} at row {row}",
+                argument=name,
+            )
+    return np.array([str(value) for value in values], np.str_)

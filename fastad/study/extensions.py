@@ -1,0 +1,105 @@
+"""What packages above add to a study: presets, batches of their own, and sections of the report.
+
+The study itself knows no paper. `fastad.study.papers` is an extension, known by its name and
+imported where a configuration or a report asks for it; others can be added by `register`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, TypeAlias
+
+from fastad.study.problems import Problem
+
+Columns: TypeAlias = dict[str, list[Any]]
+
+# Modules with an object ``EXTENSION``. Names, not imports: what is below does not need what is
+# above, and nothing is loaded before it is used.
+_MODULES = ["fastad.study.papers.extension"]
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """What a batch returns.
+
+    Attributes
+    ----------
+    rows : dict of str to list
+        Columns of its rows.
+    n_failed : int
+        Tasks that failed.
+    """
+
+    rows: Columns = field(default_factory=dict)
+    n_failed: int = 0
+
+
+class Batch(Protocol):
+    """Work that is run in one piece and saved at once; it is sent to processes by pickle.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the study, of characters that names of files may have.
+    table : str
+        To which table of the study its rows belong.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the batch."""
+
+    @property
+    def table(self) -> str:
+        """Name of its table."""
+
+    def run(self) -> BatchResult:
+        """Return its rows, the same whenever and wherever it runs, but for times."""
+
+    def estimated_seconds(self) -> float:
+        """Return how long it takes on one core, about."""
+
+
+class ExtraPlan(Protocol):
+    """What a study runs besides its tasks; the table of its configuration that has its name."""
+
+    def batches(self, problems: Sequence[Problem], seed: int) -> Iterable[Batch]:
+        """Return its batches in the order of their results."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what its results depend on, as values that JSON can hold."""
+
+
+class Extension:
+    """Additions to a study; each method may load what it needs."""
+
+    def profiles(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return by name of a profile what it fills in, beside what the study does."""
+        return {}
+
+    def detectors(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Return by name of a preset its tables ``[[detectors]]``; the first is the default."""
+        return {}
+
+    def measures(self) -> Sequence[str]:
+        """Return the labels of measures that are the default."""
+        return ()
+
+    def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
+        """Return what reads each additional table of a configuration, by its name."""
+        return {}
+
+    def sections(self) -> Sequence[Callable[[Any], Any]]:
+        """Return functions from `StudyResults` to a `Section`, in the order of the report."""
+        return ()
+
+
+def register(module: str) -> None:
+    """Add an extension: the object ``EXTENSION`` of a module, by the name of the module."""
+    if module not in _MODULES:
+        _MODULES.append(module)
+
+
+def extensions() -> tuple[Extension, ...]:
+    """Return all extensions, imported."""
+    return tuple(import_module(module).EXTENSION for module in _MODULES)

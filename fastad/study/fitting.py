@@ -1,0 +1,193 @@
+"""Fitting the configurations of a batch, and scoring: what they share is computed once."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastad._core.buffers import ReusedBuffers
+from fastad._core.threads import in_steps, points_at_once
+from fastad._core.types import FloatMatrix
+from fastad.detectors.neighbours import Neighbourhood, impossible_rules
+from fastad.detectors.scorer import blocks
+from fastad.detectors.support import SupportGroup
+from fastad.regions.scores import block_score
+from fastad.regions.uniform import Draws
+from fastad.study.configurations import Configuration
+
+# Groups of configurations that share neighbours, and distances.
+NEIGHBOURS, MACHINES = "neighbours", "ocsvm"
+_MACHINE = "sklearn.svm.OneClassSVM"
+# Characters of a reason that is kept in the table.
+_MAX_REASON = 300
+
+
+class Scorer(Protocol):
+    """Writes the scores of several detectors."""
+
+    def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
+        """Write scores of points of shape (n_features, n_points), a row for each detector."""
+
+
+@dataclass(slots=True)
+class Fitted:
+    """What became of the configurations of a batch.
+
+    Attributes
+    ----------
+    scorers : list of (Scorer, list of Configuration)
+        Each writes a row for each of its configurations.
+    seconds : dict of Configuration to float
+        What fitting each took; of what is shared an equal part.
+    reasons : dict of Configuration to str
+        Why the others failed.
+    """
+
+    scorers: list[tuple[Scorer, list[Configuration]]] = field(default_factory=list)
+    seconds: dict[Configuration, float] = field(default_factory=dict)
+    reasons: dict[Configuration, str] = field(default_factory=dict)
+
+
+def group_of(configuration: Configuration) -> str:
+    """Return the name of what a configuration shares with others; its own if nothing."""
+    if configuration.rule is not None:
+        return NEIGHBOURS
+    if _is_machine(configuration):
+        return MACHINES
+    key = configuration.key
+    # A detector of the caller's may be called as a group is.
+    return f"{key} alone" if key in (NEIGHBOURS, MACHINES) else key
+
+
+@contextmanager
+def ignore_warnings() -> Iterator[None]:
+    """Hide warnings, of which a detector may have one on every other split."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def fit_batch(
+    configurations: Sequence[Configuration], X_train: FloatMatrix, seeds: Sequence[int]
+) -> Fitted:
+    """Fit the configurations of a batch; those that cannot be fitted have a reason.
+
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+        All of one group.
+    X_train : numpy.ndarray of shape (n_train, n_features)
+        Training rows.
+    seeds : sequence of int
+        One for each configuration.
+
+    Returns
+    -------
+    Fitted
+    """
+    fitted = Fitted()
+    with ignore_warnings():
+        if configurations[0].rule is not None:
+            _fit_neighbours(configurations, X_train, fitted)
+        elif _is_machine(configurations[0]):
+            _fit_machines(configurations, X_train, seeds, fitted)
+        else:
+            for one, seed in zip(configurations, seeds, strict=True):
+                _fit_single(one, X_train, seed, fitted)
+    return fitted
+
+
+def scores_of_rows(scorer: Scorer, n_scores: int, X: FloatMatrix) -> FloatMatrix:
+    """Return the scores of rows, of shape (n_scores, n_rows)."""
+    scores = np.empty((n_scores, X.shape[0]))
+    for points, part in blocks(X):
+        block = np.empty((n_scores, points.shape[1]))
+        scorer.write(points, block)
+        scores[:, part] = block
+    return scores
+
+
+def scores_of_draws(scorer: Scorer, n_scores: int, draws: Draws, n_draws: int) -> FloatMatrix:
+    """Return the scores of points drawn in a box, of shape (n_scores, n_draws)."""
+    scores = np.empty((n_scores, n_draws))
+    with ReusedBuffers():
+        for block in in_steps(0, n_draws, points_at_once(draws.box.n_features)):
+            block_scores = np.empty((n_scores, len(block)))
+            scorer.write(draws.points(block.start, len(block)), block_scores)
+            scores[:, block.start : block.stop] = block_scores
+    return scores
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error as one line."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= _MAX_REASON else text[: _MAX_REASON - 1] + "…"
+
+
+class _SingleScorer:
+    """A detector that shares nothing."""
+
+    def __init__(self, score: Any, n_features: int) -> None:
+        self._score = block_score(score, n_features)
+
+    def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
+        self._score.write(points, scores[0])
+
+
+def _is_machine(configuration: Configuration) -> bool:
+    kernel = dict(configuration.options).get("kernel", "rbf")
+    return bool(configuration.factory == _MACHINE and kernel == "rbf")
+
+
+def _fit_neighbours(
+    configurations: Sequence[Configuration], X_train: FloatMatrix, fitted: Fitted
+) -> None:
+    rules = {one: one.rule for one in configurations if one.rule is not None}
+    impossible = impossible_rules(X_train.shape[0], list(rules.values()))
+    members = [one for one, rule in rules.items() if rule not in impossible]
+    fitted.reasons |= {one: impossible[rule] for one, rule in rules.items() if rule in impossible}
+
+    def fit() -> Scorer:
+        return Neighbourhood(X_train, [rules[one] for one in members])
+
+    _add(fit, members, fitted)
+
+
+def _fit_machines(
+    configurations: Sequence[Configuration],
+    X_train: FloatMatrix,
+    seeds: Sequence[int],
+    fitted: Fitted,
+) -> None:
+    machines = {}
+    for one, seed in zip(configurations, seeds, strict=True):
+        began = perf_counter()
+        try:
+            machines[one] = one.fit(X_train, seed)
+        except Exception as error:  # whatever it is, the others go on
+            fitted.reasons[one] = reason_of(error)
+        fitted.seconds[one] = perf_counter() - began
+    _add(lambda: SupportGroup(list(machines.values()), X_train), list(machines), fitted)
+
+
+def _fit_single(one: Configuration, X_train: FloatMatrix, seed: int, fitted: Fitted) -> None:
+    # A copy, as others are fitted on the same rows, and a detector may write on its own.
+    _add(lambda: _SingleScorer(one.compiled(X_train.copy(), seed), X_train.shape[1]), [one], fitted)
+
+
+def _add(fit: Callable[[], Scorer], members: list[Configuration], fitted: Fitted) -> None:
+    """Make a scorer of some configurations, or note why that fails."""
+    if not members:
+        return
+    began = perf_counter()
+    try:
+        fitted.scorers.append((fit(), members))
+    except Exception as error:  # whatever it is, the other batches go on
+        fitted.reasons |= dict.fromkeys(members, reason_of(error))
+    shared = (perf_counter() - began) / len(members)
+    for one in members:
+        fitted.seconds[one] = fitted.seconds.get(one, 0.0) + shared

@@ -1,0 +1,95 @@
+"""One runner at a time in a folder, and who it is."""
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastad._core.files import written_aside
+from fastad.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK = "study.lock"
+# Who holds the lock; a file beside it, as Windows lets nobody read a file that is locked.
+RUNNER = "study.runner.json"
+# Longer than `active_runner` takes to try a lock.
+_PATIENCE_S = 0.2
+
+
+def file_lock() -> "type[BaseFileLock]":
+    """Return the lock of filelock, which a study needs and the rest of fastad does not."""
+    try:
+        from filelock import FileLock
+    except ModuleNotFoundError:
+        raise MissingExtraError("a study needs filelock: pip install 'fastad[study]'") from None
+    return FileLock
+
+
+@contextlib.contextmanager
+def runner_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which the system gives back however the process ends.
+
+    Raises
+    ------
+    InvalidInputError
+        If another runner holds it.
+    """
+    lock = _lock(folder, _PATIENCE_S)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(lock)
+        except TimeoutError:
+            raise InvalidInputError(
+                f"folder must not be in use; {_runner_note(folder)} is at work in {folder}",
+                argument="folder",
+            ) from None
+        except OSError as error:
+            raise InvalidInputError(
+                f"folder must be one that can be locked; {folder}: {error.strerror}",
+                argument="folder",
+            ) from None
+        runner = folder / RUNNER
+        stack.callback(runner.unlink, missing_ok=True)
+        values = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+        with written_aside(runner) as aside:
+            aside.write_text(json.dumps(values), encoding="utf-8")
+        yield
+
+
+def active_runner(folder: Path) -> str | None:
+    """Return who is at work in a folder; None where nobody is."""
+    if not (folder / LOCK).exists():
+        return None
+    try:
+        with _lock(folder, 0):
+            return None
+    except TimeoutError:
+        return _runner_note(folder)
+    except OSError:
+        # Somebody else's folder, whose lock cannot be tried: its note is all there is.
+        return _runner_note(folder) if (folder / RUNNER).exists() else None
+
+
+def _lock(folder: Path, patience_s: float) -> "BaseFileLock":
+    # Not bound to a thread: whoever closes a store may be another one than opened it.
+    return file_lock()(folder / LOCK, timeout=patience_s, thread_local=False)
+
+
+def _runner_note(folder: Path) -> str:
+    """Return who has noted that it is at work."""
+    try:
+        values = json.loads((folder / RUNNER).read_bytes())
+        return f"process {values['pid']} on {values['host']} (since {values['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        # It is being written or removed.
+        return "another runner"

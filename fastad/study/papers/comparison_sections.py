@@ -1,0 +1,372 @@
+"""Sections of the papers' comparisons of detectors and measures, by labels.
+
+Tables and figures of Škvára, Pevný and Šmídl, 2019 and 2020, and of Ning et al., 2020.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from fastad._core.text_tables import interval_text, number_text
+from fastad.benchmarking.distance import RankDistances, rank_distance
+from fastad.benchmarking.friedman_test import friedman
+from fastad.benchmarking.matrix import MeasureMatrix, kendall_matrix
+from fastad.benchmarking.operating_points import (
+    CriterionName,
+    Discriminability,
+    LevelMeasure,
+    discriminability,
+)
+from fastad.benchmarking.posthoc import nemenyi
+from fastad.benchmarking.ranks import average_ranks
+from fastad.benchmarking.recommendation import recommend
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.selected_fpr import loss_at_rates
+from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
+from fastad.study.papers.grids import TABLE_MEASURES
+from fastad.study.report.sections import Picture, Section, SectionBuilder, SimpleTable
+from fastad.study.report.study_results import Cell, StudyResults, file_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Collections of the tables of ranks, measures of their tests, and of tables of other classes.
+_RANK_TABLES = {"uci": "Table 3", "uci-umap": "Table 4"}
+_PRINCIPAL_MEASURES = ("auc@0.05", "auc")
+_CLASS_TABLES = {"uci-umap": "Table 10", "uci": "Table 11"}
+_CLASS_MEASURES = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
+# Contaminations of the tables of losses.
+_LOSS_TABLES = {0.0: "Table 6", 0.01: "Table 7", 0.05: "Table 8"}
+# The criterion of each table of losses with a selected rate, and the measures there.
+_RATE_TABLES: dict[CriterionName, str] = {
+    "tukey-mean": "Table 2",
+    "tukey-median": "Table 3",
+    "tukey-q": "Table 4",
+    "welch-mean": "Table 5",
+    "welch-median": "Table 6",
+}
+_RATE_MEASURES = [label for label in TABLE_MEASURES if not label.startswith("cvol@")]
+_TARGETS = ("tpr@0.01", "tpr@0.05")
+# By figure what the application asks for, and the measures that are compared.
+_USUAL = ("auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8")
+_DISTANCE_FIGURES = {
+    "Figure 3": ("tpr@0.4", ("ht_auc@0.4", *_USUAL)),
+    "Figure 4": ("fpr@tpr0.8", ("lf_auc@0.8", *_USUAL)),
+}
+# Inches: of the picture's height, of its least and greatest width, and of each data set.
+_HEIGHT, _MIN_WIDTH, _MAX_WIDTH, _DATASET_WIDTH = 3.8, 6.4, 18.0, 0.26
+_ONE_MEASURE = "a measure alone has no other to be compared with"
+
+
+def ranks_section(results: StudyResults) -> Section:
+    """Return mean ranks of detectors, Friedman's test, and critical-difference diagrams."""
+    builder = SectionBuilder(
+        "ranks",
+        "Ranks of detectors",
+        "Mean ranks of detectors over data sets, each detector with the parameters that are best "
+        "on the data set by the measure, as Tables 3 (collection uci) and 4 (uci-umap) of Škvára, "
+        "Pevný and Šmídl, 2019, at the lowest contamination. Friedman's test tells whether "
+        "detectors differ at all, Nemenyi's which of them do; bars join those whose difference is "
+        "not significant.",
+    )
+    for collection, table in _RANK_TABLES.items():
+        if results.collections and collection not in results.collections:
+            builder.lacks(table, f"the study has no results of the collection {collection}")
+    for cell in results.cells(builder):
+        measures = cell.present(TABLE_MEASURES, builder)
+        for name, title, compare in (
+            ("ranks", "Mean ranks ± standard deviation over data sets", average_ranks),
+            ("friedman", "Whether detectors differ at all: Friedman's test", friedman),
+        ):
+            make = partial(compare, cell.table, measures=measures, **results.options)
+            found = builder.attempt(cell.where, make)
+            if found is not None:
+                builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", found)
+        for measure in _PRINCIPAL_MEASURES:
+            if measure not in measures:
+                continue
+            what = f"{cell.where} by {measure}"
+            compared = builder.attempt(
+                what, partial(nemenyi, cell.table, measure=measure, **results.options)
+            )
+            if compared is not None:
+                ending = f"{file_name(measure)}-{cell.key}"
+                builder.table(f"nemenyi-{ending}", f"Which detectors differ, {what}", compared)
+                builder.picture(f"critical-difference-{ending}", f"Mean ranks, {what}", compared)
+    return builder.section()
+
+
+def correlation_section(results: StudyResults) -> Section:
+    """Return Kendall's tau between measures."""
+    builder = SectionBuilder(
+        "correlation",
+        "Rank correlation of measures",
+        "Kendall's tau between measures over all models of a data set, averaged over data sets, "
+        "as Table 5 of Škvára, Pevný and Šmídl, 2019, at the lowest contamination. Intervals of "
+        "all cells are in the files of the table.",
+    )
+    for cell in results.cells(builder):
+        measures = cell.present(TABLE_MEASURES, builder)
+        if len(measures) < 2:
+            builder.lacks(cell.where, _ONE_MEASURE)
+            continue
+        make = partial(kendall_matrix, cell.table, measures=measures, **results.options)
+        _add_matrix(
+            builder, "correlation", "Kendall's tau", cell, builder.attempt(cell.where, make)
+        )
+    return builder.section()
+
+
+def selection_section(results: StudyResults) -> Section:
+    """Return the loss where one measure selects and another one evaluates."""
+    builder = SectionBuilder(
+        "selection",
+        "Loss from selecting models by another measure",
+        "What is lost in the measure of the column where the model is selected by the measure of "
+        "the row: a fraction of the best value, averaged over data sets, as Tables 6 (0 % "
+        "contamination), 7 (1 %) and 8 (5 %) of Škvára, Pevný and Šmídl, 2019. Intervals are from "
+        "data sets drawn again; those of all cells are in the files of the tables.",
+    )
+    by_collection: dict[str, list[tuple[Cell, LossMatrix]]] = {}
+    for cell in results.cells(builder, lowest=False):
+        measures = cell.present(TABLE_MEASURES, builder)
+        if len(measures) < 2:
+            builder.lacks(cell.where, _ONE_MEASURE)
+            continue
+        make = partial(selection_loss, cell.table, measures=measures, **results.options)
+        found = builder.attempt(cell.where, make)
+        _add_matrix(builder, "selection-loss", "Loss from selection", cell, found)
+        if found is not None:
+            by_collection.setdefault(cell.collection, []).append((cell, found))
+    for collection, found_at in by_collection.items():
+        builder.table(
+            f"selection-mean-{results.slugs[collection]}",
+            f"Mean loss over all measures by the measure that selects, {collection}",
+            _mean_losses(found_at),
+        )
+    for collection, levels in results.collections.items():
+        for level, table in _LOSS_TABLES.items():
+            if level not in levels:
+                reason = f"the study has no results at {100 * level:g} % contamination"
+                builder.lacks(f"{table} for {collection}", reason)
+    return builder.section()
+
+
+def classes_section(results: StudyResults) -> Section:
+    """Return the loss on other classes of anomalies than those that selected."""
+    builder = SectionBuilder(
+        "classes",
+        "Loss on other classes of anomalies",
+        "What is lost in the measure of the column on one class of anomalies where the model is "
+        "selected by the measure of the row on another class of the same data set, as Tables 10 "
+        "(collection uci-umap) and 11 (uci) of Škvára, Pevný and Šmídl, 2019, at the lowest "
+        "contamination. The diagonal counts: the measure is the same, but the anomalies are "
+        "others.",
+    )
+    for collection, table in _CLASS_TABLES.items():
+        if results.collections and collection not in results.collections:
+            builder.lacks(table, f"the study has no results of the collection {collection}")
+    for cell in results.cells(builder):
+        if cell.table.anomaly_classes is None:
+            builder.lacks(cell.where, "its data sets have one class of anomalies each")
+            continue
+        measures = cell.present(_CLASS_MEASURES, builder)
+        make = partial(class_sensitivity, cell.table, measures=measures, **results.options)
+        found = builder.attempt(cell.where, make)
+        _add_matrix(builder, "class-sensitivity", "Loss on other classes", cell, found)
+    return builder.section()
+
+
+def operating_section(results: StudyResults) -> Section:
+    """Return where models differ by AUC and TPR, and the losses at these rates."""
+    builder = SectionBuilder(
+        "operating",
+        "False positive rates where models differ",
+        "At each false positive rate models are compared over repeats, by AUC up to it and by TPR "
+        "at it; each criterion selects the rate where the models of a data set differ the most. "
+        "The loss tables add AUC and TPR at that rate to the measures that select and evaluate, as "
+        "Tables 2-6 of Škvára, Pevný and Šmídl, 2020, at the lowest contamination; each names its "
+        "table.",
+    )
+    for cell in results.cells(builder):
+        found = _discriminability(cell, results, builder)
+        if len(found) < len(get_args(LevelMeasure)):
+            continue
+        labels = cell.present(_RATE_MEASURES, builder)
+        for criterion, table in _RATE_TABLES.items():
+            make = partial(_loss_at, cell, labels, found, criterion, results)
+            loss = builder.attempt(f"{table} for {cell.where}", make)
+            if loss is not None:
+                title = f"Loss with AUC and TPR at the rate that {criterion} selects ({table})"
+                name = f"loss-at-{criterion}-{cell.key}"
+                builder.table(name, f"{title}, {cell.where}", loss)
+    return builder.section()
+
+
+def distance_section(results: StudyResults) -> Section:
+    """Return distances of rankings from those that two applications ask for."""
+    builder = SectionBuilder(
+        "distance",
+        "Distance of rankings from what an application asks for",
+        "Euclidean distance between the ranks of detectors by a measure and by a reference, each "
+        "detector with the parameters that are best on the data set by the measure: from TPR at "
+        "FPR 0.4, where anomalies must not be missed (Figure 3 of Ning et al., 2020), and from FPR "
+        "at TPR 0.8, where alarms must not be false (Figure 4). At the lowest contamination.",
+    )
+    for cell in results.cells(builder):
+        for figure, (reference, wanted) in _DISTANCE_FIGURES.items():
+            if reference not in cell.table.labels:
+                builder.lacks(
+                    f"{figure} for {cell.where}", f"the study has not measured {reference}"
+                )
+                continue
+            what = f"{figure} for {cell.where}"
+            make = partial(
+                rank_distance,
+                cell.table,
+                reference=reference,
+                measures=cell.present(wanted, builder),
+                **results.options,
+            )
+            found = builder.attempt(what, make)
+            if found is not None:
+                name = f"rank-distance-{file_name(reference)}-{cell.key}"
+                title = f"Distance from the ranking by {reference}, {cell.where} ({figure})"
+                builder.table(name, title, found)
+                picture = Picture(f"{name}-by-data-set", title, partial(draw_distances, found))
+                builder.parts.append(picture)
+    return builder.section()
+
+
+def draw_distances(found: RankDistances) -> "Figure":
+    """Draw the distance of each measure on each data set.
+
+    Parameters
+    ----------
+    found : RankDistances
+        What `fastad.benchmarking.rank_distance` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        pyplot does not know of it, and need not close it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    from fastad.plot import drawing
+
+    drawing.need_matplotlib()
+    from matplotlib.figure import Figure
+
+    places = np.arange(len(found.datasets))
+    width = min(max(_MIN_WIDTH, _DATASET_WIDTH * len(places) + 3), _MAX_WIDTH)
+    figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
+    axes = figure.subplots()
+    for i, label in enumerate(found.measures):
+        style = {**drawing.line_style(i), "linewidth": 1.0}
+        axes.plot(places, found.distances[:, i], marker="o", markersize=4, label=label, **style)
+    names = [drawing.plain_text(name) for name in found.datasets]
+    axes.set_xticks(places, names, rotation=90, fontsize="small")
+    axes.set_ylabel(f"Distance from {found.reference}")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
+    return figure
+
+
+def recommendation_section(results: StudyResults) -> Section:
+    """Return recommendations for work at two false positive rates."""
+    builder = SectionBuilder(
+        "recommendation",
+        "Which measure to select models by",
+        "For detectors that work at a false positive rate of 0.01 or 0.05, so that TPR at that "
+        "rate counts: the measure to select models by, of those of Škvára, Pevný and Šmídl, 2019 "
+        "(sections 5.3 and 5.4), at the lowest contamination. A measure selects on all repeats but "
+        "one, and is evaluated on that one.",
+    )
+    for cell in results.cells(builder):
+        present = cell.present(TABLE_MEASURES, builder)
+        for application in _TARGETS:
+            if application not in present:
+                continue
+            what = f"{cell.where}, for {application}"
+            make = partial(
+                recommend,
+                cell.table,
+                target_measure=application,
+                measures=present,
+                **results.options,
+            )
+            found = builder.attempt(what, make)
+            if found is not None:
+                builder.paragraphs.append(f"{what}: {found.text}")
+                name = f"recommendation-{file_name(application)}-{cell.key}"
+                builder.table(name, f"Evidence, {what}", found)
+    return builder.section()
+
+
+def _add_matrix(
+    builder: SectionBuilder, name: str, title: str, cell: Cell, found: MeasureMatrix | None
+) -> None:
+    """Add a table and its heat map."""
+    if found is not None:
+        builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", found)
+        builder.picture(f"{name}-map-{cell.key}", f"{title}, {cell.where}", found)
+
+
+def _mean_losses(found: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
+    """Return the mean of each row with its interval, by contamination."""
+    labels = list(dict.fromkeys(label for _, one in found for label in one.rows))
+    header = ["selected by"]
+    rows: list[list[str | None]] = [[label] for label in labels]
+    columns: dict[str, list[object]] = {"selected_by": [], "contamination": []}
+    columns |= {"mean_loss": [], "low": [], "high": []}
+    for cell, one in found:
+        header.append(f"{100 * cell.contamination:g} % contamination")
+        mean = one.means["mean"]
+        for label, row in zip(labels, rows, strict=True):
+            if label not in one.rows:
+                row.append(None)
+                continue
+            i = one.rows.index(label)
+            value, low, high = (float(part[i]) for part in (mean.value, mean.low, mean.high))
+            text = number_text(value, ".1%")
+            row.append(text if low != low else f"{text} {interval_text(low, high, '.1%')}")
+            own = (label, cell.contamination, value, low, high)
+            for cells, entry in zip(columns.values(), own, strict=True):
+                cells.append(entry)
+    level = f"{100 * found[0][1].confidence_level:g} %"
+    return SimpleTable(header, rows, [f"intervals at {level}, from data sets drawn again"], columns)
+
+
+def _discriminability(
+    cell: Cell, results: StudyResults, builder: SectionBuilder
+) -> dict[str, Discriminability]:
+    """Compare models at each rate, once for all criteria: it takes the longest."""
+    found: dict[str, Discriminability] = {}
+    for measure in get_args(LevelMeasure):
+        make = partial(discriminability, cell.table, measure=measure, **results.options)
+        one = builder.attempt(cell.where, make)
+        if one is not None:
+            found[measure] = one
+            title = f"False positive rates where models differ by {measure.upper()}, {cell.where}"
+            builder.table(f"discriminability-{measure}-{cell.key}", title, one)
+            builder.picture(f"discriminability-{measure}-curves-{cell.key}", title, one)
+    return found
+
+
+def _loss_at(
+    cell: Cell,
+    labels: list[str],
+    found: dict[str, Discriminability],
+    criterion: CriterionName,
+    results: StudyResults,
+) -> LossMatrix:
+    """Return what `loss_at_selected_fpr` does."""
+    known = [cell.table.measure(label) for label in labels]
+    resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
+    return loss_at_rates(cell.table, known, found, criterion, "optimal", resampling)

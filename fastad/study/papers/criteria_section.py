@@ -1,0 +1,212 @@
+"""Section ``unsupervised``: whether EM and MV order models as labels do."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from fastad._core.text_tables import DASH, interval_text, some_of
+from fastad._core.types import FloatMatrix, IntVector
+from fastad.benchmarking.agreement import LabelAgreement, PairAgreement, rank_label_agreement
+from fastad.benchmarking.resampling import check_resampling
+from fastad.benchmarking.result_table import ResultTable
+from fastad.errors import UndefinedMeasureError
+from fastad.study.papers.goix_data import SETTINGS
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow, WhichPairs
+from fastad.study.papers.pair_counts import PairCounts, count_pairs, count_text
+from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
+from fastad.study.report.study_results import Cell, StudyResults, reasons_by_measure
+from fastad.unsupervised.criteria import CRITERIA, CriterionName
+
+_ROC, _PR = "auc", "auc_pr"
+# What the order by a criterion is compared with.
+_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    "ROC": (_ROC,),
+    "PR": (_PR,),
+    "both": (_ROC, _PR),
+}
+# Which pairs of goix's protocol count.
+_PAIRS: Mapping[WhichPairs, str] = {
+    "all": "all",
+    "separated": "significantly different by the criterion",
+}
+_ALL, _ONE = "all", "one each"
+# So many notes are shown.
+_MAX_NOTES = 8
+
+
+def criteria_section(results: StudyResults) -> Section:
+    """Return how many pairs of models EM and MV order as the areas under both curves do."""
+    builder = SectionBuilder(
+        "unsupervised",
+        "Criteria without labels: EM and MV",
+        "Pairs of models of different detectors on one data set that excess mass (EM) and mass "
+        "volume (MV) order as the area under the ROC curve, as that under the precision-recall "
+        "curve (PR), and, of the pairs that these two order alike, as both: the counts of Goix, "
+        "2016, section Benchmarks. By all models of a study, and by one of each detector, in the "
+        "middle of its grid; labels are best, between and worst. At the lowest contamination, "
+        "over the means of all repeats; intervals are from data sets drawn again.",
+    )
+    for cell in results.cells(builder):
+        present = cell.present([*CRITERIA, _ROC, _PR], builder)
+        if not {_ROC, _PR} <= set(present):
+            continue
+        criteria = [name for name in get_args(CriterionName) if name in present]
+        make = partial(_agreement, cell.table, criteria, results.options)
+        found = builder.attempt(cell.where, make) if criteria else None
+        if found is not None:
+            builder.table(f"unsupervised-{cell.key}", f"Pairs ordered alike, {cell.where}", found)
+        undefined = list(_undefined(cell, criteria, results))
+        if undefined:
+            header = ("data set", "features", "criterion", "undefined", "tasks", "reason")
+            builder.table(
+                f"unsupervised-undefined-{cell.key}",
+                f"Where criteria are undefined, {cell.where}",
+                SimpleTable(header, undefined),
+            )
+    _add_goix(builder, results)
+    return builder.section()
+
+
+def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) -> SimpleTable:
+    """Count for each criterion the pairs, and the labels of one model of each detector."""
+    resampling = check_resampling(table.clusters, 0.95, **options)
+    header = ["criterion", "models"]
+    header += [head for name in _REFERENCES for head in (f"as {name}", "interval")]
+    rows: list[list[Any]] = []
+    values: dict[str, list[Any]] = {}
+    selected = {_ALL: np.arange(len(table.models)), _ONE: middle_models(table)}
+    for name in criteria:
+        for which, models in selected.items():
+            row = [name.upper(), which]
+            for reference, labels in _REFERENCES.items():
+                merits = [table.measure(one).sign * table.means(one) for one in (name, *labels)]
+                criterion, *references = (merit[:, models] for merit in merits)
+                counts = count_pairs(criterion, references, table.detector_of[models], resampling)
+                row += [str(counts), interval_text(100 * counts.low, 100 * counts.high, ".1f")]
+                _append(values, name, which, reference, counts)
+            recovered = _labels(table, name, models) if which == _ONE else None
+            rows.append([*row, DASH if recovered is None else _text(recovered)])
+    named = ", ".join(table.models[i] for i in selected[_ONE])
+    notes = [f"{_ONE}: {named}", "intervals at 95 %, of the proportion in %"]
+    keys = zip(*(values[key] for key in ("criterion", "models", "reference")), strict=True)
+    for key, n in zip(keys, values["n_left_out"], strict=True):
+        if n and key[1:] == (_ALL, "ROC"):
+            notes.append(f"left out: {n} pairs where {key[0].upper()} or ROC is undefined")
+    return SimpleTable([*header, "labels"], rows, notes, values)
+
+
+def middle_models(table: ResultTable) -> IntVector:
+    """Return one model of each detector: in the middle, ordered by the numbers in its name."""
+
+    def by_numbers(model: int) -> tuple[list[float], str]:
+        name = table.models[model]
+        params = name[len(table.detectors[table.detector_of[model]]) :]
+        return [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", params)], params
+
+    middle = []
+    for detector in range(len(table.detectors)):
+        models = sorted(np.flatnonzero(table.detector_of == detector).tolist(), key=by_numbers)
+        middle.append(models[(len(models) - 1) // 2])
+    return np.array(middle)
+
+
+def _append(
+    values: dict[str, list[Any]], name: str, which: str, reference: str, counts: PairCounts
+) -> None:
+    """Add the row of `to_frame` of one count."""
+    cells = {
+        "criterion": name,
+        "models": which,
+        "reference": reference,
+        "n_alike": counts.n_alike,
+        "n_pairs": counts.n_pairs,
+        "n_left_out": counts.n_left_out,
+        "share": counts.share,
+        "low": counts.low,
+        "high": counts.high,
+    }
+    for key, cell in cells.items():
+        values.setdefault(key, []).append(cell)
+
+
+def _labels(table: ResultTable, name: CriterionName, models: IntVector) -> LabelAgreement | None:
+    def values(label: str) -> FloatMatrix:
+        return table.means(label)[:, models]
+
+    higher = table.measure(name).higher_is_better
+    try:
+        return rank_label_agreement(
+            values(name), (values(_ROC), values(_PR)), higher_is_better=higher
+        )
+    except UndefinedMeasureError:
+        return None
+
+
+def _undefined(
+    cell: Cell, criteria: list[CriterionName], results: StudyResults
+) -> Iterator[list[Any]]:
+    """Yield the data sets where criteria are undefined, in how many tasks, and why."""
+    rows = results.rows_of(cell.collection, cell.contamination)
+    rows = rows.filter(np.asarray(rows["reason"]) == "")
+    names = np.asarray(rows["dataset"])
+    for dataset in dict.fromkeys(rows["dataset"].to_pylist()):
+        of_dataset = rows.filter(names == dataset)
+        reasons = None
+        for name in criteria:
+            n = int(np.count_nonzero(np.isnan(np.asarray(of_dataset[name].to_numpy(), np.float64))))
+            if n:
+                reasons = reasons or reasons_by_measure(
+                    of_dataset["undefined"].to_pylist(), cell.table.labels
+                )
+                why = [reason for reason, _ in reasons[name].most_common()]
+                features = max(of_dataset["n_features"].to_pylist())
+                yield [
+                    dataset,
+                    features,
+                    name.upper(),
+                    n,
+                    of_dataset.num_rows,
+                    some_of(why, 1) or None,
+                ]
+
+
+def _add_goix(builder: SectionBuilder, results: StudyResults) -> None:
+    """Add the counts of goix's own protocol."""
+    goix = results.study.extra.get("goix")
+    if goix is None or not goix.num_rows:
+        builder.lacks("Goix's own protocol", "the study has no rows of it")
+        return
+    benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in goix.to_pylist())
+    header = ("setting", "criterion", "pairs", "as ROC", "as PR", "as both", "labels")
+    rows = []
+    for setting in SETTINGS:
+        if all(row.setting != setting for row in benchmark.rows):
+            builder.lacks(f"Goix's own protocol, setting {setting}", "the study has no rows of it")
+            continue
+        for name in get_args(CriterionName):
+            for pairs, description in _PAIRS.items():
+                agreement = benchmark.agreement(name, setting=setting, pairs=pairs)
+                parts = (agreement.roc, agreement.pr, agreement.both, agreement.labels)
+                counts = [_text(part) for part in parts]
+                rows.append([setting, name.upper(), description, *counts])
+    notes = [
+        f"{name.upper()} is undefined for {row.detector} on {row.dataset}, {row.setting}: {reason}"
+        for row in benchmark.rows
+        for name in get_args(CriterionName)
+        if (reason := getattr(row, name).reason)
+    ]
+    if len(notes) > _MAX_NOTES:
+        notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES} more are undefined"]
+    title = "Pairs ordered alike by goix's own protocol: default parameters, features drawn"
+    builder.table("unsupervised-goix", title, SimpleTable(header, rows, notes))
+
+
+def _text(found: PairAgreement | LabelAgreement | None) -> str:
+    if found is None:
+        return DASH
+    if isinstance(found, PairAgreement):
+        return count_text(found.n_agreeing, found.n_pairs)
+    return count_text(found.n_recovered, found.n_labels)

@@ -1,0 +1,123 @@
+"""``GoixPlan``: goix's protocol on the data sets of a study, the table ``[goix]``."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fastad._core.parameters import check_choice, short_repr
+from fastad.errors import InvalidInputError
+from fastad.study.config import check_keys
+from fastad.study.extensions import BatchResult
+from fastad.study.fitting import ignore_warnings, reason_of
+from fastad.study.papers.goix import goix_cell, undefined_rows
+from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
+from fastad.study.papers.goix_results import GoixBenchmark
+from fastad.study.problems import Problem
+
+# About how long a batch takes: seconds a draw of features, and a draw and uniform point.
+_DRAW_COST = (0.3, 1e-5)
+
+
+@dataclass(frozen=True, slots=True)
+class GoixPlan:
+    """Goix's protocol on the data sets of a study.
+
+    Attributes
+    ----------
+    settings : sequence of {"novelty", "unsupervised"}
+        In which settings.
+    protocol : GoixProtocol
+        Its numbers.
+    """
+
+    settings: Sequence[Setting] = SETTINGS
+    protocol: GoixProtocol = field(default_factory=GoixProtocol)
+
+    def __post_init__(self) -> None:
+        if not self.settings:
+            raise InvalidInputError("goix.settings must contain at least one setting; found none")
+        for setting in self.settings:
+            check_choice(setting, SETTINGS, "goix.settings")
+        object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
+
+    def batches(self, problems: Sequence[Problem], seed: int) -> Iterator["GoixBatch"]:
+        """Return a batch for each data set, with all its anomalies, and setting."""
+        datasets: dict[str, Problem] = {}
+        for problem in problems:
+            datasets.setdefault(f"{problem.collection}/{problem.dataset}", problem)
+        for name, problem in datasets.items():
+            for setting in self.settings:
+                whole = replace(problem, anomaly_class=None)
+                yield GoixBatch(f"goix-{name}-{setting}", whole, setting, self.protocol, seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return settings and protocol as values that JSON can hold."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class GoixBatch:
+    """A data set in one setting of goix's protocol.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the study, of characters that names of files may have.
+    problem : Problem
+        The data set with all its anomalies.
+    setting : {"novelty", "unsupervised"}
+        How detectors are trained.
+    protocol : GoixProtocol
+        Its numbers.
+    seed : int
+        That of the study.
+    """
+
+    name: str
+    problem: Problem
+    setting: Setting
+    protocol: GoixProtocol
+    seed: int
+
+    @property
+    def table(self) -> str:
+        """The table of the study that its rows belong to."""
+        return "goix"
+
+    def run(self) -> BatchResult:
+        """Return a row for each detector, with the reason where the protocol is not possible."""
+        dataset = f"{self.problem.collection}/{self.problem.dataset}"
+        X, y = self.problem.load()
+        try:
+            with ignore_warnings():
+                rows = goix_cell(
+                    *(X, y),
+                    dataset=dataset,
+                    setting=self.setting,
+                    protocol=self.protocol,
+                    rng=self.seed,
+                )
+        except Exception as error:  # whatever it is, the other batches go on
+            rows = undefined_rows(dataset, self.setting, self.protocol, reason_of(error))
+        return BatchResult(GoixBenchmark(rows).to_columns())
+
+    def estimated_seconds(self) -> float:
+        """Return how long it takes on one core, about."""
+        protocol = self.protocol
+        n_draws = 1 if self.problem.n_features <= protocol.max_direct else protocol.n_draws
+        return n_draws * (_DRAW_COST[0] + _DRAW_COST[1] * protocol.n_uniform)
+
+
+def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:
+    """Return the plan that the table ``[goix]`` of a configuration describes."""
+    options = dict(values)
+    settings = options.pop("settings", list(SETTINGS))
+    if not isinstance(settings, list):
+        raise TypeError(f"goix.settings must be an array; found {short_repr(settings)}")
+    check_keys(options, [option.name for option in dataclasses.fields(GoixProtocol)], "goix.")
+    try:
+        protocol = GoixProtocol(**options)
+    except (InvalidInputError, TypeError) as error:  # which names the key alone
+        raise type(error)(f"goix.{error}") from None
+    return GoixPlan(tuple(settings), protocol)

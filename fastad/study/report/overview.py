@@ -1,0 +1,215 @@
+"""Section ``overview``: what ran, what failed, and what is missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+
+from fastad._core.text_tables import some_of
+from fastad.benchmarking.columns import find_measures
+from fastad.study.batch_files import ArrowTable
+from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
+from fastad.study.report.study_results import StudyResults, reasons_by_measure
+from fastad.study.results import StudyTables
+
+_SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
+_MODEL = ("detector", "params")
+# Names in a cell.
+_MAX_NAMES = 8
+# What a manifest says of every batch and problem is too long for a page.
+_LONG = ("batches", "problems", "notes")
+
+Row = tuple[Any, ...]
+
+
+def overview_section(results: StudyResults) -> Section:
+    """Return the counts of what ran, what failed, and what is missing or undefined."""
+    study = results.study
+    builder = SectionBuilder(
+        "overview",
+        "What ran",
+        "What the study consists of, which tasks failed or are missing, and where measures are "
+        "undefined. A task is one detector with one set of parameters on one split of a data set "
+        "with one class of anomalies. In all comparisons a task that failed is a row that is "
+        "missing.",
+        _state(study.n_batches, study.n_done),
+    )
+    if results.collections:
+        names = (*results.collections, *results.without_rows)
+        rows = {name: results.rows_of(name) for name in names}
+        gaps = {name: list(_gaps(study, name, table)) for name, table in rows.items()}
+        builder.table("collections", "Tasks by collection", _counts(rows, gaps))
+        n_planned = len(study.manifest.get("config", {}).get("detectors", ()))
+        n_seen = len(_distinct(study.tasks, _MODEL))
+        if n_seen < n_planned:
+            builder.paragraphs.append(
+                f"Of {n_planned} configurations of detectors {n_seen} have rows yet; the others "
+                "are not counted as missing."
+            )
+        for name, title, header, found in (
+            ("failures", "Tasks that failed", _FAILED, _failures(rows)),
+            ("missing", "Tasks that are missing", _MISSING, _missing(gaps)),
+            ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
+        ):
+            if found:
+                builder.table(name, title, SimpleTable(header, found))
+            else:
+                builder.paragraphs.append(f"{title}: none.")
+    else:
+        builder.paragraphs.append("Nothing can be shown yet: no task of the study is done.")
+    notes = [(note,) for note in study.manifest.get("notes", ())]
+    if notes:
+        builder.table("left-out", "What was left out of the data", SimpleTable(("note",), notes))
+    builder.table(
+        "manifest", "How it was made", SimpleTable(("what", "value"), _manifest(study.manifest))
+    )
+    return builder.section()
+
+
+def _state(n_batches: int, n_done: int) -> str:
+    if n_done >= n_batches:
+        return f"The study is finished: batches done: {n_done}."
+    left = n_batches - n_done
+    return (
+        f"The study is not finished: {n_done} of {n_batches} batches are done, {left} "
+        f"{'is' if left == 1 else 'are'} not. The report is of those that are."
+    )
+
+
+def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -> SimpleTable:
+    """Count what each collection consists of."""
+    header = ["collection", "data sets", "problems", "detectors", "configurations"]
+    header += ["contaminations", "repeats", "done", "failed", "missing"]
+    counts = []
+    for name, table in rows.items():
+        problems, models = _distinct(table, _SPLIT[:2]), _distinct(table, _MODEL)
+        levels = sorted(level for (level,) in _distinct(table, ("contamination",)))
+        counts.append(
+            [
+                name,
+                len({dataset for dataset, _ in problems}),
+                len(problems),
+                len({detector for detector, _ in models}),
+                len(models),
+                ", ".join(f"{100 * level:g} %" for level in levels),
+                len(_distinct(table, ("repeat",))),
+                table.num_rows,
+                sum(reason != "" for reason in table["reason"].to_pylist()),
+                len(gaps[name]),
+            ]
+        )
+    note = "missing: of all splits that are planned, by the configurations that have rows"
+    return SimpleTable(header, counts, [note])
+
+
+_FAILED = ("detector", "parameters", "reason", "tasks", "data sets")
+
+
+def _failures(rows: Mapping[str, ArrowTable]) -> list[Row]:
+    """Return how often each configuration failed for each reason, and where."""
+    places: dict[Row, list[str]] = {}
+    for name, table in rows.items():
+        failed = table.filter(np.asarray(table["reason"]) != "")
+        for detector, params, reason, dataset in _tuples(failed, (*_MODEL, "reason", "dataset")):
+            places.setdefault((detector, params, reason), []).append(f"{name}/{dataset}")
+    return [(*key, len(found), _some(found)) for key, found in sorted(places.items())]
+
+
+_MISSING = ("collection", "data set", "class", "tasks", "contaminations", "repeats", "detectors")
+
+
+def _gaps(study: StudyTables, collection: str, rows: ArrowTable) -> Iterator[Row]:
+    """Yield splits and configurations of a collection, in their order, that have no row.
+
+    Of all that are planned or have rows; configurations are those that have rows anywhere.
+    """
+    there = set(_tuples(rows, (*_SPLIT, *_MODEL)))
+    planned = [
+        (one["dataset"], one["anomaly_class"])
+        for one in study.manifest.get("problems", ())
+        if one["collection"] == collection
+    ]
+    protocol = study.manifest.get("config", {}).get("protocol", {})
+    levels = {(float(level),) for level in protocol.get("contaminations", ())}
+    repeats = {(i,) for i in range(1, protocol.get("repeats", 0) + 1)}
+    axes = (
+        dict.fromkeys((*planned, *_distinct(rows, _SPLIT[:2]))),
+        sorted(levels.union(_distinct(rows, ("contamination",)))),
+        sorted(repeats.union(_distinct(rows, ("repeat",)))),
+        _distinct(study.tasks, _MODEL),
+    )
+    for parts in product(*axes):
+        key = tuple(chain.from_iterable(parts))
+        if key not in there:
+            yield key
+
+
+def _missing(gaps: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Return how many tasks each problem lacks, and which."""
+    places: dict[Row, list[Row]] = {}
+    for name, keys in gaps.items():
+        for dataset, one, *rest in keys:
+            places.setdefault((name, dataset, one), []).append(tuple(rest))
+    found = []
+    for key, lacking in places.items():
+        levels, repeats, detectors, _ = zip(*lacking, strict=True)
+        texts = ([f"{100 * level:g} %" for level in levels], [str(i) for i in repeats], detectors)
+        found.append((*key, len(lacking), *map(_some, texts)))
+    return found
+
+
+_UNDEFINED = ("collection", "measure", "undefined", "tasks", "data sets", "reason")
+
+
+def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
+    """Return in how many tasks that succeeded each measure is undefined, where, and why."""
+    found: list[Row] = []
+    for name, table in rows.items():
+        succeeded = table.filter(np.asarray(table["reason"]) == "")
+        if not succeeded.num_rows:
+            continue
+        keys = [*_SPLIT, *_MODEL, "collection", "reason", "undefined"]
+        labels = [
+            measure.name for measure in find_measures(succeeded.column_names, keys, None, None)
+        ]
+        reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), labels)
+        for label in labels:
+            values = np.asarray(succeeded[label].to_numpy(), np.float64)
+            lacking = np.isnan(values)
+            n = int(np.count_nonzero(lacking))
+            if n:
+                places = succeeded["dataset"].filter(lacking).to_pylist()
+                why = [reason for reason, _ in reasons[label].most_common()]
+                found.append(
+                    (name, label, n, succeeded.num_rows, _some(places), _some(why, 1) or None)
+                )
+    return found
+
+
+def _manifest(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return names and values in one level."""
+    found: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if not prefix and name in _LONG:
+            continue
+        if isinstance(value, Mapping):
+            found += _manifest(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            found.append((f"{prefix}{name}", _some([str(one) for one in value])))
+        else:
+            found.append((f"{prefix}{name}", str(value)))
+    return found
+
+
+def _some(names: Sequence[str], most: int = _MAX_NAMES) -> str:
+    return some_of(list(dict.fromkeys(names)), most)
+
+
+def _tuples(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
+    return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
+
+
+def _distinct(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
+    """Return the combinations that occur, as they come."""
+    return list(dict.fromkeys(_tuples(rows, names)))

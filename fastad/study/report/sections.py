@@ -1,0 +1,176 @@
+"""What a report consists of: sections, and the tables and pictures in them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from fastad._core.results import TableResult
+from fastad._core.text_tables import DASH, TextTable, some_of
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Result = TypeVar("Result")
+# So many of what is missing for one reason are named.
+_MAX_NAMES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a section.
+
+    Attributes
+    ----------
+    name : str
+        Of its files, without their endings; unique in the report.
+    title : str
+        What is above it.
+    content : TableResult
+        The result; its notes are below it.
+    """
+
+    name: str
+    title: str
+    content: TableResult
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a section, drawn when it is needed.
+
+    Attributes
+    ----------
+    name, title
+        As of a `Table`.
+    draw : callable
+        Returns the figure, which pyplot does not know of.
+    notes : sequence of str
+        What is below it.
+    """
+
+    name: str
+    title: str
+    draw: "Callable[[], Figure]"
+    notes: Sequence[str] = ()
+
+
+Part: TypeAlias = Table | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the report.
+
+    Attributes
+    ----------
+    name : str
+        Its address within the page.
+    title : str
+        Its heading.
+    paragraphs : sequence of str
+        Paragraphs below the heading; what is missing is named here, with the reason.
+    parts : sequence of Table or Picture
+        In their order.
+    """
+
+    name: str
+    title: str
+    paragraphs: Sequence[str] = ()
+    parts: Sequence[Part] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimpleTable(TableResult):
+    """A table of counts and names, in which nothing is marked.
+
+    Attributes
+    ----------
+    header : sequence of str
+        Heads of the columns.
+    rows : sequence of sequences
+        Cells: strings, or numbers that read as they are; None is a dash.
+    notes : sequence of str
+        What is below it.
+    values : mapping of str to list, optional
+        Columns of `to_frame`, where they are others than those that are shown.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+    values: Mapping[str, list[Any]] | None = None
+
+    def text_table(self) -> TextTable:
+        """Return the cells as strings."""
+        texts = [[DASH if cell is None else str(cell) for cell in row] for row in self.rows]
+        return TextTable(self.header, texts)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists."""
+        if self.values is not None:
+            return dict(self.values)
+        return {name: [row[i] for row in self.rows] for i, name in enumerate(self.header)}
+
+
+class SectionBuilder:
+    """A section while it is written.
+
+    Parameters
+    ----------
+    name, title : str
+        As of a `Section`.
+    paragraphs : str
+        Its first paragraphs.
+
+    Attributes
+    ----------
+    paragraphs : list of str
+        Those so far.
+    parts : list of Table or Picture
+        In their order.
+    """
+
+    def __init__(self, name: str, title: str, *paragraphs: str) -> None:
+        self.paragraphs = list(paragraphs)
+        self.parts: list[Part] = []
+        self._name, self._title = name, title
+        self._missing: dict[str, list[str]] = {}
+
+    def lacks(self, what: str, why: str) -> None:
+        """Note what is missing, and why."""
+        self._missing.setdefault(why.rstrip("."), []).append(what)
+
+    def attempt(self, what: str, make: Callable[[], Result]) -> Result | None:
+        """Return what a function makes; None where results do not allow it, which is noted."""
+        try:
+            return make()
+        except (InvalidInputError, UndefinedMeasureError) as error:
+            self.lacks(what, str(error))
+            return None
+
+    def table(self, name: str, title: str, content: TableResult) -> None:
+        """Add a table."""
+        self.parts.append(Table(name, title, content))
+
+    def picture(self, name: str, title: str, content: TableResult) -> None:
+        """Add the picture of a comparison."""
+        self.parts.append(Picture(name, title, partial(_draw, content)))
+
+    def section(self) -> Section:
+        """Return the section, with a paragraph for each reason why something is missing."""
+        missing = [
+            f"Missing: {some_of(list(dict.fromkeys(what)), _MAX_NAMES)}: {why}."
+            for why, what in self._missing.items()
+        ]
+        return Section(self._name, self._title, (*self.paragraphs, *missing), tuple(self.parts))
+
+
+def _draw(content: TableResult) -> "Figure":
+    # Here, because matplotlib is for those who want pictures.
+    from fastad.plot.overview import draw_result
+
+    figure = draw_result(content)
+    assert figure is not None
+    return figure

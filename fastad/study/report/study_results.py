@@ -1,0 +1,179 @@
+"""The tables of results that the sections of a report are made of."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastad.benchmarking.result_table import ResultTable
+from fastad.errors import InvalidInputError
+from fastad.study.batch_files import ArrowTable
+from fastad.study.report.sections import SectionBuilder
+from fastad.study.results import StudyTables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """The results of a collection at one contamination.
+
+    Attributes
+    ----------
+    collection : str
+        Its name.
+    contamination : float
+        Anomalies in training for each normal row.
+    key : str
+        What identifies it in names of files.
+    table : ResultTable
+        Measures of all tasks that succeeded.
+    """
+
+    collection: str
+    contamination: float
+    key: str
+    table: ResultTable
+
+    @property
+    def where(self) -> str:
+        """Collection and contamination in words."""
+        return describe_cell(self.collection, self.contamination)
+
+    def present(self, labels: Sequence[str], builder: SectionBuilder) -> list[str]:
+        """Return the measures that there are, and note those that there are not."""
+        known = set(self.table.labels)
+        absent = [label for label in labels if label not in known]
+        if absent:
+            builder.lacks(f"{', '.join(absent)} of {self.where}", "the study has not measured them")
+        return [label for label in labels if label in known]
+
+
+class StudyResults:
+    """The results of a study by collection and contamination, each table made once.
+
+    Parameters
+    ----------
+    study : StudyTables
+        What has been found.
+    seed : int
+        Of all intervals.
+    n_resamples : int
+        Number of times that data sets are drawn again.
+    """
+
+    def __init__(self, study: StudyTables, seed: int, n_resamples: int) -> None:
+        self.study = study
+        self.options: Mapping[str, Any] = {"rng": seed, "n_resamples": n_resamples}
+        self._tables: dict[tuple[str, float], ResultTable | InvalidInputError] = {}
+
+    @cached_property
+    def collections(self) -> Mapping[str, Sequence[float]]:
+        """Contaminations of each collection, rising; collections as they come in the table."""
+        tasks = self.study.tasks
+        if not tasks.num_rows:
+            return {}
+        levels_of: dict[str, set[float]] = {}
+        names, levels = (tasks[name].to_pylist() for name in ("collection", "contamination"))
+        for name, level in zip(names, levels, strict=True):
+            levels_of.setdefault(name, set()).add(level)
+        return {name: sorted(levels) for name, levels in levels_of.items()}
+
+    @property
+    def without_rows(self) -> list[str]:
+        """Collections that are planned, and have no row yet."""
+        problems = self.study.manifest.get("problems", ())
+        names = dict.fromkeys(str(problem["collection"]) for problem in problems)
+        return [name for name in names if name not in self.collections]
+
+    @cached_property
+    def slugs(self) -> Mapping[str, str]:
+        """The name of each collection in names of files, all different."""
+        slugs: dict[str, str] = {}
+        for name in self.collections:
+            slug = file_name(name)
+            while slug in slugs.values():
+                slug += "_"
+            slugs[name] = slug
+        return slugs
+
+    def rows_of(self, collection: str, contamination: float | None = None) -> ArrowTable:
+        """Return the rows of a collection, at one contamination if that is given."""
+        tasks = self.study.tasks
+        kept = np.asarray(tasks["collection"]) == collection
+        if contamination is not None:
+            kept &= np.asarray(tasks["contamination"]) == contamination
+        return tasks.filter(kept)
+
+    def cells(self, builder: SectionBuilder, *, lowest: bool = True) -> Iterator[Cell]:
+        """Yield the results of each collection, at the lowest contamination or at all.
+
+        Parameters
+        ----------
+        builder : SectionBuilder
+            Where is noted which of them cannot be compared, and why.
+        lowest : bool, default True
+            Whether one contamination alone is meant.
+        """
+        if not self.collections:
+            builder.paragraphs.append("Nothing can be shown yet: no task of the study is done.")
+            return
+        for collection in self.without_rows:
+            builder.lacks(collection, "no task of it is done")
+        for collection, levels in self.collections.items():
+            for level in levels[:1] if lowest else levels:
+                table = self._table(collection, level)
+                if isinstance(table, ResultTable):
+                    yield Cell(collection, level, f"{self.slugs[collection]}-{level:g}", table)
+                else:
+                    builder.lacks(describe_cell(collection, level), str(table))
+
+    def _table(self, collection: str, contamination: float) -> ResultTable | InvalidInputError:
+        key = (collection, contamination)
+        if key not in self._tables:
+            try:
+                self._tables[key] = self.study.results(
+                    collection=collection, contamination=contamination
+                )
+            except InvalidInputError as error:
+                self._tables[key] = error
+        return self._tables[key]
+
+
+def describe_cell(collection: str, contamination: float) -> str:
+    """Return collection and contamination in words."""
+    return f"{collection} at {100 * contamination:g} % contamination"
+
+
+def file_name(text: str) -> str:
+    """Return a string with no characters but those that every file system allows."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
+def reasons_by_measure(cells: Iterable[str], labels: Sequence[str]) -> dict[str, Counter[str]]:
+    """Return how often each measure is undefined for each reason.
+
+    Parameters
+    ----------
+    cells : iterable of str
+        Column ``undefined`` of tasks: label and reason of each measure, such as
+        ``"auc: no anomaly; em: no volume"``.
+    labels : sequence of str
+        All measures that may occur in them.
+
+    Returns
+    -------
+    dict of str to Counter
+        By label; empty where a measure is defined.
+    """
+    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    # A reason may have a semicolon of its own, but behind it no label.
+    start = re.compile(rf"(?:^|; )({alternatives}): ")
+    reasons: dict[str, Counter[str]] = {label: Counter() for label in labels}
+    for cell, n in Counter(cells).items():
+        parts = start.split(cell)
+        for label, reason in zip(parts[1::2], parts[2::2], strict=True):
+            reasons[label][reason] += n
+    return reasons

@@ -1,0 +1,262 @@
+"""What a study has found so far: `StudyTables`, read while it runs or afterwards."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastad.benchmarking.result_table import ResultTable
+from fastad.errors import InvalidInputError
+from fastad.study.batch_files import ArrowTable, BatchFolder, DamagedFileError, arrow, read_table
+from fastad.study.lock import active_runner
+from fastad.study.manifest import MANIFEST, Manifest, read_manifest
+
+# The table of tasks, whose batches have the columns of three files.
+TASKS = "results"
+CURVES_FILE, TIMES_FILE = "curves.parquet", "times.parquet"
+_BATCHES = "batches"
+# Columns that distinguish tasks.
+KEYS = (
+    *("collection", "dataset", "anomaly_class", "contamination", "repeat"),
+    *("detector", "params"),
+)
+# What no two runs have in common, in a file of its own so that results are the same.
+TIMES = ("fit_time_s", "score_time_s")
+# Of the first split of each data set; None for tasks without them.
+CURVES = (
+    *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
+    *("normal_percentiles", "anomaly_percentiles"),
+)
+# The class of anomalies of data sets that have one, beside others that have several.
+ONE_CLASS = "anomalies"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyTables:
+    """What a study has found.
+
+    Attributes
+    ----------
+    tasks : pyarrow.Table
+        A row for each task that is done, failed ones included; without its times.
+    curves : pyarrow.Table
+        Curves of the first problem of each data set; without rows where none were kept.
+    extra : mapping of str to pyarrow.Table
+        What ran besides tasks, by its name in the configuration, such as ``"goix"``.
+    manifest : mapping
+        The study as it was planned: what ``study.json`` contains.
+    n_batches, n_done : int
+        Batches that are planned, and those that are done.
+    """
+
+    tasks: ArrowTable
+    curves: ArrowTable
+    extra: Mapping[str, ArrowTable]
+    manifest: Mapping[str, Any]
+    n_batches: int
+    n_done: int
+
+    def results(
+        self, *, collection: str | None = None, contamination: float | None = None
+    ) -> ResultTable:
+        """Return the measures of the tasks that succeeded, to be compared.
+
+        Parameters
+        ----------
+        collection : str, optional
+            Whose data sets; by default those of all.
+        contamination : float, optional
+            Anomalies in training for each normal row; by default the lowest that there is.
+
+        Returns
+        -------
+        ResultTable
+            Repeats are its folds. Tasks that failed are rows that it lacks.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such task, or all of them failed.
+        """
+        rows = self.tasks
+        if collection is not None:
+            rows = _where(rows, "collection", collection)
+        if contamination is None and rows.num_rows:
+            contamination = min(rows["contamination"].to_pylist())
+        if contamination is not None and rows.num_rows:
+            rows = _where(rows, "contamination", contamination)
+        if not rows.num_rows:
+            raise InvalidInputError(
+                f"there is no task of collection={collection!r}, contamination={contamination!r}"
+            )
+        succeeded = _where(rows, "reason", "")
+        if not succeeded.num_rows:
+            raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
+        columns = {name: succeeded[name] for name in succeeded.column_names}
+        classes = columns.pop("anomaly_class").to_pylist()
+        if any(name is not None for name in classes):
+            columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
+        several = len(set(columns["collection"].to_pylist())) > 1
+        dataset = ("collection", "dataset") if several else "dataset"
+        return ResultTable.from_table(columns, dataset=dataset, fold="repeat")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStatus:
+    """How far a study is.
+
+    Attributes
+    ----------
+    n_batches, n_done : int
+        Batches that are planned, and those that are done.
+    failures : mapping of str to int
+        For each reason the number of tasks that failed, the most frequent first.
+    runner : str or None
+        Who is at work now.
+    """
+
+    n_batches: int
+    n_done: int
+    failures: Mapping[str, int]
+    runner: str | None
+
+
+def read_study(folder: str | os.PathLike[str]) -> StudyTables:
+    """Read what a study has found so far; also while it is running.
+
+    Parameters
+    ----------
+    folder : path
+        Of the study.
+
+    Returns
+    -------
+    StudyTables
+        Rows in the order of the plan; tables without columns where nothing is there.
+
+    Raises
+    ------
+    InvalidInputError
+        If the folder contains no study, or its files are damaged.
+    """
+    root = Path(folder)
+    manifest = _existing_manifest(root)
+    tables, n_done = _read(root, manifest)
+    tasks = tables.pop(TASKS, arrow().table({}))
+    curves = _read_result(root / CURVES_FILE) if table_file(root, TASKS).exists() else None
+    parts = split_tasks(tasks)
+    return StudyTables(
+        tasks=parts.tasks,
+        curves=parts.curves if curves is None else curves,
+        extra=tables,
+        manifest=manifest.to_dict(),
+        n_batches=len(manifest.all_batches),
+        n_done=n_done,
+    )
+
+
+def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
+    """Tell how far a study is, and who is at work.
+
+    Parameters
+    ----------
+    folder : path
+        Of the study.
+
+    Returns
+    -------
+    StudyStatus
+
+    Raises
+    ------
+    InvalidInputError
+        As `read_study`.
+    """
+    root = Path(folder)
+    manifest = _existing_manifest(root)
+    tables, n_done = _read(root, manifest, columns=("reason",))
+    tasks: ArrowTable = tables.get(TASKS)
+    has_reasons = tasks is not None and "reason" in tasks.column_names
+    reasons = tasks["reason"].to_pylist() if has_reasons else []
+    failures = dict(Counter(filter(None, reasons)).most_common())
+    return StudyStatus(len(manifest.all_batches), n_done, failures, active_runner(root))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTables:
+    """The columns of the batches of tasks as three tables; the last two may lack columns."""
+
+    tasks: ArrowTable
+    curves: ArrowTable
+    times: ArrowTable
+
+
+def split_tasks(table: ArrowTable) -> TaskTables:
+    """Return the tasks, the curves of those that have some, and the times."""
+    pa = arrow()
+    keys, times, curves = (
+        [name for name in names if name in table.column_names] for names in (KEYS, TIMES, CURVES)
+    )
+    with_curves = pa.table({})
+    if curves:
+        kept = pa.compute.is_valid(table[curves[0]])
+        with_curves = table.select([*keys, *curves]).filter(kept).combine_chunks()
+    return TaskTables(
+        tasks=table.drop_columns([*times, *curves]),
+        curves=with_curves if with_curves.num_rows else pa.table({}),
+        times=table.select([*keys, *times]) if times else pa.table({}),
+    )
+
+
+def table_file(root: Path, table: str) -> Path:
+    """Return the file of a table once all is done."""
+    return root / f"{table}.parquet"
+
+
+def batch_folders(root: Path, manifest: Manifest) -> dict[str, BatchFolder]:
+    """Return by table where its batches are."""
+    return {
+        table: BatchFolder(root / _BATCHES / table, batches)
+        for table, batches in manifest.batches.items()
+    }
+
+
+def _existing_manifest(root: Path) -> Manifest:
+    manifest = read_manifest(root)
+    if manifest is None:
+        raise InvalidInputError(
+            f"folder must be that of a study; {root} has no {MANIFEST}", argument="folder"
+        )
+    return manifest
+
+
+def _read(
+    root: Path, manifest: Manifest, columns: Sequence[str] | None = None
+) -> tuple[dict[str, ArrowTable], int]:
+    """Return the tables of a study, and how many batches are done."""
+    tables: dict[str, ArrowTable] = {}
+    n_done = 0
+    for name, folder in batch_folders(root, manifest).items():
+        tables[name] = _read_result(table_file(root, name), columns)
+        if tables[name] is not None:
+            n_done += len(manifest.batches[name])
+        else:
+            rows = folder.read(columns)
+            tables[name] = rows.table
+            n_done += len(rows.batches)
+    return tables, n_done
+
+
+def _read_result(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:
+    try:
+        return read_table(path, columns)
+    except DamagedFileError as error:
+        raise InvalidInputError(f"{error}; run the study again to write it anew") from None
+
+
+def _where(table: ArrowTable, column: str, value: object) -> ArrowTable:
+    return table.filter(np.asarray(table[column]) == value)

@@ -1,0 +1,353 @@
+"""Sections of the papers' results: values, and what is missing."""
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastad
+from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
+from fastad.benchmarking.resampling import check_resampling
+from fastad.study.papers import comparison_sections
+from fastad.study.papers.criteria_section import middle_models
+from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.study.papers.grids import TABLE_MEASURES
+from fastad.study.papers.pair_counts import count_pairs
+from fastad.study.report.make import make_sections
+from fastad.study.report.sections import Picture, Section
+from fastad.study.results import StudyTables
+from tests.support.study_sections import HOW, SECTIONS, numbers, sections_of, table
+from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS, make_study
+
+SAFE = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyTables:
+    return make_study(n_missing=2)
+
+
+@pytest.fixture(scope="module")
+def sections(study: StudyTables) -> dict[str, Section]:
+    return sections_of(study)
+
+
+def direct(study: StudyTables, collection: str, contamination: float = 0.0) -> fastad.ResultTable:
+    """Read what the sections compare, row by row."""
+    rows = [
+        row
+        for row in study.tasks.to_pylist()
+        if row["collection"] == collection
+        and row["contamination"] == contamination
+        and row["reason"] == ""
+    ]
+    columns = {name: [row[name] for row in rows] for name in ("dataset", "detector", "params")}
+    columns["fold"] = [row["repeat"] for row in rows]
+    if any(row["anomaly_class"] for row in rows):
+        columns["anomaly_class"] = [row["anomaly_class"] or "anomalies" for row in rows]
+    columns |= {name: [row[name] for row in rows] for name in MEASURES}
+    return fastad.ResultTable.from_table(columns)
+
+
+# --- all of them
+
+
+def test_sections_come_in_order_with_names_of_files_that_are_unique(
+    sections: dict[str, Section],
+) -> None:
+    assert tuple(sections) == SECTIONS
+    names = [part.name for one in sections.values() for part in one.parts]
+    assert len(names) > 100
+    assert len({name.lower() for name in names}) == len(names)
+    assert all(SAFE.fullmatch(name) for name in names)
+    assert all(part.title for one in sections.values() for part in one.parts)
+
+
+def test_every_section_of_a_paper_names_it(sections: dict[str, Section]) -> None:
+    papers = {"Škvára": 6, "Goix": 1, "Ning": 1}
+    said = [one.paragraphs[0] for name, one in sections.items() if name != "overview"]
+    for author, n in papers.items():
+        assert sum(author in paragraph for paragraph in said) == n
+
+
+def test_a_section_is_made_when_it_is_reached(
+    study: StudyTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("reached")
+
+    monkeypatch.setattr(comparison_sections, "discriminability", fails)
+    made = make_sections(study, **HOW)
+    reached = [next(made).name for _ in range(SECTIONS.index("operating"))]
+    assert reached == list(SECTIONS[: len(reached)])
+    with pytest.raises(RuntimeError, match="reached"):
+        next(made)
+
+
+def test_arguments_are_checked_before_any_section_is_made(study: StudyTables) -> None:
+    with pytest.raises(TypeError, match="rng must be"):
+        make_sections(study, rng=np.random.default_rng(0))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="rng must not be negative"):
+        make_sections(study, rng=-1)
+    with pytest.raises(ValueError, match="n_resamples must be"):
+        make_sections(study, n_resamples=0)
+
+
+def test_every_picture_can_be_drawn(sections: dict[str, Section]) -> None:
+    from matplotlib.figure import Figure
+
+    kinds = {}
+    for section in sections.values():
+        for part in section.parts:
+            if isinstance(part, Picture) and part.name.endswith(("uci-0", "by-data-set")):
+                kinds[part.name] = part.draw
+    assert len(kinds) == 13
+    for draw in kinds.values():
+        figure = draw()
+        assert isinstance(figure, Figure)
+        figure.canvas.draw()
+
+
+def test_the_picture_of_distances_has_a_line_for_each_measure(
+    sections: dict[str, Section],
+) -> None:
+    found = table(sections["distance"], "rank-distance-tpr-0.4-uci-0")
+    name = "rank-distance-tpr-0.4-uci-0-by-data-set"
+    (picture,) = (one for one in sections["distance"].parts if one.name == name)
+    assert isinstance(picture, Picture)
+    (axes,) = picture.draw().axes
+    assert [line.get_label() for line in axes.lines] == found.measures
+    for line, distances in zip(axes.lines, found.distances.T, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), distances)
+    assert [label.get_text() for label in axes.get_xticklabels()] == found.datasets
+
+
+@pytest.mark.system
+def test_matplotlib_is_loaded_when_a_picture_is_drawn_and_pyplot_never() -> None:
+    code = """
+import sys
+from tests.support.study_tables import make_study
+from fastad.study.report.make import make_sections
+study = make_study(problems={"uci": {"a": ("1", "2"), "b": ("1", "2")}}, n_repeats=2)
+sections = list(make_sections(study, n_resamples=20))
+assert "matplotlib" not in sys.modules
+(picture, *_) = (one for one in sections[2].parts if hasattr(one, "draw"))
+picture.draw()
+assert "matplotlib" in sys.modules
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# --- values
+
+
+@pytest.mark.parametrize("collection", PROBLEMS)
+def test_comparisons_are_those_of_the_rows_that_went_well(
+    study: StudyTables, sections: dict[str, Section], collection: str
+) -> None:
+    results = direct(study, collection)
+    several = {"measures": list(TABLE_MEASURES), **HOW}
+    wanted = {
+        ("ranks", "ranks"): fastad.benchmarking.average_ranks(results, **several),
+        ("ranks", "friedman"): fastad.benchmarking.friedman(results, **several),
+        ("ranks", "nemenyi-auc"): fastad.benchmarking.nemenyi(results, measure="auc", **HOW),
+        ("ranks", "nemenyi-auc-0.05"): fastad.benchmarking.nemenyi(
+            results, measure="auc@0.05", **HOW
+        ),
+        ("correlation", "correlation"): fastad.benchmarking.kendall_matrix(results, **several),
+        ("operating", "discriminability-auc"): fastad.benchmarking.discriminability(
+            results, measure="auc", **HOW
+        ),
+        ("operating", "discriminability-tpr"): fastad.benchmarking.discriminability(
+            results, measure="tpr", **HOW
+        ),
+        ("distance", "rank-distance-tpr-0.4"): fastad.benchmarking.rank_distance(
+            results,
+            reference="tpr@0.4",
+            measures=["ht_auc@0.4", "auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8"],
+            **HOW,
+        ),
+        ("distance", "rank-distance-fpr-tpr0.8"): fastad.benchmarking.rank_distance(
+            results,
+            reference="fpr@tpr0.8",
+            measures=["lf_auc@0.8", "auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8"],
+            **HOW,
+        ),
+        ("recommendation", "recommendation-tpr-0.01"): fastad.benchmarking.recommend(
+            results, operating_fpr=0.01, **several
+        ),
+        ("recommendation", "recommendation-tpr-0.05"): fastad.benchmarking.recommend(
+            results, operating_fpr=0.05, **several
+        ),
+    }
+    for (section, name), found in wanted.items():
+        assert numbers(table(sections[section], f"{name}-{collection}-0")) == numbers(found)
+
+
+@pytest.mark.parametrize("collection", PROBLEMS)
+def test_selection_is_judged_at_every_contamination(
+    study: StudyTables, sections: dict[str, Section], collection: str
+) -> None:
+    means = table(sections["selection"], f"selection-mean-{collection}").to_columns()
+    for i, contamination in enumerate((0.0, 0.01, 0.05)):
+        results = direct(study, collection, contamination)
+        wanted = fastad.benchmarking.selection_loss(results, measures=list(TABLE_MEASURES), **HOW)
+        name = f"selection-loss-{collection}-{contamination:g}"
+        assert numbers(table(sections["selection"], name)) == numbers(wanted)
+        own = slice(12 * i, 12 * (i + 1))
+        assert means["selected_by"][own] == wanted.rows
+        assert set(means["contamination"][own]) == {contamination}
+        for key, values in zip(
+            ("mean_loss", "low", "high"),
+            (wanted.means["mean"].value, wanted.means["mean"].low, wanted.means["mean"].high),
+            strict=True,
+        ):
+            assert means[key][own] == values.tolist()
+
+
+def test_loss_on_other_classes_is_where_there_are_classes(
+    study: StudyTables, sections: dict[str, Section]
+) -> None:
+    labels = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
+    for collection in ("uci", "uci-umap"):
+        wanted = fastad.benchmarking.class_sensitivity(
+            direct(study, collection), measures=labels, **HOW
+        )
+        found = table(sections["classes"], f"class-sensitivity-{collection}-0")
+        assert numbers(found) == numbers(wanted)
+    (missing,) = sections["classes"].paragraphs[1:]
+    assert missing == (
+        "Missing: adbench at 0 % contamination: its data sets have one class of anomalies each."
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_loss_at_chosen_rates(
+    study: StudyTables, sections: dict[str, Section], criterion: Any
+) -> None:
+    labels = [label for label in TABLE_MEASURES if not label.startswith("cvol")]
+    wanted = fastad.benchmarking.loss_at_selected_fpr(
+        direct(study, "uci"), criterion=criterion, measures=labels, **HOW
+    )
+    assert numbers(table(sections["operating"], f"loss-at-{criterion}-uci-0")) == numbers(wanted)
+
+
+# --- EM and MV
+
+
+def share_of_pairs(table: fastad.ResultTable, name: str, labels: list[str]) -> tuple[float, int]:
+    """Count pairs one by one."""
+    values = {one: table.measure(one).sign * table.means(one) for one in ("em", "mv", *labels)}
+    alike, n = 0.0, 0
+    for problem in range(table.n_datasets):
+        for i, j in combinations(range(len(table.models)), 2):
+            pair = [
+                np.sign(values[one][problem, i] - values[one][problem, j])
+                for one in (name, *labels)
+            ]
+            if table.detector_of[i] == table.detector_of[j] or np.isnan(pair).any():
+                continue
+            if len(labels) > 1 and (pair[1] != pair[2] or pair[1] == 0):
+                continue
+            n += 1
+            alike += 1 - abs(pair[0] - pair[1]) / 2
+    return alike, n
+
+
+@pytest.mark.parametrize("collection", PROBLEMS)
+def test_pairs_of_all_models_are_counted(
+    study: StudyTables, sections: dict[str, Section], collection: str
+) -> None:
+    found = table(sections["unsupervised"], f"unsupervised-{collection}-0")
+    columns = found.to_columns()
+    results = direct(study, collection)
+    references = {"ROC": ["auc"], "PR": ["auc_pr"], "both": ["auc", "auc_pr"]}
+    n_seen = 0
+    for i, (name, models, reference) in enumerate(
+        zip(columns["criterion"], columns["models"], columns["reference"], strict=True)
+    ):
+        if models == "all":
+            n_seen += 1
+            alike, n = share_of_pairs(results, name, references[reference])
+            assert (columns["n_alike"][i], columns["n_pairs"][i]) == (alike, n)
+            assert columns["share"][i] == alike / n
+            assert columns["low"][i] <= columns["share"][i] <= columns["high"][i]
+            shown = f"{alike:g} of {n} ({100 * alike / n:.1f} %)"
+            assert any(shown in row for row in found.rows)
+    assert n_seen == 6
+
+
+def test_where_em_is_undefined_is_counted_and_named(sections: dict[str, Section]) -> None:
+    found = table(sections["unsupervised"], "unsupervised-undefined-adbench-0")
+    n = 3 * len(CONFIGURATIONS)
+    assert found.rows == [["wide", 120, "EM", n, n, "no level set of 120 features has a volume"]]
+    notes = table(sections["unsupervised"], "unsupervised-adbench-0").notes
+    n_pairs = sum(a[0] != b[0] for a, b in combinations(CONFIGURATIONS, 2))
+    # On letter the last configuration of OCSVM failed.
+    n_pairs += sum(one != "OCSVM" for one, _ in CONFIGURATIONS)
+    assert f"left out: {n_pairs} pairs where EM or ROC is undefined" in notes
+
+
+def test_one_model_of_each_detector_is_the_middle_of_its_grid() -> None:
+    names = [("a", f"k={k}") for k in (1, 2, 10, 20, 100)] + [("b", ""), ("c", "g=1e-05")]
+    names.append(("c", "g=0.5"))
+    results = fastad.ResultTable.from_arrays(
+        {"auc": np.ones((1, len(names)))},
+        detectors=[one for one, _ in names],
+        params=[params for _, params in names],
+    )
+    assert [results.models[i] for i in middle_models(results)] == ["a k=10", "b", "c g=1e-05"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_pairs_are_counted_as_one_by_one(data: st.DataObject) -> None:
+    n_problems, n_models = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
+    cell = st.sampled_from([0.0, 1.0, 2.0, np.nan])
+    shape = (data.draw(st.integers(2, 3)), n_problems, n_models)
+    size = int(np.prod(shape))
+    values = np.array(data.draw(st.lists(cell, min_size=size, max_size=size))).reshape(shape)
+    detector_of = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=n_models, max_size=n_models))
+    )
+    resampling = check_resampling(np.arange(n_problems), 0.95, 20, 0)
+    found = count_pairs(values[0], list(values[1:]), detector_of, resampling)
+    alike, n, left_out = 0.0, 0, 0
+    for problem in range(n_problems):
+        for i, j in combinations(range(n_models), 2):
+            if detector_of[i] == detector_of[j]:
+                continue
+            signs = np.sign(values[:, problem, i] - values[:, problem, j])
+            if np.isnan(signs).any():
+                left_out += 1
+            elif len(signs) < 3 or (signs[1] == signs[2] != 0):
+                n += 1
+                alike += 1 - abs(signs[0] - signs[1]) / 2
+    assert (found.n_alike, found.n_pairs, found.n_left_out) == (alike, n, left_out)
+
+
+def test_goix_protocol_has_the_counts_of_its_benchmark(
+    study: StudyTables, sections: dict[str, Section]
+) -> None:
+    found = table(sections["unsupervised"], "unsupervised-goix")
+    benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in study.extra["goix"].to_pylist())
+    assert len(found.rows) == 8
+    for setting, criterion, pairs, *cells in found.rows:
+        which: Any = "all" if pairs == "all" else "separated"
+        wanted = benchmark.agreement(criterion.lower(), setting=setting, pairs=which)
+        counts = [wanted.roc, wanted.pr, wanted.both]
+        for cell, one in zip(cells, counts, strict=False):
+            shown = "-" if one is None else f"{one.n_agreeing:g} of {one.n_pairs} "
+            assert cell.startswith(shown)
+        if wanted.labels is not None:
+            assert cells[3].startswith(
+                f"{wanted.labels.n_recovered:g} of {wanted.labels.n_labels} "
+            )

@@ -1,0 +1,218 @@
+"""Detectors of a study: tables of configurations."""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.knn import Kind
+from fastad.detectors.neighbours import Rule
+from fastad.detectors.scorer import CompiledScorer
+from fastad.errors import InvalidInputError
+from fastad.study.configurations import Configuration, read_detectors
+from fastad.study.papers import paper_detectors
+
+Points = npt.NDArray[np.float64]
+KINDS: list[Kind] = ["kappa", "gamma", "delta"]
+KS = [1, 3, 5, 7, 9, 13, 21, 31, 51]
+RULES = [Rule(kind, k) for k in KS for kind in KINDS] + [Rule("lof", k) for k in (10, 20, 50)]
+
+
+def _data(n_train: int, d: int, n: int = 700) -> tuple[Points, Points]:
+    rng = np.random.default_rng(n_train + d)
+    training = rng.normal(size=(n_train, d)) * rng.uniform(0.5, 2, size=d)
+    return training, np.concatenate([rng.uniform(-4, 4, size=(n, d)), training[:40]])
+
+
+class Sphere:
+    """A detector that is none of a library: no parameters to ask for, lots by an attribute."""
+
+    def __init__(self, centre: Sequence[float], radius: float = 1.0) -> None:
+        self.centre, self.radius, self.random_state = centre, radius, None
+
+    def fit(self, X: Points) -> None:
+        self.centre[0] += 1.0  # type: ignore[index]
+
+    def score_samples(self, X: Points) -> Points:
+        return np.asarray(np.linalg.norm(X - self.centre, axis=1))
+
+
+def _keys(*entries: Mapping[str, Any]) -> list[str]:
+    return [one.key for one in read_detectors(entries)]
+
+
+def test_the_paper_compares_42_configurations() -> None:
+    found = paper_detectors()
+    assert len(found) == len({one.key for one in found}) == 42
+    assert [one.rule for one in found[:30]] == RULES
+    assert [one.key for one in (found[0], found[26], found[28], found[31], found[33])] == [
+        "kNN k=1, score=kappa",
+        "kNN k=51, score=delta",
+        "LOF n_neighbors=20",
+        "IForest n_estimators=100",
+        "OCSVM gamma=0.01, nu=0.5",
+    ]
+    gammas = [dict(one.options)["gamma"] for one in found[33:]]
+    assert gammas == [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100]
+    assert read_detectors([{"preset": "paper"}]) == found
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_lists_are_combined_in_the_order_written() -> None:
+    assert _keys({"kind": "knn", "k": [5, 1], "score": ["gamma", "kappa"]}) == [
+        *("kNN k=5, score=gamma", "kNN k=5, score=kappa"),
+        *("kNN k=1, score=gamma", "kNN k=1, score=kappa"),
+    ]
+    assert _keys({"kind": "knn", "score": ["gamma", "kappa"], "k": (5, 1)}) == [
+        *("kNN k=5, score=gamma", "kNN k=1, score=gamma"),
+        *("kNN k=5, score=kappa", "kNN k=1, score=kappa"),
+    ]
+    assert _keys({"kind": "knn", "k": 2}, {"kind": "iforest"}, {"kind": "ocsvm", "nu": 0.1}) == [
+        *("kNN k=2, score=kappa", "IForest", "OCSVM nu=0.1"),
+    ]
+    entry = {"name": "S", "estimator": Sphere, "radius": 2.0, "centre": [[0, 1], [2.5, 3]]}
+    first, second = read_detectors([entry])
+    assert first.options == (("radius", 2.0), ("centre", [0, 1]))
+    assert second.key == "S radius=2, centre=[2.5, 3]"
+    assert len({first, second, read_detectors([entry])[0]}) == 2
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [
+        ([], "detectors must contain at least one table"),
+        ([{}], r"detectors\[0\] must have one of the keys preset, kind and .*; found none"),
+        ([{"k": 1}], r"detectors\[0\] must have one of the keys .*; found k"),
+        ([{"preset": "all"}], r"detectors\[0\].preset must be one of 'paper'; found 'all'"),
+        ([{"preset": "paper", "k": 1}], r"detectors\[0\].k is no key"),
+        ([{"kind": "svm"}], r"kind must be one of 'knn', 'lof', 'iforest', 'ocsvm'; found 'svm'"),
+        ([{"kind": ["knn"]}], r"kind must be one of 'knn'"),
+        ([{"kind": "knn"}], r"detectors\[0\].k must be given"),
+        ([{"kind": "lof"}], r"detectors\[0\].n_neighbors must be given"),
+        ([{"kind": "lof", "k": 3}], r"detectors\[0\].k is no key .*known are n_neighbors"),
+        ([{"kind": "knn", "k": []}], r"detectors\[0\].k must contain at least one value"),
+        ([{"kind": "knn", "k": [1, 0]}], r"detectors\[0\].k must be at least 1; found 0"),
+        ([{"kind": "knn", "k": 1, "score": "mean"}], r"score must be one of 'kappa'.*'mean'"),
+        ([{"kind": "knn", "k": [2, 2]}], r"detectors\[0\] .*kNN k=2, score=kappa a second time"),
+        ([{"preset": "paper"}, {"kind": "ocsvm", "nu": 0.5, "gamma": 1.0}], r"detectors\[1\] must"),
+        ([{"kind": "iforest", "trees": 5}], r"\[0\].trees is no parameter of .*n_estimators"),
+        ([{"kind": "iforest", "random_state": 5}], r"\[0\].random_state must be left out"),
+        ([{"estimator": "sklearn.svm.OneClassSVM"}], r"detectors\[0\].name must be a label"),
+        ([{"name": " ", "estimator": OneClassSVM}], r"detectors\[0\].name must be a label"),
+        ([{"name": "A", "estimator": "sklearn.svm.NuOne"}], r"estimator must name .*'NuOne'"),
+        ([{"name": "A", "estimator": "no_such.One"}], r"estimator must name .*'no_such'"),
+        ([{"name": "A", "estimator": "One"}], r"estimator must name a class .*found 'One'"),
+        ([{"name": "A", "estimator": "math.sqrt"}], r"estimator must have a method fit"),
+        ([{"name": "A", "estimator": 3}], r"estimator must have a method fit; found builtins.int"),
+        ([{"name": "A", "estimator": StandardScaler}], "must have a method score_samples or"),
+        ([{"name": "A", "estimator": LocalOutlierFactor()}], "must have a method score_samples or"),
+        ([{"name": "A", "estimator": Sphere}], r"\[0\].centre must be given: .*Sphere has no"),
+        (
+            [{"name": "A", "estimator": Sphere([1.0]), "radius": 3}],
+            r"radius is no parameter .*none",
+        ),
+        ([{"name": "A", "estimator": OneClassSVM(), "mu": 3}], r"mu is no parameter .*nu"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_named(entries: list[Any], problem: str) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
+        read_detectors(entries)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    for entries in ({"kind": "knn"}, "paper", None):
+        with pytest.raises(TypeError, match="detectors must be a list of tables"):
+            read_detectors(entries)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"detectors\[1\] must be a table; found 3"):
+        read_detectors([{"kind": "knn", "k": 1}, 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"detectors\[0\].n_neighbors must be a whole number"):
+        read_detectors([{"kind": "lof", "n_neighbors": [2.0]}])
+
+
+# --- fitting
+
+
+def _one(**entry: Any) -> Configuration:
+    (one,) = read_detectors([entry])
+    return one
+
+
+def test_classes_are_made_with_their_parameters_and_the_seed() -> None:
+    training, X = _data(200, 3)
+    options = {"n_estimators": 20, "max_samples": 64}
+    expected = -IsolationForest(**options, random_state=7).fit(training).score_samples(X)
+    for one in (
+        _one(kind="iforest", **options),
+        _one(name="F", estimator="sklearn.ensemble.IsolationForest", **options),
+        _one(name="F", estimator=IsolationForest, **options),
+        _one(name="F", estimator=IsolationForest(max_samples=64), n_estimators=20),
+    ):
+        scores = pickle.loads(pickle.dumps(one)).compiled(training, 7).score_samples(X)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
+        assert (one.compiled(training, 8).score_samples(X) != scores).any()
+    machine = _one(kind="ocsvm", gamma=0.1, nu=0.5)
+    fitted = OneClassSVM(gamma=0.1, nu=0.5).fit(training)
+    found = machine.compiled(training, 1).score_samples(X)
+    np.testing.assert_array_equal(found, compile_scorer(fitted).score_samples(X))
+
+
+def test_estimators_are_copied_and_steps_are_seeded() -> None:
+    training, X = _data(200, 3)
+    pipeline = make_pipeline(StandardScaler(), IsolationForest(n_estimators=5))
+    one = _one(name="P", estimator=pipeline, isolationforest__max_samples=[50])
+    fitted = one.fit(training, 3)
+    assert fitted[-1].get_params()["random_state"] == 3
+    assert fitted[-1].get_params()["max_samples"] == 50
+    assert pipeline[-1].get_params()["random_state"] is None
+    assert not hasattr(pipeline[-1], "estimators_")
+    again = one.compiled(training, 3).score_samples(X)
+    np.testing.assert_array_equal(compile_scorer(fitted).score_samples(X), again)
+
+
+def test_own_detectors_are_made_anew_each_time() -> None:
+    """They keep neither what they learn nor what they do to their parameters."""
+    for one in (
+        _one(name="S", estimator=Sphere, centre=[[1.0, 2.0]]),
+        _one(name="S", estimator=Sphere([1.0, 2.0])),
+    ):
+        for seed in (4, 5):
+            fitted = one.fit(np.zeros((3, 2)), seed)
+            assert (fitted.centre, fitted.random_state) == ([2.0, 2.0], seed)
+
+
+def test_pyod_is_fitted_without_a_word() -> None:
+    """Warnings are errors here."""
+    pytest.importorskip("pyod")
+    training, X = _data(100, 3)
+    one = _one(name="INNE", estimator="pyod.models.inne.INNE", n_estimators=5)
+    scorer = one.compiled(training, 1)
+    assert isinstance(scorer, CompiledScorer)
+    np.testing.assert_array_equal(
+        scorer.score_samples(X), one.fit(training, 1).decision_function(X)
+    )
+    with pytest.raises(InvalidInputError, match="COPOD scores a batch together"):
+        _one(name="COPOD", estimator="pyod.models.copod.COPOD", contamination=[0.1])
+
+
+def test_a_rule_is_not_fitted_alone() -> None:
+    with pytest.raises(TypeError, match="kNN k=1, score=kappa is a rule of neighbours"):
+        _one(kind="knn", k=1).fit(np.zeros((3, 2)), 0)
+
+
+def test_representations_tell_configurations_apart_in_every_process() -> None:
+    made = _one(name="S", estimator=Sphere([1.0]))
+    assert repr(made) == f"<Configuration S by {Sphere.__module__}.Sphere>"
+    one, other = (_one(name="O", estimator=OneClassSVM(nu=nu)) for nu in (0.1, 0.2))
+    assert one.key == other.key
+    assert repr(one) != repr(other)
+    assert repr(one) == repr(_one(name="O", estimator=OneClassSVM(nu=0.1)))
+    assert "sklearn.svm.OneClassSVM" in repr(_one(kind="ocsvm"))

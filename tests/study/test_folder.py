@@ -1,0 +1,410 @@
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.study.batch_files import make_table
+from fastad.study.lock import file_lock
+from fastad.study.manifest import Manifest
+from fastad.study.results import read_study, study_status
+from fastad.study.store import StudyStore
+from tests.support.processes import environment
+from tests.support.stored import (
+    BATCHES,
+    TASKS,
+    Columns,
+    check_tables,
+    finish,
+    keep,
+    leftovers,
+    plan,
+    rows_of,
+)
+
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
+ROOT = Path(__file__).parents[2]
+
+
+def start(call: str, *arguments: object) -> subprocess.Popen[str]:
+    """Call a function of this file in a process of its own."""
+    code = f"import sys; from tests.study.test_folder import {call} as f; f(*sys.argv[1:])"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=environment(),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def hold(folder: str) -> None:
+    with StudyStore.open(folder, plan()) as store:
+        keep(store, "uci-a")
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        time.sleep(60)
+
+
+@pytest.mark.system
+@POSIX
+def test_one_runner_at_a_time_and_a_killed_one_does_not_count(tmp_path: Path) -> None:
+    with start("hold", tmp_path) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        who = f"process {other.pid} on "
+        with pytest.raises(InvalidInputError, match=f"must not be in use; {who}.* is at work in"):
+            StudyStore.open(tmp_path, plan())
+        assert who in str(study_status(tmp_path).runner)
+        check_tables(tmp_path, {"uci-a"})
+        other.kill()
+    assert study_status(tmp_path).runner is None
+    with StudyStore.open(tmp_path, plan()) as store:
+        assert store.done() == {"uci-a"}
+        with pytest.raises(InvalidInputError, match=f"process {os.getpid()} on "):
+            StudyStore.open(tmp_path, plan())
+        (tmp_path / "study.runner.json").write_text("{")
+        with pytest.raises(InvalidInputError, match="another runner is at work"):
+            StudyStore.open(tmp_path, plan())
+    StudyStore.open(tmp_path, plan()).close()
+
+
+def work(folder: Path) -> None:
+    """Everything that a store does."""
+    with StudyStore.open(folder, plan()) as store:
+        batches = plan().all_batches
+        for i, batch in enumerate(batches):
+            keep(store, batch)
+            if i in (1, 4):
+                store.compact()
+        store.finish()
+
+
+def stop_everywhere(name: str, number: str) -> None:
+    """Send a signal to processes that work in new folders, before each of their steps."""
+    # What is imported once need not be in each process; the first table imports pandas.
+    make_table(rows_of("uci-a"), "rows")
+    file_lock()
+    for step in range(1, 10_000):
+        folder = Path(name, str(step))
+        child = os.fork()
+        if not child:
+            _stopped_at(step, folder, int(number))
+        status = os.waitpid(child, 0)[1]
+        if status == 0:
+            return
+        ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        assert ended == int(number)
+
+
+def _stopped_at(step: int, folder: Path, number: int) -> None:
+    left = step
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal left
+        # Whatever touches a file of the folder: open, os.rename, os.remove, os.mkdir ...
+        if arguments and str(arguments[0]).startswith(str(folder)):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.addaudithook(count)
+    try:
+        work(folder)
+    except KeyboardInterrupt:
+        os._exit(signal.SIGINT)
+    os._exit(0)
+
+
+@pytest.mark.system
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, getattr(signal, "SIGKILL", None)])
+def test_a_run_may_be_stopped_at_any_instant(tmp_path: Path, number: signal.Signals) -> None:
+    expected = finish(tmp_path / "expected")
+    with start("stop_everywhere", tmp_path, int(number)) as process:
+        pass
+    assert process.returncode == 0
+    folders = sorted(path for path in tmp_path.iterdir() if path.name.isdigit())
+    assert len(folders) > 60
+    seen = set()
+    for folder in folders:
+        if (folder / "study.json").exists():
+            seen.add(frozenset(check_tables(folder)))
+        assert finish(folder) == expected
+        check_tables(folder, {*plan().all_batches})
+        assert not leftovers(folder)
+    assert len(seen) == len(plan().all_batches) + 1
+
+
+def endless(folder: str, n_batches: str) -> None:
+    batches = [f"b{i}" for i in range(int(n_batches))]
+    with StudyStore.open(folder, plan(batches={"results": batches})) as store:
+        for i, batch in enumerate(x for x in batches if x not in store.done()):
+            if i == 1:
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
+            store.save(batch, rows_of(batch))
+            if i % 5 == 4:
+                store.compact()
+
+
+@pytest.mark.system
+@POSIX
+def test_reading_while_a_runner_works_and_is_killed(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    n_done = 0
+    for _ in range(3):
+        with start("endless", tmp_path, 3_000) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            end = time.monotonic() + 0.3 + rng.random() / 2
+            while time.monotonic() < end:
+                n_done = _check_growing(tmp_path, n_done)
+            process.kill()
+        n_done = _check_growing(tmp_path, n_done)
+    assert n_done > 10
+
+
+def _check_growing(folder: Path, least: int) -> int:
+    """Check that the batches from the first on are there; return how many."""
+    study = read_study(folder)
+    assert study.n_done >= least
+    wanted = [x for i in range(study.n_done) for x in rows_of(f"b{i}")["repeat"]]
+    assert study.tasks.num_rows == len(wanted)
+    if wanted:
+        assert study.tasks["repeat"].to_pylist() == wanted
+    return study.n_done
+
+
+def fill_disk(folder: str) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    large: Columns = {
+        **rows_of("uci-d"),
+        "roc": [list(range(100_000))] * len(rows_of("uci-d")["auc"]),
+    }
+    with StudyStore.open(folder, plan()) as store:
+        keep(store, "uci-b")
+        keep(store, "uci-a")
+        before = sorted(Path(folder).rglob("*"))
+        calls: list[tuple[int, Callable[[], None]]] = [
+            (100, lambda: keep(store, "uci-d")),
+            (9_000, lambda: store.save("uci-d", large)),
+            (100, store.compact),
+        ]
+        for most, call in calls:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+            with pytest.raises(OSError) as caught:  # noqa: PT011
+                call()
+            assert caught.value.errno == errno.EFBIG
+            assert sorted(Path(folder).rglob("*")) == before
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert store.done() == {"uci-a", "uci-b"}
+        keep(store, "uci-d")
+
+
+@pytest.mark.system
+@POSIX
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    expected = finish(tmp_path / "expected")
+    with start("fill_disk", tmp_path / "full") as process:
+        pass
+    assert process.returncode == 0
+    assert finish(tmp_path / "full") == expected
+
+
+def test_nothing_is_left_of_a_batch_that_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StudyStore.open(tmp_path, plan()) as store:
+        replace = Path.replace
+
+        def full(path: Path, target: Path) -> Path:
+            if target.parent.name == "results":
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return replace(path, target)
+
+        monkeypatch.setattr(Path, "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            keep(store, "uci-a")
+        assert not list(tmp_path.rglob("*.parquet"))
+        monkeypatch.undo()
+        keep(store, "uci-a")
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for path in (file, file / "below", file / "far" / "below"):
+        with pytest.raises(
+            InvalidInputError, match=r"folder must be one that can be written; .*file"
+        ):
+            StudyStore.open(path, plan())
+
+    def refuse(**options: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    with pytest.raises(InvalidInputError, match="Read-only file system"):
+        StudyStore.open(tmp_path / "new", plan())
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    (tmp_path / "report").mkdir()
+    with pytest.raises(InvalidInputError, match=r"no study.json and contains thesis.tex$"):
+        StudyStore.open(tmp_path, plan())
+    assert sorted(os.listdir(tmp_path)) == ["report", "thesis.tex"]
+    (tmp_path / "thesis.tex").rename(tmp_path / ".hidden")
+    StudyStore.open(tmp_path, plan()).close()
+    assert (tmp_path / ".hidden").exists()
+
+
+def test_a_file_in_place_of_a_folder_of_batches_is_named(tmp_path: Path) -> None:
+    StudyStore.open(tmp_path, plan()).close()
+    (tmp_path / BATCHES).rmdir()
+    (tmp_path / BATCHES).touch()
+    with pytest.raises(InvalidInputError, match="results is a file"):
+        StudyStore.open(tmp_path, plan())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "not whole JSON"),
+        (plan().to_json()[:-20], "not whole JSON"),
+        ("[1]", "no schema_version"),
+        ("{}", "no schema_version"),
+        (plan().to_json().replace('"schema_version": 2', '"schema_version": 1'), "is 1, and"),
+        ('{"schema_version": 2, "config": {}}', "lacks problems, batches"),
+        (plan().to_json().replace("uci-a", "../a"), r"found '../a'"),
+        (json.dumps(plan().to_dict() | {"batches": "abc"}), "batches must not be a str"),
+    ],
+)
+def test_a_damaged_manifest_is_said(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "study.json").write_text(text, encoding="utf-8")
+    calls: list[Callable[[], object]] = [
+        lambda: StudyStore.open(tmp_path, plan()),
+        lambda: read_study(tmp_path),
+        lambda: study_status(tmp_path),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInputError, match=f"study.json cannot be read: .*{says}"):
+            call()
+    assert (tmp_path / "study.json").read_text(encoding="utf-8") == text
+
+
+def test_another_study_is_refused_with_its_differences(tmp_path: Path) -> None:
+    StudyStore.open(tmp_path, plan()).close()
+    text = (tmp_path / "study.json").read_text(encoding="utf-8")
+    other = plan(
+        config={"protocol": {"repeats": 10, "contaminations": [0]}, "seed": None},
+        problems=[{"name": "uci/ecoli", "digest": "2e"}, {"name": "uci/iris", "digest": "3"}],
+    )
+    with pytest.raises(InvalidInputError, match="contains another: ") as caught:
+        StudyStore.open(tmp_path, other)
+    assert str(caught.value).split("contains another: ")[1].split("; ") == [
+        "protocol.repeats is 10 here and 3 in the folder",
+        "protocol.contaminations is [0] here and [0, 0.01] in the folder",
+        "seed is None here and not set in the folder",
+        "report is not set here and True in the folder",
+        'the data of "uci/ecoli" changed',
+        '"uci/iris" is new',
+    ]
+    many = plan(problems=[{"name": str(i), "digest": ""} for i in range(20)])
+    with pytest.raises(InvalidInputError, match=r'"7" is new; and 13 more$'):
+        StudyStore.open(tmp_path, many)
+    assert (tmp_path / "study.json").read_text(encoding="utf-8") == text
+
+
+def test_other_versions_are_remarked_and_kept(tmp_path: Path) -> None:
+    newer = {"fastad": "1", "numpy": "3", "scipy": "1"}
+    for _ in range(2):
+        StudyStore.open(tmp_path, plan()).close()
+        with StudyStore.open(tmp_path, plan(versions=newer, created="later")) as store:
+            assert store.notes == (
+                "numpy is 3 here and was 2 when the study began",
+                "scipy is 1 here and was not there when the study began",
+            )
+        manifest = read_study(tmp_path).manifest
+        assert manifest["versions"] == plan().versions
+        assert manifest["later_versions"] == [newer]
+        assert manifest["created"] == plan().created
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "filelock"])
+def test_libraries_of_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf"needs {library}: pip install 'fastad\[study\]'"):
+        StudyStore.open(tmp_path / "new", plan())
+    assert not (tmp_path / "new").exists()
+
+
+def test_manifest_comes_back_as_it_was() -> None:
+    manifest = plan(later_versions=[{"fastad": "2"}])
+    back = Manifest.from_json(manifest.to_json())
+    assert back.to_dict() == manifest.to_dict()
+    assert manifest.differences(back) == back.differences(manifest) == []
+
+
+def test_what_makes_another_study() -> None:
+    base = {"a": {"b": 1, "c": [1, {"d": True}]}, "e": {}}
+    for config, found in [
+        ({"a": {"b": 1.0, "c": [1.0, {"d": True}]}, "e": {}}, []),
+        ({"e": {}, "a": {"c": [1, {"d": True}], "b": 1}}, []),
+        ({"a": {"b": True, "c": [1, {"d": True}]}, "e": {}}, ["a.b is 1 here and True in"]),
+        ({"a": {"b": 1, "c": [1, {"d": 1}]}, "e": {}}, ["a.c is [1, {'d': True}] here and [1"]),
+        ({"a": {"b": 1, "c": [1, {"d": True}]}}, ["e is {} here and not set in the folder"]),
+        ({"a": {"b": None, "c": [1, {"d": True}]}, "e": {}}, ["a.b is 1 here and None in"]),
+    ]:
+        sentences = plan(config=base).differences(plan(config=config))
+        assert len(sentences) == len(found)
+        assert all(one.startswith(start) for one, start in zip(sentences, found, strict=True))
+    fewer = plan().differences(plan(problems=[]))
+    assert fewer == ['"uci/ecoli" is new']
+    assert plan(problems=[]).differences(plan()) == ['"uci/ecoli" is missing here']
+    sized = plan(problems=[{"name": "uci/ecoli", "digest": "1f", "n_features": 8}])
+    assert plan().differences(sized) == ['"uci/ecoli".n_features is 7 here and 8 in the folder']
+    (other,) = plan().differences(plan(batches={"results": [*TASKS, "new"]}))
+    assert "7 here and 6 in the folder, 2 of them new and 1 missing here" in other
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        ({"config": {"a": {"b": [1, object()]}}}, TypeError, r"config.a.b\[1\] must be a plain"),
+        ({"config": {"a": {1: 2}}}, TypeError, "config.a must have names that are str; found 1"),
+        ({"config": {"a": float("inf")}}, InvalidInputError, "config.a must be finite"),
+        ({"config": [1]}, TypeError, "config must not be a list"),
+        ({"problems": [{"digest": "1"}]}, InvalidInputError, r"problems\[0\] must have a name"),
+        ({"problems": [{"name": "a"}] * 2}, InvalidInputError, "found 'a' twice"),
+        ({"batches": {"x": ["a", "A"]}}, InvalidInputError, "found 'A' twice"),
+        ({"batches": {"x": ["all-12"]}}, InvalidInputError, "all-<number>"),
+        ({"batches": {"x": [3]}}, TypeError, "batches must be str; found 3"),
+        *(
+            ({"batches": {"x": [name]}}, InvalidInputError, "can name a file")
+            for name in ("", "a/b", "a\\b", "a:b", ".a", " a", "a\n", "x" * 201, "é" * 101)
+        ),
+    ],
+)
+def test_manifests_that_cannot_be(
+    changes: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        plan(**changes)

@@ -1,0 +1,230 @@
+"""Sections of a study: what ran, what failed, and what is missing is named."""
+
+import re
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastad.study.papers.grids import TABLE_MEASURES
+from fastad.study.report.make import make_sections
+from fastad.study.report.sections import Section
+from fastad.study.report.study_results import reasons_by_measure
+from fastad.study.results import StudyTables
+from tests.support.study_sections import HOW, SECTIONS, sections_of, table
+from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study
+
+SAFE = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyTables:
+    return make_study(n_missing=2)
+
+
+@pytest.fixture(scope="module")
+def sections(study: StudyTables) -> dict[str, Section]:
+    return sections_of(study)
+
+
+def without(study: StudyTables, *columns: str) -> StudyTables:
+    return replace(study, tasks=study.tasks.drop_columns(list(columns)))
+
+
+def test_what_ran_is_counted(study: StudyTables, sections: dict[str, Section]) -> None:
+    overview = sections["overview"]
+    found = table(overview, "collections").to_columns()
+    for i, (name, datasets) in enumerate(PROBLEMS.items()):
+        rows = [row for row in study.tasks.to_pylist() if row["collection"] == name]
+        n_problems = sum(len(classes) for classes in datasets.values())
+        wanted = {
+            "collection": name,
+            "data sets": len(datasets),
+            "problems": n_problems,
+            "detectors": 4,
+            "configurations": len(CONFIGURATIONS),
+            "contaminations": "0 %, 1 %, 5 %",
+            "repeats": 3,
+            "done": len(rows),
+            "failed": sum(row["reason"] != "" for row in rows),
+            "missing": n_problems * 9 * len(CONFIGURATIONS) - len(rows),
+        }
+        assert {key: cells[i] for key, cells in found.items()} == wanted
+    assert found["missing"] == [2, 2, 2]
+    assert (
+        f"{study.n_done} of {study.n_batches} batches are done, 1 is not" in overview.paragraphs[1]
+    )
+    assert table(overview, "missing").rows == [
+        ("uci", "yeast", "VAC", 2, "5 %", "3", "OCSVM"),
+        ("uci-umap", "yeast", "VAC", 2, "5 %", "3", "OCSVM"),
+        ("adbench", "wide", None, 2, "5 %", "3", "OCSVM"),
+    ]
+
+
+def test_failures_and_undefined_measures_are_counted(sections: dict[str, Section]) -> None:
+    ((detector, params, reason, n, places),) = table(sections["overview"], "failures").rows
+    assert (detector, params) == CONFIGURATIONS[-1]
+    assert (reason, n) == (FAILURE, 9 * (2 + 2 + 1))
+    assert places == "uci/cardio, uci-umap/cardio, adbench/letter"
+    ((collection, measure, n, _, where, why),) = table(sections["overview"], "undefined").rows
+    assert (collection, measure, where) == ("adbench", "em", "wide")
+    assert n == 9 * len(CONFIGURATIONS) - 2
+    assert why == "no level set of 120 features has a volume"
+
+
+def test_versions_and_seed_are_shown(sections: dict[str, Section]) -> None:
+    rows = dict(table(sections["overview"], "manifest").rows)
+    assert rows["config.seed"] == "0"
+    assert rows["versions.numpy"] == "2.0"
+
+
+def test_a_whole_study_says_so() -> None:
+    overview = next(make_sections(make_study(failures=False, problems={"uci": PROBLEMS["uci"]})))
+    assert any("finished: " in one for one in overview.paragraphs)
+    for what in ("Tasks that failed", "Tasks that are missing", "Measures that are undefined"):
+        assert f"{what}: none." in overview.paragraphs
+
+
+def test_tables_of_the_papers_that_a_study_does_not_have_are_named() -> None:
+    small = make_study(
+        problems={"adbench": PROBLEMS["adbench"]}, contaminations=(0.01,), goix=False
+    )
+    found = sections_of(small)
+    said = {name: " ".join(one.paragraphs) for name, one in found.items()}
+    assert "Missing: Table 3: the study has no results of the collection uci." in said["ranks"]
+    assert "Missing: Table 4: the study has no results of the" in said["ranks"]
+    assert "Table 6 for adbench: the study has no results at 0 %" in said["selection"]
+    assert "Table 8 for adbench: the study has no results at 5 %" in said["selection"]
+    assert "Table 7 for" not in said["selection"]
+    assert "Table 10: the study has no results of the collection uci-umap" in said["classes"]
+    assert "Missing: Goix's own protocol: the study has no rows of it." in said["unsupervised"]
+
+
+def test_a_single_repeat_has_no_operating_rates() -> None:
+    found = sections_of(make_study(n_repeats=1, problems={"uci": PROBLEMS["uci"]}))
+    assert not found["operating"].parts
+    assert "at least two folds" in found["operating"].paragraphs[-1]
+    assert "uci at 0 % contamination" in found["operating"].paragraphs[-1]
+    assert len(found["recommendation"].parts) == 2
+    assert "on the same data" in " ".join(found["recommendation"].paragraphs)
+
+
+def test_one_detector_alone_is_not_ranked() -> None:
+    knn = [one for one in CONFIGURATIONS if one[0] == "kNN"]
+    found = sections_of(make_study(configurations=knn, problems={"uci": PROBLEMS["uci"]}))
+    for name in ("ranks", "distance"):
+        assert not found[name].parts
+        assert "at least two detectors" in found[name].paragraphs[-1]
+    assert len(found["correlation"].parts) == 2
+
+
+def test_one_model_alone_is_compared_with_nothing() -> None:
+    found = sections_of(
+        make_study(
+            configurations=CONFIGURATIONS[:1], failures=False, problems={"uci": PROBLEMS["uci"]}
+        )
+    )
+    for name in set(SECTIONS) - {"overview", "unsupervised"}:
+        assert not found[name].parts
+        assert "at least two models" in " ".join(found[name].paragraphs)
+
+
+def test_measures_that_a_study_lacks_are_named(study: StudyTables) -> None:
+    gone = ("cvol@0.01", "cvol@0.05", "auc@0.05", "tpr@0.4", "tpr@0.05", "em")
+    found = sections_of(without(study, *gone))
+    why = "the study has not measured them"
+    missing = "auc@0.05, tpr@0.05, cvol@0.05, cvol@0.01 of uci at 0 % contamination"
+    assert any(missing in words and why in words for words in found["ranks"].paragraphs)
+    assert not any("nemenyi-auc-0.05" in part.name for part in found["ranks"].parts)
+    assert table(found["correlation"], "correlation-uci-0").rows == [
+        label for label in TABLE_MEASURES if label not in gone
+    ]
+    assert any(
+        "Figure 3" in words and "tpr@0.4" in words for words in found["distance"].paragraphs[1:]
+    )
+    assert {row[0] for row in table(found["unsupervised"], "unsupervised-uci-0").rows} == {"MV"}
+    assert {part.name for part in found["recommendation"].parts} == {
+        f"recommendation-tpr-0.01-{name}-0" for name in PROBLEMS
+    }
+
+
+def test_a_collection_where_everything_failed_is_named(study: StudyTables) -> None:
+    names = study.tasks["collection"].to_pylist()
+    reasons = [
+        "out of memory" if name == "uci" else old
+        for name, old in zip(names, study.tasks["reason"].to_pylist(), strict=True)
+    ]
+    place = study.tasks.schema.get_field_index("reason")
+    failed = replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
+    found = sections_of(failed)
+    n = sum(
+        row["collection"] == "uci" and row["contamination"] == 0 for row in study.tasks.to_pylist()
+    )
+    for name in set(SECTIONS) - {"overview"}:
+        assert f"all of {n} tasks failed" in " ".join(found[name].paragraphs)
+        assert not any("-uci-0" in part.name for part in found[name].parts)
+
+
+def test_a_study_of_which_nothing_is_done_says_so(study: StudyTables) -> None:
+    empty = replace(study, tasks=study.tasks.slice(0, 0), extra={}, n_done=0)
+    for name, section in sections_of(empty).items():
+        assert "Nothing can be shown yet: no task of the study is done." in section.paragraphs
+        assert [part.name for part in section.parts] == ["manifest"] * (name == "overview")
+
+
+def test_collections_with_awkward_names_have_files_of_their_own() -> None:
+    problems = {name: PROBLEMS["uci-umap"] for name in ("a b", "a/b")}
+    made = list(make_sections(make_study(problems=problems, n_repeats=2), **HOW))
+    names = [part.name for one in made for part in one.parts]
+    assert len(set(names)) == len(names)
+    assert all(SAFE.fullmatch(name) for name in names)
+    assert any("a/b" in part.title for part in made[1].parts)
+
+
+REASONS = st.text("ab; @0.5", min_size=1, max_size=8).filter(lambda text: text == text.strip("; "))
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["auc", "auc@0.05", "em"]), REASONS), max_size=5))
+def test_reasons_are_told_apart(tasks: list[dict[str, str]]) -> None:
+    texts = ["; ".join(f"{label}: {why}" for label, why in one.items()) for one in tasks]
+    found = reasons_by_measure(texts, ["auc", "auc@0.05", "em", "mv"])
+    assert not found["mv"]
+    for label in ("auc", "auc@0.05", "em"):
+        wanted = sorted(one[label] for one in tasks if label in one)
+        assert sorted(found[label].elements()) == wanted
+
+
+def test_what_is_planned_and_has_no_row_is_missing(study: StudyTables) -> None:
+    rows = study.tasks.to_pylist()
+    kept = [
+        row["collection"] != "uci-umap" and row["dataset"] != "wine" and row["repeat"] < 3
+        for row in rows
+    ]
+    some = replace(study, tasks=study.tasks.filter(pa.array(kept)))
+    found = sections_of(some)
+    counts = table(found["overview"], "collections").to_columns()
+    planned = {
+        name: 9 * len(CONFIGURATIONS) * sum(map(len, own.values()))
+        for name, own in PROBLEMS.items()
+    }
+    for i, name in enumerate(counts["collection"]):
+        done = sum(row["collection"] == name for row in some.tasks.to_pylist())
+        assert (counts["done"][i], counts["missing"][i]) == (done, planned[name] - done)
+    assert sorted(counts["collection"]) == sorted(PROBLEMS)
+    lacking = {row[:3]: row[3:] for row in table(found["overview"], "missing").rows}
+    n = 9 * len(CONFIGURATIONS)
+    every = "kNN, LOF, IForest, OCSVM"
+    assert lacking["uci", "wine", None] == (n, "0 %, 1 %, 5 %", "1, 2, 3", every)
+    assert lacking["uci", "iris", "2"] == (n // 3, "0 %, 1 %, 5 %", "3", every)
+    for name in set(SECTIONS) - {"overview"}:
+        assert "Missing: uci-umap: no task of it is done." in found[name].paragraphs
+
+
+def test_configurations_without_rows_are_counted(study: StudyTables) -> None:
+    other = [name != "LOF" for name in study.tasks["detector"].to_pylist()]
+    overview = next(make_sections(replace(study, tasks=study.tasks.filter(pa.array(other)))))
+    n_lof = sum(name == "LOF" for name, _ in CONFIGURATIONS)
+    said = f"Of {len(CONFIGURATIONS)} configurations of detectors {len(CONFIGURATIONS) - n_lof} "
+    assert any(words.startswith(said) for words in overview.paragraphs)

@@ -1,0 +1,509 @@
+"""The page of a study's report, and the files beside it."""
+
+import base64
+import csv
+import io
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from PIL import Image
+
+import fastad
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable
+from fastad.plot.drawing import COLOURS
+from fastad.study.report import make
+from fastad.study.report.curves import curves_section, scores_section
+from fastad.study.report.make import make_sections, write_report
+from fastad.study.report.page import PageTable, _template
+from fastad.study.report.sections import Part, Picture, Section, Table
+from fastad.study.results import StudyTables
+from tests.support.study_sections import SECTIONS
+from tests.support.study_tables import make_study
+
+HOSTILE = '<b>"R&D"</b> \\{{ 1 }}'
+VOID = {"meta", "img", "br", "hr", "link", "input", "wbr"}
+SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (None,)}}
+
+
+@dataclass(frozen=True, slots=True)
+class Cells(TableResult):
+    """A table of given cells."""
+
+    table: TextTable
+    notes: Sequence[str] = ()
+
+    def text_table(self) -> TextTable:
+        return self.table
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        return dict(
+            zip(self.table.header, map(list, zip(*self.table.rows, strict=True)), strict=True)
+        )
+
+
+class Page(HTMLParser):
+    """A page that was read: its tags must be balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def small_figure() -> Figure:
+    figure = Figure(figsize=(2, 1))
+    figure.subplots().plot([0, 1], [1, 0])
+    return figure
+
+
+def image_of(attributes: Mapping[str, str | None]) -> bytes:
+    return base64.b64decode(str(attributes["src"]).partition(",")[2])
+
+
+def made_up() -> list[Section]:
+    places = [[1, 0], [0, 2], [3, 0]]
+    rows = [["kNN", "0.91", "-"], [HOSTILE, "0.5", "1e-05"], ["µ ± ∞", "0.70", "50 %"]]
+    table = Cells(TextTable(["detector", "auc", "mv"], rows, places), ["left out: <none>"])
+    words = Cells(TextTable(["what", "why"], [["a", "it has words"]]))
+    parts: list[Part] = [
+        Table("ranks", "Ranks & places", table),
+        Picture("map", HOSTILE, small_figure, ["a note"]),
+        Table("plain", "Words", words),
+    ]
+    return [
+        Section("first", HOSTILE, [f"words of {HOSTILE}"], parts),
+        Section("bare", "Nothing found", ["Missing: everything."]),
+        Section("mute", "No words"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyTables:
+    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
+
+
+@pytest.fixture(scope="module")
+def written(study: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    sections = [*made_up(), curves_section(study), scores_section(study)]
+    return write_report(study, folder / "new" / "report", sections)
+
+
+@pytest.fixture(scope="module")
+def page(written: Path) -> Page:
+    return Page(written.read_text("utf-8"))
+
+
+# --- the page
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page, written: Path) -> None:
+    ids = [str(one["id"]) for _, one in page.tags if "id" in one]
+    assert {"first", "bare", "mute", "ranks", "map", "curves", "curves-uci-cardio"} <= {*ids}
+    assert [name for name, n in Counter(ids).items() if n > 1] == []
+    addresses = [str(one["href"]) for one in page.of("a")]
+    linked = {written.parent / unquote(one) for one in addresses if not one.startswith("#")}
+    assert {one[1:] for one in addresses if one.startswith("#")} <= {*ids}
+    # Every file is linked, and every link is a file.
+    assert linked == {one for one in written.parent.rglob("*.*") if one != written}
+    labels = [one["aria-labelledby"] for _, one in page.tags if "aria-labelledby" in one]
+    assert labels
+    assert {*labels} <= {*ids}
+
+
+def test_page_asks_for_nothing_else(page: Page, written: Path) -> None:
+    assert not re.search(r"https?:|@import|url\(|<script|<link|<iframe", written.read_text("utf-8"))
+    assert page.of("img")
+    for image in page.of("img"):
+        assert str(image["src"]).startswith("data:image/png;base64,")
+
+
+def test_headings_go_down_one_by_one(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_what_users_named_is_text(page: Page, written: Path) -> None:
+    assert "<b>" not in written.read_text("utf-8")
+    assert page.text.count(HOSTILE) == 4  # contents, heading, title of the picture, cell
+    assert f"words of {HOSTILE}" in page.text
+    assert HOSTILE in [image["alt"] for image in page.of("img")]
+
+
+def test_pictures_have_texts_and_their_sizes(page: Page) -> None:
+    for image in page.of("img"):
+        assert image["alt"]
+        size = np.array([int(str(image[side])) for side in ("width", "height")])
+        with Image.open(io.BytesIO(image_of(image))) as seen:
+            # 96 pixels an inch on the screen; files have more.
+            np.testing.assert_allclose(seen.size, size * 110 / 96, atol=1)
+        least = re.fullmatch(r"min-width: (\d+)px", str(image["style"]))
+        assert least is not None
+        assert 0.8 * size[0] < int(least[1]) < size[0]
+
+
+def test_pictures_keep_the_colours_of_lines(study: StudyTables, tmp_path: Path) -> None:
+    def draw() -> Figure:
+        figure = Figure(figsize=(6, 4))
+        axes = figure.subplots()
+        for i, colour in enumerate(COLOURS):
+            axes.plot(np.arange(200), np.sin(np.arange(200) / 9 + i), color=colour, linewidth=1.5)
+        axes.grid(alpha=0.25)
+        return figure
+
+    parts = [Picture("lines", "Lines", draw)]
+    path = write_report(study, tmp_path, [Section("one", "One", (), parts)])
+    (image,) = Page(path.read_text("utf-8")).of("img")
+    whole = (tmp_path / "figures" / "lines.png").read_bytes()
+    few = image_of(image)
+    assert len(few) < 0.6 * len(whole)
+    pixels, kept = (np.asarray(Image.open(io.BytesIO(one)).convert("RGB")) for one in (whole, few))
+    pixels, kept = pixels.reshape(-1, 3).astype(int), kept.reshape(-1, 3).astype(int)
+    for colour in ("#ffffff", *COLOURS):
+        same = np.all(pixels == np.array(to_rgb(colour)) * 255, axis=1)
+        assert same.sum() > 50
+        np.testing.assert_array_equal(kept[same], pixels[same])
+    assert np.abs(kept - pixels).max() < 60
+
+
+def test_best_three_are_marked_and_heads_are_heads(page: Page) -> None:
+    heads = page.of("th")
+    assert {one["scope"] for one in heads} == {"col", "row"}
+    # Places of the first table, row by row, and a column of words.
+    styles = [one.get("class") for one in page.of("td")]
+    assert styles == ["p1", None, None, "p2", "p3", None, "words"]
+
+
+@given(st.data())
+def test_places_are_shown_as_they_are(data: st.DataObject) -> None:
+    n_rows, n_columns = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 4))
+    places = np.array(data.draw(st.lists(st.integers(0, 3), min_size=16, max_size=16)))
+    places = places.reshape(4, 4)[:n_rows, :n_columns]
+    rows = [["name", *["0.5"] * n_columns] for _ in range(n_rows)]
+    text = TextTable(["a"] * (n_columns + 1), rows, places.tolist())
+    shown = [[style for _, style in row[1:]] for row in PageTable("a", "A", text, (), {}).rows]
+    assert shown == [[f"p{place}" if place else "" for place in row] for row in places]
+
+
+@pytest.mark.parametrize(("n", "scrolls"), [(25, False), (26, True)])
+def test_long_tables_scroll(study: StudyTables, tmp_path: Path, n: int, scrolls: bool) -> None:
+    table = Cells(TextTable(["row"], [[str(i)] for i in range(n)]))
+    parts = [Table("rows", "Rows", table)]
+    found = Page(write_report(study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8"))
+    (style,) = (one["class"] for one in found.of("div") if "wide" in str(one.get("class")))
+    assert style == ("wide long" if scrolls else "wide")
+    assert len(found.rows) == 1 + n
+
+
+def test_heads_break_where_their_rates_begin(study: StudyTables, tmp_path: Path) -> None:
+    table = Cells(TextTable(["measure", "auc@<0.05>"], [["a@b", "0.5"]]))
+    path = write_report(study, tmp_path, [Section("a", "A", (), [Table("t", "T", table)])])
+    assert "auc@<wbr>&lt;0.05&gt;" in path.read_text("utf-8")
+    assert Page(path.read_text("utf-8")).rows == [["measure", "auc@<0.05>"], ["a@b", "0.5"]]
+
+
+def test_sections_without_parts_are_there(page: Page) -> None:
+    assert [one["id"] for one in page.of("section")] == [
+        *("first", "bare", "mute", "curves", "scores")
+    ]
+    assert "Missing: everything." in page.text
+
+
+@pytest.mark.parametrize(
+    ("cells", "style"),
+    [
+        ([], ""),
+        (["0.5", "-", "1e-05", ""], ""),
+        (["0.71 ± 0.1", "[-1.00, ∞]", "5 %", "< 0.001"], ""),
+        (["5969.5 of 8027 (74.4 %)", "-", "2 of 4"], ""),
+        (["[1e-05, 2.5e+03]"], ""),
+        (["2 often 4"], "words"),
+        (["e-05"], "words"),
+        (["1" * 50_000 + "x"], "words prose"),
+        (["0.5", "kNN"], "words"),
+        (["NaN"], "words"),
+        (["n_estimators=100, score=a"], "words prose"),
+    ],
+)
+def test_columns_of_words_stand_to_the_left(cells: Sequence[str], style: str) -> None:
+    text = TextTable(["name", "head"], [["a", cell] for cell in cells])
+    found = PageTable("a", "A", text, (), {})
+    assert found.heads[1] == ("head", style)
+    assert [row[1] for row in found.rows] == [(cell, style) for cell in cells]
+
+
+@pytest.mark.parametrize(("n", "folded"), [(12, 0), (13, 13)])
+def test_many_pictures_are_folded(study: StudyTables, tmp_path: Path, n: int, folded: int) -> None:
+    pictures = [Picture(f"p{i}", f"P {i}", small_figure) for i in range(n)]
+    path = write_report(study, tmp_path, [Section("many", "Many", (), pictures)])
+    found = Page(path.read_text("utf-8"))
+    assert len(found.of("details")) == folded
+    assert [one["loading"] for one in found.of("img")] == ["lazy"] * n
+
+
+def test_summary_counts(page: Page, study: StudyTables) -> None:
+    n_failed = sum(bool(reason) for reason in study.tasks["reason"].to_pylist())
+    assert n_failed > 0
+    n_tasks = 4 * 2 * 2 * 15  # problems, contaminations, repeats, configurations
+    assert (
+        f"3 data sets, 4 problems, 15 configurations of detectors, {n_tasks} tasks done, of which "
+        f"{n_failed} failed." in page.text
+    )
+
+
+def test_summary_says_what_is_not_done(tmp_path: Path) -> None:
+    study = make_study(problems=SMALL, n_missing=3, failures=False, curves=False)
+    text = "".join(Page(write_report(study, tmp_path, []).read_text("utf-8")).text)
+    assert "failed" not in text
+    assert f"; {study.n_done} of {study.n_batches} batches are done so far." in text
+
+
+# --- files
+
+
+def test_tables_have_three_files_with_the_cells_of_the_page(page: Page, written: Path) -> None:
+    tables = [part for one in made_up() for part in one.parts if isinstance(part, Table)]
+    folder = written.parent / "tables"
+    assert {one.name for one in folder.iterdir()} == {
+        f"{table.name}{ending}" for table in tables for ending in (".csv", ".md", ".tex")
+    }
+    shown = iter(page.rows)
+    for table in tables:
+        content = table.content.text_table()
+        cells = [list(content.header), *map(list, content.rows)]
+        assert [next(shown) for _ in cells] == cells
+        with (folder / f"{table.name}.csv").open(encoding="utf-8", newline="") as file:
+            assert [*csv.reader(file)] == cells
+        assert (folder / f"{table.name}.md").read_text("utf-8") == table.content.to_markdown()
+        assert (folder / f"{table.name}.tex").read_text("utf-8") == table.content.to_latex()
+    assert next(shown, None) is None
+
+
+def test_pictures_have_two_files(page: Page, written: Path) -> None:
+    figures = written.parent / "figures"
+    for picture in (part["id"] for part in page.of("div") if part.get("class") == "part"):
+        if (figures / f"{picture}.png").exists():
+            assert (figures / f"{picture}.svg").read_text("utf-8").startswith("<?xml")
+    names = Counter(one.stem for one in figures.iterdir())
+    assert {*names.values()} == {2}
+    assert len(names) == len(page.of("img")) == 1 + 2 * 3
+
+
+def contents(folder: Path) -> Mapping[str, bytes]:
+    return {
+        str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()
+    }
+
+
+def test_same_study_same_bytes(study: StudyTables, written: Path, tmp_path: Path) -> None:
+    sections = [*made_up(), curves_section(study), scores_section(study)]
+    again = write_report(study, tmp_path, sections).parent
+    assert contents(again) == contents(written.parent)
+    # On top of an earlier one, too.
+    write_report(study, tmp_path, sections)
+    assert contents(again) == contents(written.parent)
+
+
+def test_study_without_anything_has_a_page(study: StudyTables, tmp_path: Path) -> None:
+    empty = replace(study, tasks=study.tasks.slice(0, 0), curves=study.curves.slice(0, 0), n_done=0)
+    sections = [curves_section(empty), scores_section(empty)]
+    assert [one.parts for one in sections] == [(), ()]
+    found = Page(write_report(empty, tmp_path, sections).read_text("utf-8"))
+    assert found.text.count("The study has no curves.") == 2
+    assert Page(write_report(empty, tmp_path, []).read_text("utf-8")).of("section") == []
+
+
+def test_progress_names_sections_as_they_are_reached(study: StudyTables, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def sections() -> Any:
+        for i in range(3):
+            assert len(seen) == i
+            yield Section(f"s{i}", f"S {i}")
+
+    write_report(study, tmp_path, sections(), progress=seen.append)
+    assert seen == ["S 0", "S 1", "S 2"]
+
+
+def failing_figure() -> Figure:
+    figure = small_figure()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    figure.savefig = fail  # type: ignore[method-assign]
+    return figure
+
+
+def test_full_disk_leaves_whole_files_only(study: StudyTables, tmp_path: Path) -> None:
+    path = write_report(study, tmp_path, [Section("old", "Old")])
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="No space left"):
+        write_report(
+            study,
+            tmp_path,
+            [*made_up(), Section("s", "S", (), [Picture("bad", "Bad", failing_figure)])],
+        )
+    assert path.read_bytes() == before
+    names = {one.name for one in tmp_path.rglob("*") if one.is_file()}
+    assert not [name for name in names if name.startswith((".", "bad"))]
+    assert "ranks.csv" in names
+
+
+def test_disk_that_is_full_while_texts_are_written(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "ranks.tex").write_text("of an earlier report")
+    write = Path.write_text
+
+    def fails(path: Path, text: str, **options: Any) -> int:
+        if path.suffix == ".tex":
+            write(path, text[: len(text) // 2], **options)
+            raise OSError(28, "No space left on device")
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(study, tmp_path, made_up())
+    files = {one.name: one for one in tmp_path.rglob("*") if one.is_file()}
+    assert {*files} == {"ranks.csv", "ranks.md", "ranks.tex"}
+    assert files["ranks.tex"].read_text("utf-8") == "of an earlier report"
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_libraries_that_are_not_installed_are_named(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    _template.cache_clear()
+    with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'fastad\[study\]'"):
+        write_report(study, tmp_path / "new", made_up())
+    # What the page itself needs is missed before any work.
+    assert (tmp_path / "new").exists() == (library == "matplotlib")
+    assert not (tmp_path / "new" / "index.html").exists()
+
+
+def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(OSError, match="taken"):
+        write_report(study, tmp_path / "taken", made_up())
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_titles_are_no_formulas(tmp_path: Path) -> None:
+    problems = {"uci": {"$x^{": (None,), "_y": (None,)}}
+    study = make_study(problems=problems, n_repeats=1, failures=False)
+    path = write_report(study, tmp_path, [curves_section(study), scores_section(study)])
+    assert "$x^{ (uci)" in Page(path.read_text("utf-8")).text
+
+
+# --- whole reports
+
+
+HOSTILE_NAMES: dict[str, Any] = {
+    "problems": {
+        '<b>&"c': {"../x": ("</td>", "{{ 1 }}"), '<script>"': (None,)},
+        "<B>": {"%2e": (None,)},
+    },
+    "configurations": (
+        *(("<i>k", 'p="1" & <2>'), ("LOF", "k=1"), ("LOF", "k=2")),
+        ("\u202eOC", "g=\n"),
+    ),
+}
+
+
+def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
+    study = make_study(**HOSTILE_NAMES, n_repeats=2, contaminations=(0.0,), goix=False)
+    sections = list(make_sections(study, n_resamples=10))
+    # As many pictures as there are, but small ones.
+    plain = [
+        replace(
+            one,
+            parts=[
+                replace(part, draw=small_figure) if isinstance(part, Picture) else part
+                for part in one.parts
+            ],
+        )
+        for one in sections
+    ]
+    path = write_report(study, tmp_path / "report", plain)
+    text = path.read_text("utf-8")
+    found = Page(text)
+    assert {one.name for one in tmp_path.iterdir()} == {"report"}
+    assert {one.name for one in path.parent.iterdir()} == {"figures", "tables", path.name}
+    assert not {tag for tag, _ in found.tags} & {"b", "i", "script"}
+    ids = [str(one["id"]) for _, one in found.tags if "id" in one]
+    assert len({*ids}) == len(ids)
+    for link in found.of("a"):
+        address = str(link["href"])
+        if not address.startswith("#"):
+            assert re.fullmatch(r"(tables|figures)/[A-Za-z0-9._-]+", address)
+            assert (tmp_path / "report" / address).is_file()
+    n_tables = sum(isinstance(part, Table) for one in plain for part in one.parts)
+    assert n_tables > 10
+    assert len([*(path.parent / "tables").iterdir()]) == 3 * n_tables
+    shown = "".join(found.text)
+    for name in ('<b>&"c', "../x", '<script>"', "<i>k", 'p="1" & <2>'):
+        assert name in shown
+
+
+def test_report_of_a_study_that_has_only_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make_study(problems=SMALL, goix=False)
+    nothing = replace(
+        whole, tasks=whole.tasks.slice(0, 0), curves=whole.curves.slice(0, 0), n_done=0
+    )
+    monkeypatch.setattr(make, "read_study", lambda folder: nothing)
+    seen: list[str] = []
+    path = make.make_report(tmp_path, n_resamples=10, progress=seen.append)
+    assert path == tmp_path / "report" / "index.html"
+    found = Page(path.read_text("utf-8"))
+    assert [one["id"] for one in found.of("section")] == [*SECTIONS, "curves", "scores"]
+    assert len(seen) == len(SECTIONS) + 2
+    assert not found.of("img")
+    assert f"0 tasks done; 0 of {nothing.n_batches} batches are done so far." in "".join(found.text)
