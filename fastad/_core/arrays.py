@@ -19,7 +19,7 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
     kind = vector.dtype.kind
     if kind not in "biuf" or vector.dtype.itemsize > 8:
         raise InvalidInputError(
-            f"{name} must hold booleans, integers or floats of at most 64 bits; "
+            f"{name} must contain booleans, integers or floats of at most 64 bits; "
             f"found {describe_type(vector)}",
             argument=name,
         )
@@ -29,11 +29,11 @@ def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
 
 
 def _refuse_merged(values: Sequence[Any], name: str) -> None:
-    """Refuse whole numbers that NumPy has made floats, because no integer type holds them all."""
+    """Refuse integers that NumPy has made floats, because no integer type holds them all."""
     for i, value in enumerate(values):
         if isinstance(value, int) and int(float(value)) != value:
             raise InvalidInputError(
-                f"{name} must not mix whole numbers that no one type holds; found {value} at "
+                f"{name} must not mix integers that no single type holds; found {value} at "
                 f"index {i}, which a float would round. Give an array of int64 or uint64",
                 argument=name,
             )
@@ -46,7 +46,7 @@ def check_no_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | N
 
 
 def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
-    """Raise the error that says how many scores are NaN and where the first one is."""
+    """Raise the error that says how many scores are NaN and where the first is."""
     bad = np.isnan(scores)
     first = int(np.argmax(bad))
     raise InvalidInputError(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastad._core.types import AnyVector
 
-# The process keeps at most so many bytes while nobody uses them: what a million scores take.
+# The process keeps at most so many bytes that are not in use: what a million scores take.
 _KEPT = 2**26
 
 _state = threading.local()
@@ -30,7 +30,7 @@ class _Buffers:
         self.nbytes = 0
 
     def borrow(self, name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
-        """Return the buffer of a name; a new one where it is unfit, or somebody still holds it."""
+        """Return the buffer of a name; a new one where it is unfit or still in use."""
         buffer = self.by_name.get(name)
         if (
             buffer is None
@@ -49,20 +49,20 @@ class _Buffers:
 
 def _references_when_alone() -> int:
     buffers = _Buffers()
-    buffers.borrow("nobody's", 1, np.int8)
-    return buffers.references("nobody's")
+    buffers.borrow("unused", 1, np.int8)
+    return buffers.references("unused")
 
 
-# What a buffer shows that nobody holds; Python's versions differ in it. `take` holds it, too.
+# References to a buffer that is not in use; Python's versions differ in it. `borrow` has one, too.
 _ALONE = _references_when_alone() + 1
 
 
-# Adding to a deque and taking from it is one step, whatever other threads do.
+# Appending to a deque and popping from it are atomic, whatever other threads do.
 _idle: deque[_Buffers] = deque()
 
 
 class ReusedBuffers:
-    """Block in which `take` hands out used memory, of which nobody holds anything any more.
+    """Block in which `borrow_buffer` returns used memory to which there are no more references.
 
     What outlives the block all the same stays as it is, because the memory is then not used again.
     """
@@ -82,10 +82,10 @@ class ReusedBuffers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        own, _state.buffers = _state.buffers, self._outer
+        buffers, _state.buffers = _state.buffers, self._outer
         idle = sum([other.nbytes for other in tuple(_idle)]) if _idle else 0
-        if own.nbytes + idle <= _KEPT:
-            _idle.append(own)
+        if buffers.nbytes + idle <= _KEPT:
+            _idle.append(buffers)
 
 
 def borrow_buffer(name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:

@@ -1,7 +1,7 @@
 """Compiled kernels on disk: one file for each kernel, types of arguments and processor.
 
-Numba chooses the folder, unless ``FASTAD_CACHE_DIR`` does, but its own files are not used. They ask
-for a folder that can be written even when all is there to be read, as on the read-only disk of a
+Numba chooses the folder, unless ``FASTAD_CACHE_DIR`` does, but its own files are not used: they
+need a folder that can be written even when all is there to be read, as on the read-only disk of a
 container. A file that is cut short raises. Two processes that fill an index at once can each name
 the other's file, and load code for other types of arrays. A kernel's file does not notice that a
 kernel of another module has changed.
@@ -35,12 +35,12 @@ _config: Any = numba.config
 _serialize: Any = serialize
 _SUFFIX = ".kernel"
 _MARK_BYTES = 32
-# Taken by the first warning and never given back: one warning a process, whatever the thread.
+# Acquired by the first warning and never released: one warning a process, whatever the thread.
 _warned = threading.Lock()
 
 
 class KernelCache(caching.NullCache):
-    """The cache of one kernel, as Numba's dispatcher asks for it.
+    """The cache of one kernel, as Numba's dispatcher uses it.
 
     What goes wrong here costs time, not the result: the kernel is compiled in this process. Nothing
     is looked up or created before the first call, and nothing written before something is compiled.
@@ -73,7 +73,7 @@ class KernelCache(caching.NullCache):
             if self._home is None:
                 raise OSError("no folder can be written")
             if data.library.has_dynamic_globals:
-                raise ValueError(f"{self._function.__name__} holds an address of this process")
+                raise ValueError(f"{self._function.__name__} contains an address of this process")
             name = self._file_name(sig, data.target_context)
             _write(self._home / name, _serialize.dumps(data._reduce()))
         except Exception as error:
@@ -117,9 +117,9 @@ class KernelCache(caching.NullCache):
     def _warn(self, error: Exception) -> None:
         if _warned.acquire(blocking=False):
             named = os.environ.get(VARIABLE)
-            place = f"in {named}" if named else "on disk"
+            where = f"in {named}" if named else "on disk"
             warnings.warn(
-                f"fastad cannot keep its compiled kernels {place}, so that every process compiles "
+                f"fastad cannot keep its compiled kernels {where}, so that every process compiles "
                 f"them anew ({error}). Set {VARIABLE} to a folder that can be written.",
                 CompilationCacheWarning,
                 stacklevel=2,

@@ -1,7 +1,7 @@
 """Processors: how many of them this process may use, by its affinity and by its quota.
 
-A container or a batch job is often given a share of time on many processors rather than few
-processors. Threads beyond that share do not run at once: the system stops all of them for the
+A container or a batch job is often given a fraction of the time of many processors rather than few
+processors. Threads beyond that fraction do not run at once: the system stops all of them for the
 rest of each period, and the work takes longer than with fewer threads.
 """
 
@@ -17,22 +17,22 @@ def available_processors() -> int:
     The affinity is read anew in each call, as a program may change its own; the quota once.
     """
     n_processors = _processors_by_affinity()
-    quota = _own_quota()
+    quota = _process_quota()
     return n_processors if quota is None else min(n_processors, quota)
 
 
 def cgroup_quota(root: Path = Path("/")) -> int | None:
     """Return the quota of this process's control groups in processors, rounded up, or None.
 
-    A group's limit holds for the groups inside it too, so that the tightest from the process's
-    own group upwards counts: Kubernetes limits the container, other systems a group around it.
+    A group's limit applies to the groups inside it too, so that the tightest from the process's
+    group upwards counts: Kubernetes limits the container, other systems a group around it.
     Where the path is that of the host and the container sees its own group only, mounted as the
-    top, the files at the top are the ones that are found.
+    top, the files at the top are the ones that exist.
 
     Parameters
     ----------
     root : Path
-        Directory that holds ``proc`` and ``sys``.
+        Directory that contains ``proc`` and ``sys``.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def _processors_by_affinity() -> int:
 
 
 @functools.cache
-def _own_quota() -> int | None:
+def _process_quota() -> int | None:
     return cgroup_quota()
 
 
@@ -66,11 +66,11 @@ def _groups(root: Path) -> Iterator[tuple[Path, int]]:
     """Yield the directories of the process's groups and of all around them, with the version."""
     top = root / "sys" / "fs" / "cgroup"
     for line in _read(root / "proc" / "self" / "cgroup").splitlines():
-        # number:controllers:path, where the path itself may hold colons.
+        # number:controllers:path, where the path itself may contain colons.
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers == "" and path:
-            # Beside version 1, version 2 has a directory of its own, and no quota.
+            # Beside version 1, version 2 has a separate directory, and no quota.
             yield from ((directory, 2) for directory in _upwards(top, path))
         elif "cpu" in controllers.split(","):
             # Systems mount the controller under its name, or under the list of those it shares.
@@ -107,7 +107,7 @@ def _whole_processors(fields: list[str]) -> int | None:
 
 
 def _read(path: Path) -> str:
-    """Return a file's text, or none; names of groups are bytes of any kind."""
+    """Return a file's content, or nothing; names of groups are bytes of any kind."""
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except (OSError, ValueError):

@@ -21,16 +21,16 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
         raise InvalidInputError(
             f"library must be one of {', '.join(LIBRARIES)}; found {library!r}", argument="library"
         )
-    wanted = LIBRARIES if library is None else (library,)
-    installed = [name for name in wanted if importlib.util.find_spec(name) is not None]
+    candidates = LIBRARIES if library is None else (library,)
+    installed = [name for name in candidates if importlib.util.find_spec(name) is not None]
     if not installed:
-        raise MissingExtraError(f"to_frame needs {' or '.join(wanted)}; install one of them")
+        raise MissingExtraError(f"to_frame needs {' or '.join(candidates)}; install one of them")
     typed = {name: _of_one_type(cells) for name, cells in columns.items()}
     return _narwhals("to_frame").from_dict(typed, backend=installed[0]).to_native()
 
 
 def _of_one_type(cells: Sequence[Any]) -> Any:
-    """Return whole numbers as they are, but as floats beside any float (+inf is one)."""
+    """Return integers as they are, but as floats beside any float (+inf is one)."""
     kinds = {type(cell) for cell in cells}
     if kinds == {int} and max(cells) > _LARGEST_INT64:
         return np.array(cells, np.uint64 if min(cells) >= 0 else np.float64)
@@ -55,18 +55,20 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     else:
         return None
     if not names:
-        raise InvalidInputError(f"{name} must hold at least one column; found none", argument=name)
+        raise InvalidInputError(
+            f"{name} must contain at least one column; found none", argument=name
+        )
     try:
-        texts = [str(column) for column in names]
-    except ValueError as error:  # a whole number of too many digits
+        strings = [str(column) for column in names]
+    except ValueError as error:  # an integer of too many digits
         raise InvalidInputError(
             f"{name} must have shorter names of columns: {error}", argument=name
         ) from None
-    if len(set(texts)) < len(names):
+    if len(set(strings)) < len(names):
         raise InvalidInputError(
             f"{name} must name each column once; found equal names", argument=name
         )
-    return [(text, table[column]) for text, column in zip(texts, names, strict=True)]
+    return [(string, table[column]) for string, column in zip(strings, names, strict=True)]
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
@@ -87,7 +89,7 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     except Exception as error:
         if not of_library:
             raise
-        # A library has errors of its own for columns that NumPy cannot hold.
+        # Libraries have their own errors for columns that NumPy cannot hold.
         raise InvalidInputError(
             f"{name} must be a column for NumPy; found {error}", argument=name
         ) from None
@@ -107,8 +109,8 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(series.to_numpy())
 
 
-def _narwhals(wish: str) -> Any:
+def _narwhals(purpose: str) -> Any:
     try:
         return importlib.import_module("narwhals.stable.v2")
     except ModuleNotFoundError:
-        raise MissingExtraError(f"{wish} needs narwhals: pip install 'fastad[df]'") from None
+        raise MissingExtraError(f"{purpose} needs narwhals: pip install 'fastad[df]'") from None

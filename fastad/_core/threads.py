@@ -45,20 +45,20 @@ def available_threads() -> int:
     text = os.environ.get(_VARIABLE)
     if text:
         if not text.isdecimal() or int(text) < 1:
-            raise InvalidInputError(f"{_VARIABLE} must be a whole number from 1; found {text!r}")
+            raise InvalidInputError(f"{_VARIABLE} must be an integer from 1; found {text!r}")
         return int(text)
     return available_processors()
 
 
 def current_threads() -> int:
-    """Return how many threads work may be shared among here; in a worker, no more than itself."""
+    """Return among how many threads work may be divided here; in a worker, no more than itself."""
     limit: int | None = getattr(_state, "limit", None)
     return available_threads() if limit is None else limit
 
 
 @contextmanager
 def thread_limit(n_threads: int | None) -> Iterator[None]:
-    """Share work among at most so many threads; within another limit, never more than that."""
+    """Divide work among at most so many threads; within another limit, never more than that."""
     outer: int | None = getattr(_state, "limit", None)
     limit = available_threads() if n_threads is None else check_count(n_threads, "n_threads")
     _state.limit = limit if outer is None else min(limit, outer)
@@ -112,7 +112,7 @@ def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> lis
 
 
 class _Job(Generic[Item, Result]):
-    """Items that several threads take one after the other."""
+    """Items that several threads process one after the other."""
 
     def __init__(self, function: Callable[[Item], Result], items: Sequence[Item]) -> None:
         self._function = function
@@ -123,7 +123,7 @@ class _Job(Generic[Item, Result]):
         self._lock = threading.Lock()
 
     def work(self) -> None:
-        """Take items until none is left."""
+        """Process items until none is left."""
         with thread_limit(1):
             while (i := self._claim()) is not None:
                 try:
@@ -133,12 +133,12 @@ class _Job(Generic[Item, Result]):
                     self.stop()
 
     def stop(self) -> None:
-        """Leave the items that nobody has taken."""
+        """Leave the items that no thread has begun."""
         with self._lock:
             self._claimed = len(self._items)
 
     def results(self) -> list[Result]:
-        """Return the results, or raise the error of the first item that has one."""
+        """Return the results, or raise that of the first item with an error."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return [self._results[i] for i in range(len(self._items))]
@@ -159,7 +159,7 @@ def _submit(work: Callable[[], None], n_helpers: int) -> list[Future[Any]]:
             helpers.append(_pool_of(n_helpers).submit(work))
     except RuntimeError:
         # The interpreter shuts down, the system has no more threads, or another caller has just
-        # replaced the pool by a larger one: the work gets done all the same.
+        # replaced the pool by a larger one: the work gets done anyway.
         pass
     return helpers
 

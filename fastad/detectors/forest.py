@@ -28,7 +28,7 @@ def compile_iforest(detector: Any) -> CompiledScorer:
 class ForestScorer(CompiledScorer):
     """Depths in the trees of a forest, one tree after the other.
 
-    Scores have the bits of the detector's own, so that a threshold taken from them flags the same
+    Scores have the bits of the detector's, so that a threshold taken from them flags the same
     points. (Under a joblib backend of several threads scikit-learn adds up trees in any order, and
     its own last bits vary.) Coordinates beyond the range of single precision, which some versions
     of scikit-learn refuse, lie beyond every split.

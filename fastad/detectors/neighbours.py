@@ -174,7 +174,7 @@ class NeighbourScorer(CompiledScorer):
     def count_below(
         self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector, scores: FloatVector
     ) -> None:
-        """Add the numbers of points below thresholds; a k-th distance need not be known for it."""
+        """Add the numbers of points below thresholds; the k-th distance itself is not needed."""
         if self._kind == "kappa" and thresholds.size:
             count_nearer(self._tree, points, self._p, self._k, thresholds, counts)
         else:

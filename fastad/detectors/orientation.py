@@ -2,7 +2,7 @@
 
 The one place with a sign. It follows from the kind of the estimator alone, never from data:
 scikit-learn's outlier detectors score normal points higher and are negated; PyOD's detectors score
-anomalies higher and stay as they are; a classifier is asked for the anomalies' class.
+anomalies higher and stay as they are; of a classifier the score of the anomalies' class counts.
 """
 
 import importlib
@@ -62,7 +62,7 @@ def name_of(estimator: Any) -> str:
 
 
 def kind_of(estimator: Any) -> Kind | None:
-    """Tell to which family an estimator belongs, None if its orientation is not known."""
+    """Return the family of an estimator, None if its orientation is unknown."""
     base = scikit_learn("base")
     # First: should PyOD ever carry scikit-learn's tag of outlier detectors, its sign remains.
     if is_pyod(last_step(estimator)):
@@ -81,7 +81,7 @@ def kind_of(estimator: Any) -> Kind | None:
 
 
 def is_pyod(step: Any) -> bool:
-    """Tell whether a step is a PyOD detector; without PyOD imported there is none."""
+    """Return whether a step is a PyOD detector; without PyOD imported there is none."""
     module = sys.modules.get("pyod.models.base")
     return module is not None and isinstance(step, module.BaseDetector)
 
@@ -95,8 +95,8 @@ def anomaly_scores(
 ) -> ScoreVector:
     """Return the scores of a fitted estimator, higher is more anomalous.
 
-    ``pos_label`` is the class of the anomalies that a classifier is asked for; it does not touch
-    the scores of detectors.
+    ``pos_label`` is the class of the anomalies, for a classifier; it does not change the scores of
+    detectors.
     """
     kind = kind_of(estimator)
     if kind is None:
@@ -117,14 +117,15 @@ def detector_scores(estimator: Any, X: Any, *, method: str, negate: bool) -> Sco
     return -scores if negate else scores
 
 
-def _choose_method(estimator: Any, kind: Kind, wanted: ResponseMethod) -> str:
-    known = _METHODS[kind]
-    if wanted != "auto" and wanted not in known:
+def _choose_method(estimator: Any, kind: Kind, requested: ResponseMethod) -> str:
+    methods = _METHODS[kind]
+    if requested != "auto" and requested not in methods:
         raise InvalidInputError(
             f"response_method of the {kind} {name_of(estimator)} must be one of "
-            f"{', '.join(map(repr, ('auto', *known)))}; found {wanted!r}"
+            f"{', '.join(map(repr, ('auto', *methods)))}; found {requested!r}",
+            argument="response_method",
         )
-    candidates = known if wanted == "auto" else (wanted,)
+    candidates = methods if requested == "auto" else (requested,)
     for method in candidates:
         if hasattr(estimator, method):
             return method

@@ -19,17 +19,17 @@ from fastad.errors import InvalidInputError
 class CompiledScorer:
     """Anomaly score of a fitted detector as compiled code; made by `fastad.compile_scorer`.
 
-    A class of your own names a ``kernel``, or has a method `score_block`. Objects do not change, so
+    A subclass names a ``kernel``, or has a method `score_block`. Objects do not change, so
     that threads may share one.
 
     Attributes
     ----------
     n_features : int or None
-        Length of a point; None if the detector does not tell.
+        Length of a point; None if the detector does not have it.
     name : str
         Of the detector that was compiled.
     on_threads : bool
-        Whether several threads may ask at once.
+        Whether several threads may score at once.
     kernel : callable or None
         A function that Numba has jitted: ``kernel(points, scores, *arguments)`` does what
         `score_block` does. Volumes compile drawing and counting around it.
@@ -68,7 +68,7 @@ class CompiledScorer:
     ) -> None:
         """Add the numbers of points that score below each of some rising thresholds.
 
-        Scorers that can tell faster on which side of a threshold a point is do so.
+        Scorers that can decide faster on which side of a threshold a point is do so.
         """
         self.score_block(points, scores)
         count_scores_below(points, scores, thresholds, counts)
@@ -92,7 +92,7 @@ class CompiledScorer:
         Raises
         ------
         InvalidInputError
-            If X has another shape, or holds what is no finite number.
+            If X has another shape, or contains what is no finite number.
         """
         samples = check_samples(X, self.n_features)
         scores = np.empty(samples.shape[0])
@@ -117,11 +117,11 @@ def count_scores_below(
 
 def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
     """Refuse scores that are no numbers, naming a point."""
-    odd = np.isnan(scores)
-    if odd.any():
+    is_nan = np.isnan(scores)
+    if is_nan.any():
         raise InvalidInputError(
-            f"score must not return NaN; found {np.count_nonzero(odd)} in {scores.shape[0]} "
-            f"points, the first at {points[:, int(np.argmax(odd))].tolist()}",
+            f"score must not return NaN; found {np.count_nonzero(is_nan)} in {scores.shape[0]} "
+            f"points, the first at {points[:, int(np.argmax(is_nan))].tolist()}",
             argument="score",
         )
 
@@ -139,21 +139,23 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
 
 
 def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
-    """Check a table of finite numbers, of so many features if that is known."""
+    """Check a table of finite numbers, of so many features unless that is None."""
     samples = as_array(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
-        wanted = "n_features" if n_features is None else n_features
+        expected = "n_features" if n_features is None else n_features
         raise InvalidInputError(
-            f"{name} must have the shape (n_samples, {wanted}); found {samples.shape}",
+            f"{name} must have the shape (n_samples, {expected}); found {samples.shape}",
             argument=name,
         )
     if samples.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold numbers; found {samples.dtype}", argument=name)
+        raise InvalidInputError(
+            f"{name} must contain numbers; found {samples.dtype}", argument=name
+        )
     if not np.isfinite(samples).all():
         bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
-            f"{name} must hold finite numbers; found others in {np.count_nonzero(bad)} rows, the "
-            f"first at row {int(np.argmax(bad))}",
+            f"{name} must contain finite numbers; found others in {np.count_nonzero(bad)} rows, "
+            f"the first at row {int(np.argmax(bad))}",
             argument=name,
         )
     return samples
@@ -168,7 +170,7 @@ def _parts(n_samples: int, n_features: int) -> list[slice]:
 
 
 def is_exactly(estimator: Any, module: str, name: str) -> bool:
-    """Tell whether an estimator is of a class, and of no subclass, which may score otherwise.
+    """Return whether an estimator is of a class, and of no subclass, which may score otherwise.
 
     The estimator's library is imported, or else it is no estimator of that library.
     """

@@ -186,7 +186,7 @@ def test_errors_of_the_output(file: Path, whole: Path, tmp_path: Path) -> None:
     assert "--jobs: must not be 0" in error_of(call("run", file, "--jobs", 0))
     new = tmp_path / "new"
     found = error_of(call("run", file, "--output", new, "--jobs", 1, FASTAD_NUM_THREADS="many"))
-    assert found == "Error: FASTAD_NUM_THREADS must be a whole number from 1; found 'many'"
+    assert found == "Error: FASTAD_NUM_THREADS must be an integer from 1; found 'many'"
     assert not new.exists()
 
 

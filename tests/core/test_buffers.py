@@ -131,6 +131,7 @@ def test_large_memory_is_given_back() -> None:
         assert sum(buffers.nbytes for buffers in idle) <= _scratch._KEPT
 
 
+@pytest.mark.system
 def test_a_hundred_thousand_calls_keep_no_memory() -> None:
     """A leak of one byte a call would show."""
     y, s = np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.5, 0.3, 0.2, 0.9])

@@ -181,6 +181,7 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 # --- use
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "code",
     [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS],
@@ -190,6 +191,7 @@ def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: 
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
 
 
+@pytest.mark.system
 def test_the_loops_of_a_users_functions_are_not_kept(tmp_path: Path) -> None:
     for expression, share in (("point[0]", 0.5), ("point[0] / 2", 1.0), ("point[0] + 1", 0.0)):
         code = OWN.format(expression=expression, share=share)
@@ -198,6 +200,7 @@ def test_the_loops_of_a_users_functions_are_not_kept(tmp_path: Path) -> None:
     assert not any(tmp_path.rglob("drawn.*.kernel"))
 
 
+@pytest.mark.system
 def test_warmup_names_the_folder_that_it_fills(after_warmup: tuple[Path, str]) -> None:
     folder, said = after_warmup
     (version,) = folder.iterdir()
@@ -206,6 +209,7 @@ def test_warmup_names_the_folder_that_it_fills(after_warmup: tuple[Path, str]) -
     assert {path.suffix for path in version.iterdir()} == {".kernel"}
 
 
+@pytest.mark.system
 def test_warmup_that_cannot_keep_anything_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code = "from fastad.cli import main; import sys; sys.argv[1:] = ['warmup']\n"
@@ -223,6 +227,7 @@ def test_importing_makes_no_folder(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.system
 def test_a_relative_folder_stays_where_it_was_when_the_process_changes_directory(
     tmp_path: Path,
 ) -> None:
@@ -232,6 +237,7 @@ def test_a_relative_folder_stays_where_it_was_when_the_process_changes_directory
     assert [path.name for path in tmp_path.iterdir() if any(path.iterdir())] == ["cache"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("variable", ["FASTAD_CACHE_DIR", "NUMBA_CACHE_DIR"])
 def test_a_folder_that_is_named_is_the_only_one(
     filled: tuple[Path, dict[str, int]], install: Path, tmp_path: Path, variable: str
@@ -245,6 +251,7 @@ def test_a_folder_that_is_named_is_the_only_one(
 # --- what decides whether a file is used
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("before", "env"),
     [
@@ -265,6 +272,7 @@ def test_code_for_another_machine_is_not_used(
     assert misses(FASTAD_CACHE_DIR=str(copied)) == {}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("changed", "own_folder"),
     [
@@ -311,6 +319,7 @@ def no_cache(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return tmp_path, dict.fromkeys((*HOMES, "NUMBA_CACHE_DIR"), str(blocked / "folder"))
 
 
+@pytest.mark.system
 def test_without_a_cache_folder_one_warning_says_so(
     no_cache: tuple[Path, dict[str, str]],
 ) -> None:
@@ -320,6 +329,7 @@ def test_without_a_cache_folder_one_warning_says_so(
     assert "Set FASTAD_CACHE_DIR to a folder that can be written" in shown
 
 
+@pytest.mark.system
 def test_a_folder_that_cannot_be_made_is_named_in_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
@@ -328,6 +338,7 @@ def test_a_folder_that_cannot_be_made_is_named_in_one_warning(tmp_path: Path) ->
     assert "FASTAD_CACHE_DIR" in shown
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("call", ["pathlib.Path.write_bytes", "os.replace"])
 def test_a_disk_that_is_full_does_not_stop_a_measure(tmp_path: Path, call: str) -> None:
     code = f"""
@@ -362,11 +373,13 @@ def make_read_only(folder: Path) -> None:
         path.chmod(path.stat().st_mode & ~0o222)
 
 
+@pytest.mark.system
 def test_a_read_only_folder_that_is_filled_is_used(copied: Path, by: tuple[str, ...]) -> None:
     make_read_only(copied)
     assert misses(by=by, FASTAD_CACHE_DIR=str(copied)) == {}
 
 
+@pytest.mark.system
 def test_a_read_only_folder_that_lacks_a_kernel_is_named_in_one_warning(
     copied: Path, by: tuple[str, ...]
 ) -> None:
@@ -377,11 +390,13 @@ def test_a_read_only_folder_that_lacks_a_kernel_is_named_in_one_warning(
     assert "Permission denied" in shown
 
 
+@pytest.mark.system
 def test_a_read_only_install_that_is_filled_is_used(install: Path, by: tuple[str, ...]) -> None:
     make_read_only(install)
     assert misses(cwd=install, by=by, **NUMBA_CHOOSES, **HOMELESS) == {}
 
 
+@pytest.mark.system
 def test_a_read_only_install_that_is_empty_works(install: Path, by: tuple[str, ...]) -> None:
     for path in install.rglob("*.kernel"):
         path.unlink()
@@ -391,6 +406,7 @@ def test_a_read_only_install_that_is_empty_works(install: Path, by: tuple[str, .
     assert str(install) in shown.splitlines()[0]
 
 
+@pytest.mark.system
 def test_a_read_only_install_for_another_processor_is_completed_in_the_users_folder(
     filled: tuple[Path, dict[str, int]], install: Path, tmp_path: Path, by: tuple[str, ...]
 ) -> None:
@@ -403,6 +419,7 @@ def test_a_read_only_install_for_another_processor_is_completed_in_the_users_fol
     assert len(list(home.rglob("*.kernel"))) == len(list(filled[0].rglob("*.kernel")))
 
 
+@pytest.mark.system
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
 def test_other_users_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:
     """An image is built by the superuser and run by another user."""
@@ -413,6 +430,7 @@ def test_other_users_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> N
 # --- files that are damaged, processes at once
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "damage",
     [
@@ -435,6 +453,7 @@ def test_a_damaged_file_is_replaced(
     assert misses(FASTAD_CACHE_DIR=str(copied)) == {}
 
 
+@pytest.mark.system
 def test_processes_that_fill_one_folder_at_once_leave_it_whole(tmp_path: Path) -> None:
     """Each begins with another type of scores, so that they save other forms of one kernel."""
     types = ["f8", "f4", "i8", "i4"]
@@ -506,7 +525,7 @@ def test_code_that_holds_an_address_of_the_process_is_not_kept(folder: Path) -> 
     def call_half(x: float) -> float:
         return float(half(x))
 
-    with pytest.warns(CompilationCacheWarning, match="call_half holds an address"):
+    with pytest.warns(CompilationCacheWarning, match="call_half contains an address"):
         assert kernel(call_half)(3.0) == 1.5
     assert list(folder.rglob("*.kernel")) == []
 

@@ -145,9 +145,9 @@ def test_no_files_and_directories_in_their_place_are_no_quota(tmp_path: Path) ->
 
 @pytest.fixture
 def no_cached_quota() -> Iterator[None]:
-    _cpus._own_quota.cache_clear()
+    _cpus._process_quota.cache_clear()
     yield
-    _cpus._own_quota.cache_clear()
+    _cpus._process_quota.cache_clear()
 
 
 @pytest.mark.usefixtures("no_cached_quota")

@@ -146,6 +146,7 @@ def run(program: str) -> str:
     return result.stdout
 
 
+@pytest.mark.system
 def test_measures_work_while_the_interpreter_shuts_down() -> None:
     program = """
 import atexit

@@ -204,7 +204,7 @@ def test_bad_rules_and_rows_are_refused() -> None:
         Neighbourhood([[1.0]], [])
     with pytest.raises(InvalidInputError, match="X_train must not be empty"):
         Neighbourhood(np.empty((3, 0)), [Rule("kappa", 1)])
-    with pytest.raises(InvalidInputError, match="X_train must hold finite numbers"):
+    with pytest.raises(InvalidInputError, match="X_train must contain finite numbers"):
         Neighbourhood([[math.nan]], [Rule("kappa", 1)])
     with pytest.raises(InvalidInputError, match=r"X must have the shape \(n_samples, 1\)"):
         Neighbourhood([[1.0]], [Rule("kappa", 1)]).score_rows([[1.0, 2.0]])

@@ -185,7 +185,7 @@ def test_errors_leave_no_trace(kind: str) -> None:
     scores["d1"][3] = np.nan
     with pytest.raises(fastad.InvalidInputError, match=r"y_score\['d1'\] must not contain NaN"):
         draw(LABELS, scores, ax=ax)
-    with pytest.raises(fastad.InvalidInputError, match="y_score must hold at least one column"):
+    with pytest.raises(fastad.InvalidInputError, match="y_score must contain at least one column"):
         draw(LABELS, {}, ax=ax)
     with pytest.raises(fastad.InvalidInputError, match="one score for each label"):
         draw(LABELS, {"d0": [1.0, 2.0]}, ax=ax)

@@ -224,7 +224,7 @@ def test_detectors_are_compiled(detector: Any) -> None:
     ("arguments", "message"),
     [
         ({"X": np.zeros((4, 3))}, r"X must have the shape \(n_samples, 2\); found \(4, 3\)"),
-        ({"X": np.full((430, 2), np.nan)}, "X must hold finite numbers"),
+        ({"X": np.full((430, 2), np.nan)}, "X must contain finite numbers"),
         ({"y_true": [0, 1]}, "y_true must have a label for each of 430 points; found 2"),
         ({"fpr": 2}, "fpr must lie in"),
         ({"box": fastad.Box([0], [1])}, "box must have two continuous features"),

@@ -435,7 +435,7 @@ def test_what_the_scores_must_be() -> None:
     for scores, message in (
         ([], "must not be empty"),
         ([[1.0]], "must be one-dimensional"),
-        (["a"], "must hold booleans, integers or floats"),
+        (["a"], "must contain booleans, integers or floats"),
         ([1.0, math.nan], "must not contain NaN; found 1, the first at index 1"),
     ):
         with pytest.raises(InvalidInputError, match=f"^y_score {message}"):

@@ -240,7 +240,7 @@ def test_progress_counts_draws(n_jobs: int | None) -> None:
         ({"X_train": TRAIN[:0]}, "X_train must contain at least one row"),
         ({"X_test": TEST[:1]}, "features that vary in X_test, 0"),
         ({"X_test": TEST[:, :3]}, r"X_test must have the shape \(n_samples, 4\)"),
-        ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X_test must hold finite numbers"),
+        ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X_test must contain finite numbers"),
         ({"mass": (0.9, 0.1)}, "mass must be a pair of rising masses"),
         ({"confidence_level": 0}, "confidence_level must lie strictly between 0 and 1"),
     ],

@@ -226,7 +226,7 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
         fastad.unsupervised.emmv({"a": [1.0], "b": [1.0]}, {"a": [1.0], "b": [1.0, 2.0]}, 1.0)
     with pytest.raises(TypeError, match="y_score must name scores; found list"):
         fastad.unsupervised.emmv([1.0], {"a": [1.0]}, 1.0)
-    with pytest.raises(InvalidInputError, match="must hold at least one column"):
+    with pytest.raises(InvalidInputError, match="must contain at least one column"):
         fastad.unsupervised.emmv({}, {}, 1.0)
     with pytest.raises(InvalidInputError, match="must not contain NaN"):
         fastad.unsupervised.emmv({"a": [1.0, math.nan]}, {"a": [1.0]}, 1.0)

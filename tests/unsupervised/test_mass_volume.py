@@ -348,7 +348,7 @@ def test_what_the_scores_must_be() -> None:
     bad: list[tuple[Any, str]] = [
         ([], "must not be empty; found 0 values"),
         ([[1.0], [2.0]], "must be one-dimensional; found shape"),
-        (["a"], "must hold booleans, integers or floats"),
+        (["a"], "must contain booleans, integers or floats"),
         ([1j], "complex numbers"),
         ([1.0, math.nan, math.nan], "must not contain NaN; found 2, the first at index 1"),
         (np.ma.masked_array([1.0], [True]), "must not be a masked array"),

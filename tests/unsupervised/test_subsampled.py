@@ -573,9 +573,9 @@ def test_volumes_beyond_all_floats_are_shown() -> None:
         ({"X_test": TEST[:1]}, "features that vary in X_test, 0; found 2"),
         ({"X_test": TEST[:, :5]}, r"X_test must have the shape \(n_samples, 6\)"),
         ({"X_train": TRAIN[0]}, r"X_train must have the shape \(n_samples, n_features\)"),
-        ({"X_train": np.where(TRAIN > 2, np.nan, TRAIN)}, "X_train must hold finite numbers"),
-        ({"X_test": np.where(TEST > 2, np.inf, TEST)}, "X_test must hold finite numbers"),
-        ({"X_test": TEST.astype(str)}, "X_test must hold numbers"),
+        ({"X_train": np.where(TRAIN > 2, np.nan, TRAIN)}, "X_train must contain finite numbers"),
+        ({"X_test": np.where(TEST > 2, np.inf, TEST)}, "X_test must contain finite numbers"),
+        ({"X_test": TEST.astype(str)}, "X_test must contain numbers"),
         ({"n_jobs": 0}, "n_jobs"),
     ],
 )
