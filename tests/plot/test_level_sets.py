@@ -139,7 +139,7 @@ def test_errors_leave_no_trace(kind: str) -> None:
         1.0,
     )
     refuses("^y_score must not contain NaN", [np.nan], [1.0], 1.0)
-    refuses("y_score must hold at least one column", {}, {}, 1.0)
+    refuses("y_score must contain at least one column", {}, {}, 1.0)
     refuses("band must be one of", band="both")
     refuses("confidence_level must lie strictly", confidence_level=1)
     scale = {"mv": "yscale", "em": "xscale"}[kind]
