@@ -35,7 +35,7 @@ def tiny_ranges(n_threads: int) -> Iterator[None]:
     """Cut into ranges, for threads and for parts of the curve, from a handful of points on."""
     with (
         mock.patch("fastad._core.threads._POINTS_A_THREAD", 2),
-        mock.patch("fastad.ordering.cuts._FEWEST_POINTS", 1),
+        mock.patch("fastad.ordering.orders.FEWEST_POINTS", 1),
         mock.patch("fastad.ordering.cuts._SMALLEST_SAMPLE", 1),
         mock.patch("fastad.ordering.cuts._MARGIN", 0),
         thread_limit(n_threads),
