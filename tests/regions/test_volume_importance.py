@@ -214,7 +214,7 @@ def test_few_score_calls_are_refused() -> None:
 
 
 def test_few_effective_draws_are_refused() -> None:
-    region = ellipsoid(100)
+    region = ellipsoid(50)
     with pytest.raises(RefusedError, match="worth 100 independent ones"):
         estimates(region.jitted, region.box, [1.0], region.data(100, 0), 5000)
 
