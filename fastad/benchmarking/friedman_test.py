@@ -223,7 +223,8 @@ def _test(
     n, k = int(np.count_nonzero(counted)), ranks.shape[1]
     # Twice the deviations from the mean rank: integers, whose sums are exact.
     deviations = (2 * ranks[counted]).astype(np.int64) - (k + 1)
-    between = _squares(deviations.sum(axis=0))
+    # In Python's integers: a sum of squares may not fit into 64 bits.
+    between = sum(total * total for total in deviations.sum(axis=0).tolist())
     within = int(np.sum(deviations**2))
     if not corrected and within:
         within = n * k * (k * k - 1) // 3
@@ -292,11 +293,6 @@ def _interval(
     n_clusters = np.array([np.count_nonzero(sums[:, k + 1])])
     (low,), (high,) = resampling.interval(replicates[:, np.newaxis], n_clusters)
     return float(low), float(high)
-
-
-def _squares(sums: np.ndarray[Any, np.dtype[np.int64]]) -> int:
-    """Return the sum of squares, which may not fit into 64 bits."""
-    return sum(x * x for x in sums.tolist())
 
 
 def _row(test: FriedmanTest) -> list[str]:

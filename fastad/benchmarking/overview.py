@@ -218,22 +218,23 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
     yield "kendall", alone or of(kendall_matrix, measures=measures)
     yield "selection_loss", alone or of(selection_loss, measures=measures)
-    yield "class_sensitivity", _no_classes(table) or of(class_sensitivity, measures=measures)
+    if table.anomaly_classes is None:
+        yield "class_sensitivity", "the table has no column of the classes of anomalies"
+    else:
+        yield "class_sensitivity", of(class_sensitivity, measures=measures)
     curves = _Curves(request, options)
     for name in get_args(LevelMeasure):
         yield f"discriminability_{name}", _no_curve(table, [name]) or partial(curves.of, name)
     reason = _no_curve(table, LEVEL_MEASURES)
     for criterion in get_args(CriterionName):
         yield f"loss_at_{criterion}", reason or partial(curves.loss_at, criterion)
-    yield (
-        "rank_distance",
-        _no_distance(request)
-        or of(
-            rank_distance,
-            reference=request.reference,
-            measures=[label for label in measures if label != request.reference],
-        ),
-    )
+    others = [label for label in measures if label != request.reference]
+    if request.reference is None:
+        yield "rank_distance", "no reference is given"
+    elif not others:
+        yield "rank_distance", f"there is no measure beside {request.reference}"
+    else:
+        yield "rank_distance", of(rank_distance, reference=request.reference, measures=others)
     for label in request.targets:
         yield f"recommendation_{label}", of(recommend, target_measure=label, measures=measures)
     if not request.targets:
@@ -265,12 +266,6 @@ class _Curves:
         return loss_at_rates(table, others, curves, criterion, "optimal", resampling)
 
 
-def _no_classes(table: ResultTable) -> str:
-    if table.anomaly_classes is None:
-        return "the table has no column of the classes of anomalies"
-    return ""
-
-
 def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:
     """Return the reason why there is no curve over rates; nothing if there is one."""
     for measure in measures:
@@ -279,12 +274,4 @@ def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:
             return f"there must be columns {measure}@ at {_MIN_LEVELS} rates or more; found {n}"
     if len(table.folds) < 2:
         return "there must be two folds or more, over which models vary; found 1"
-    return ""
-
-
-def _no_distance(request: _Request) -> str:
-    if request.reference is None:
-        return "no reference is given"
-    if set(request.measures) <= {request.reference}:
-        return f"there is no measure beside {request.reference}"
     return ""

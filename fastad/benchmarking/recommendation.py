@@ -101,9 +101,11 @@ class Recommendation(TableResult):
     @property
     def text(self) -> str:
         """The recommendation in words."""
+        losses = self.losses[self.evidence]
         sentences = [
             f"To select models for {self.target_measure}, select them by {self.measure}: it loses "
-            f"{self._loss(self.measure)} {_EVIDENCE[self.evidence]}, over {self.data}."
+            f"{_cell(losses, list(self.measures).index(self.measure), '.1%')} "
+            f"{_EVIDENCE[self.evidence]}, over {self.data}."
         ]
         if self.not_worse:
             sentences.append(
@@ -164,9 +166,6 @@ class Recommendation(TableResult):
                 f"{name}_datasets": means.n.tolist(),
             }
         return columns
-
-    def _loss(self, name: str) -> str:
-        return _cell(self.losses[self.evidence], list(self.measures).index(name), ".1%")
 
     def _named(self, names: Sequence[str]) -> str:
         losses = self.losses[self.evidence].value[[list(self.measures).index(n) for n in names]]

@@ -278,7 +278,8 @@ def test_neither_threads_nor_the_order_of_rows_change_a_bit(overview: RunsOvervi
         assert numbers(found[name]) == numbers(overview[name])
 
 
-def test_a_generator_is_a_seed_too(table: fastad.ResultTable) -> None:
+def test_a_generator_is_a_seed_too() -> None:
+    table = results(n_datasets=12)
     how = {"measures": ["auc", "tpr@0.1"], "n_resamples": 40}
     one, other = (compare_runs(table, rng=np.random.default_rng(3), **how) for _ in range(2))  # type: ignore[arg-type]
     assert numbers(one["selection_loss"]) == numbers(other["selection_loss"])
