@@ -1,6 +1,5 @@
-"""Confidence bands, against binomial sums term by term, the worst of curves, and by trial."""
+"""Confidence bands of curves: bounds, invariances, arguments."""
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import FrozenInstanceError
@@ -12,7 +11,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, binom, norm
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
@@ -24,7 +22,6 @@ from fastad.uncertainty.bands import (
     roc_band,
     roc_band_of,
 )
-from fastad.uncertainty.order_statistics import AllRanks, EachRank, all_ranks
 from tests.support.strategies import Sample, samples
 
 Vector = npt.NDArray[Any]
@@ -36,9 +33,6 @@ def x_and_y(band: Band) -> tuple[Vector, Vector]:
     if isinstance(band, RocBand):
         return band.fpr, band.tpr
     return band.recall, band.precision
-
-
-# --- the law of one rank
 
 
 def at_least(k: int, n: int, rate: Any) -> Any:
@@ -89,7 +83,7 @@ levels = st.sampled_from([Fraction(93, 100), Fraction(52, 100)])
 
 
 @given(small_scores, small_scores, awkward_rates, levels)
-def test_pointwise_bounds_are_those_of_two_binomial_laws(
+def test_pointwise_bounds_are_those_of_two_binomial_distributions(
     normals: list[int], anomalies: list[int], x: Fraction, level: Fraction
 ) -> None:
     y = np.repeat([0, 1], [len(normals), len(anomalies)])
@@ -129,7 +123,7 @@ def test_ends_of_the_curves(simultaneous: bool) -> None:
     assert roc_band(y, y, fpr=1 - Fraction(1, 10**30), **ends).low[0] < 1
 
 
-def test_one_point_of_each_class() -> None:
+def test_one_sample_of_each_class() -> None:
     """Level 0.95: the rate at one point is uniform."""
     band = roc_band([0, 1], [0, 1], fpr=[0.02, 0.03, 0.98])
     # Below 0.025, the normal point surely has a higher FPR.
@@ -141,77 +135,12 @@ def test_one_point_of_each_class() -> None:
     assert below.high == pytest.approx([0.975, 1, 1])
 
 
-def test_the_band_is_not_wide_where_there_are_many_points() -> None:
+def test_the_band_is_narrow_for_large_samples() -> None:
     """All anomalies above all normals: Clopper and Pearson's bound, (0.025)**(1/n)."""
     y = np.repeat([0, 1], [500, 80])
     assert roc_band(y, y, fpr=0.05).low[0] == pytest.approx(0.025 ** (1 / 80))
     # One of the normals is above another that 0.05 of all normals are surely not above.
     assert roc_band(y, y, fpr=1 - 0.974 ** (1 / 500)).low[0] == 0
-
-
-# --- the joint law of ranks
-
-
-def chance_that_all_hold(bounds: AllRanks) -> float:
-    """Probability that all of n uniform numbers in order lie within their bounds, exactly.
-
-    How many lie below each bound is a chain: binomial steps, within the numbers that bounds allow.
-    """
-    n = bounds.n_points
-    ranks = np.arange(1, n + 1)
-    lows, highs = bounds.lower(ranks), bounds.upper(ranks)
-    chances, least, before = np.ones(1), 0, 0.0
-    for t in np.unique(np.concatenate([lows, highs])).tolist():
-        new_least, most = int(np.sum(highs <= t)), int(np.sum(lows < t))
-        now = np.arange(new_least, most + 1)
-        then = np.arange(least, least + len(chances))
-        step = (t - before) / (1 - before)
-        moves = binom.pmf(now[None, :] - then[:, None], n - then[:, None], step)
-        chances, least, before = chances @ moves, new_least, t
-    # Numbers above the last bound must be none.
-    return float(chances[n - least]) if n - least < len(chances) else 0.0
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 60, 300])
-@pytest.mark.parametrize("doubt", [0.5, 0.05])
-def test_bounds_at_all_ranks_hold_as_often_as_promised(n: int, doubt: float) -> None:
-    """Of 300 points, not all ranks are simulated: those between have bounds that follow."""
-    chance = chance_that_all_hold(all_ranks(n, doubt))
-    assert chance >= 1 - doubt - 1e-12
-    # What simulation and the ranks between cost.
-    assert 1 - chance > 0.6 * doubt
-
-
-@pytest.mark.parametrize("n", [1, 7, 256, 257, 5000, 10**6, 10**10])
-def test_bounds_at_all_ranks_rise_and_hold_those_of_each(n: int) -> None:
-    bounds, each = all_ranks(n, 0.05), EachRank(n, 0.05)
-    ranks = np.unique(
-        np.concatenate(
-            [np.arange(min(n, 3000) + 2), np.geomspace(1, n, 3000).astype(np.int64), [n, n + 1]]
-        )
-    )
-    assert (bounds.lower(ranks) <= each.lower(ranks) + 1e-15).all()
-    assert (np.diff(bounds.lower(ranks)) >= 0).all()
-    assert (bounds.upper(ranks) >= each.upper(ranks) - 1e-15).all()
-    assert (np.diff(bounds.upper(ranks)) >= 0).all()
-    for ends in (bounds, each):
-        assert ends.lower(np.array([0, n + 1])).tolist() == [0, 1]
-        assert ends.upper(np.array([0, n + 1])).tolist() == [0, 1]
-    if n <= 10**6:
-        # Not much wider than what one rank takes at the level that all of them share.
-        inside, local = ranks[1:-1], EachRank(n, 2e-4)
-        width = bounds.upper(inside) - bounds.lower(inside)
-        assert (width < 1.4 * (local.upper(inside) - local.lower(inside))).all()
-
-
-def test_a_doubt_that_no_simulation_resolves_is_shared_out() -> None:
-    bounds = all_ranks(40, 1e-9)
-    ranks = np.arange(1, 41)
-    np.testing.assert_allclose(bounds.lower(ranks), beta.ppf(1e-9 / 80, ranks, 41 - ranks))
-    np.testing.assert_allclose(bounds.upper(ranks), beta.isf(1e-9 / 80, ranks, 41 - ranks))
-
-
-# --- what holds for all data
 
 
 @settings(max_examples=50)
@@ -236,7 +165,7 @@ def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: 
 
 @settings(max_examples=50)
 @given(samples(both=True), st.sampled_from([0.95, 0.3]))
-def test_the_simultaneous_band_holds_the_pointwise_one(sample: Sample, level: float) -> None:
+def test_the_simultaneous_band_contains_the_pointwise_one(sample: Sample, level: float) -> None:
     for make in BANDS:
         narrow = make(sample.y, sample.s, confidence_level=level)
         wide = make(sample.y, sample.s, confidence_level=level, simultaneous=True)
@@ -301,7 +230,7 @@ def test_levels_near_0_and_1(level: Any, simultaneous: bool) -> None:
         assert (x_and_y(band)[1] <= band.high).all()
 
 
-def test_as_many_points_as_there_may_be() -> None:
+def test_the_largest_number_of_samples() -> None:
     options: dict[str, Any] = {"simultaneous": True, "confidence_level": Fraction(95, 100)}
     weights = np.array([10**10, 10**10, 10])
     counts = fastad.rank_scores([0, 1, 0], [0, 1, 2], sample_weight=weights - [10, 0, 0]).counts
@@ -311,137 +240,6 @@ def test_as_many_points_as_there_may_be() -> None:
     counts = fastad.rank_scores([0, 1, 0], [0, 1, 2], sample_weight=weights).counts
     with pytest.raises(InvalidInputError, match="at most 10000000000 samples of a class"):
         roc_band_of(counts, None, **options)
-
-
-# --- how often bands hold
-
-
-def mass_between(cuts: Vector, rank: int, n: int) -> Vector:
-    """Chances that the rate at a rank lies in each of some intervals."""
-    inside = 1 <= rank <= n
-    return np.diff(beta.cdf(cuts, rank, n + 1 - rank)) if inside else np.zeros(len(cuts) - 1)
-
-
-def worst_chance_to_fail(n: int, m: int, x: float, height: float, doubt: float) -> float:
-    """Chance that bounds at x miss the height there, of the worst curve that was found.
-
-    A curve of steps: one height in each of some intervals on either side of x. On each side, all
-    rising sequences of heights on a grid are tried.
-    """
-    normals, anomalies = EachRank(m, doubt), EachRank(n, doubt)
-    every = np.arange(m + 2)
-    inside = int(np.sum(normals.upper(every) <= x)) - 1
-    outside = int(np.sum(normals.lower(every) <= x))
-    flagged = np.arange(n + 2)
-    too_many = int(np.sum(anomalies.lower(flagged) <= height))  # so many anomalies: low is above
-    too_few = int(np.sum(anomalies.upper(flagged) < height)) - 2  # so many: high is below
-
-    def worst(cuts: Vector, heights: Vector) -> float:
-        early, late = mass_between(cuts, inside, m), mass_between(cuts, outside, m)
-        above = np.asarray(binom.sf(too_many - 1, n, heights))
-        below = np.asarray(binom.cdf(too_few, n, heights))
-        steps = map(list, itertools.combinations_with_replacement(range(len(heights)), 4))
-        return max(float(early @ above[step] + late @ below[step]) for step in steps)
-
-    near = math.sqrt(x * (1 - x) / m) * np.array([0.3, 1, 2])
-    left = np.concatenate([[0], np.maximum(x - near[::-1], 0), [x]])
-    right = np.concatenate([[x], np.minimum(x + near, 1), [1]])
-    return worst(left, np.linspace(0, height, 9)) + worst(right, np.linspace(height, 1, 9))
-
-
-@settings(max_examples=40)
-@given(
-    st.integers(1, 80),
-    st.integers(1, 80),
-    st.floats(0.01, 0.99),
-    st.floats(0.01, 0.99),
-    st.sampled_from([0.05, 0.3, 0.8]),
-)
-def test_no_curve_makes_bounds_at_a_point_fail_more_often(
-    n: int, m: int, x: float, height: float, doubt: float
-) -> None:
-    """The whole doubt for either class: what no curve lets both use."""
-    assert worst_chance_to_fail(n, m, x, height, doubt) <= doubt * (1 + 1e-9)
-
-
-N_TRIALS = 400
-# At 95 %, 380 of 400 are expected, with a deviation of 4.4; less than 364 has a chance of 0.0002.
-N_LEAST = 364
-SHIFT = 1.5
-GRID = np.unique(np.concatenate([np.geomspace(1e-4, 1, 60), np.linspace(0, 1, 61)]))
-
-
-def draw(seed: int, n_normals: int, n_anomalies: int, step: float | None) -> tuple[Vector, Vector]:
-    """Labels and scores of two normal laws, rounded to multiples of a step."""
-    rng = np.random.default_rng(seed)
-    s = np.concatenate([rng.normal(size=n_normals), rng.normal(SHIFT, 1, n_anomalies)])
-    y = np.repeat([0, 1], [n_normals, n_anomalies])
-    return y, s if step is None else (s / step).round() * step
-
-
-def true_curve(step: float | None) -> tuple[Vector, Vector]:
-    """FPR and TPR, from which the true curve is interpolated."""
-    if step is None:
-        t = np.concatenate([[np.inf], np.linspace(9, -9, 20_001), [-np.inf]])
-    else:
-        t = np.concatenate([[np.inf], (np.arange(20, -20, -1) - 0.5) * step, [-np.inf]])
-    return norm.sf(t), norm.sf(t - SHIFT)
-
-
-@pytest.mark.parametrize("step", [None, 0.5])
-@pytest.mark.parametrize(("n_normals", "n_anomalies"), [(300, 40), (40, 40)])
-@pytest.mark.parametrize("simultaneous", [False, True])
-def test_roc_bands_hold(
-    n_normals: int, n_anomalies: int, step: float | None, simultaneous: bool
-) -> None:
-    fpr, tpr = true_curve(step)
-    x = GRID if simultaneous else np.array([0.002, 0.01, 0.05, 0.2, 0.5, 0.9])
-    true = np.interp(x, fpr, tpr)
-    held = np.zeros((N_TRIALS, len(x)), np.bool_)
-    for seed in range(N_TRIALS):
-        y, s = draw(seed, n_normals, n_anomalies, step)
-        band = roc_band(y, s, fpr=x, simultaneous=simultaneous)
-        held[seed] = (band.low <= true) & (true <= band.high)
-    if simultaneous:
-        assert np.sum(held.all(axis=1)) >= N_LEAST
-    else:
-        assert held.sum(axis=0).min() >= N_LEAST
-
-
-@pytest.mark.parametrize("step", [None, 0.5])
-@pytest.mark.parametrize("simultaneous", [False, True])
-def test_precision_recall_bands_hold(step: float | None, simultaneous: bool) -> None:
-    fpr, tpr = true_curve(step)
-    x = np.array([0.05, 0.2, 0.5, 0.8, 0.95])
-    if simultaneous:
-        x = np.linspace(0.01, 1, 100)
-    n, m = 60, 200
-    true = n * x / (n * x + m * np.interp(x, tpr, fpr))
-    held = np.zeros((N_TRIALS, len(x)), np.bool_)
-    for seed in range(N_TRIALS):
-        y, s = draw(seed, m, n, step)
-        band = precision_recall_band(y, s, recall=x, simultaneous=simultaneous)
-        held[seed] = (band.low <= true) & (true <= band.high)
-    if simultaneous:
-        assert np.sum(held.all(axis=1)) >= N_LEAST
-    else:
-        assert held.sum(axis=0).min() >= N_LEAST
-
-
-@pytest.mark.parametrize("simultaneous", [False, True])
-def test_the_band_of_a_curve_of_steps_holds(simultaneous: bool) -> None:
-    """Half of the anomalies above all normals, half below: flat, where bounds are least wide."""
-    held = 0
-    for seed in range(N_TRIALS):
-        rng = np.random.default_rng(seed)
-        s = np.concatenate([rng.random(150), rng.choice([-1.0, 2.0], 60)])
-        y = np.repeat([0, 1], [150, 60])
-        band = roc_band(y, s, fpr=[0.1, 0.5], simultaneous=simultaneous)
-        held += bool(((band.low <= 0.5) & (band.high >= 0.5)).all())
-    assert held >= N_LEAST
-
-
-# --- arguments and results
 
 
 def test_results_do_not_change() -> None:
@@ -480,14 +278,14 @@ def test_both_classes_are_needed(make: Callable[..., Band], present: int) -> Non
         ({"pos_label": "bad"}, "pos_label|y_true"),
     ],
 )
-def test_bad_options_are_named(
+def test_invalid_options_are_named(
     make: Callable[..., Band], keywords: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InvalidInputError, TypeError), match=message):
         make([0, 1], [0, 1], **keywords)
 
 
-def test_bad_points_and_scores_are_named() -> None:
+def test_invalid_points_and_scores_are_named() -> None:
     makers: tuple[tuple[Callable[..., Band], str], ...] = (
         (roc_band, "fpr"),
         (precision_recall_band, "recall"),

@@ -35,7 +35,7 @@ def cells(measure: str) -> list[list[Coverage]]:
     return [[row for row in of_measure if (row.n_anomalies, row.auc) == key] for key in keys]
 
 
-def test_every_measure_and_method_was_tried() -> None:
+def test_every_measure_and_method_is_in_the_table() -> None:
     tried = {(row.measure, row.method) for row in coverage_table()}
     for bound in study.measures():
         for method in methods_of(bound):
@@ -44,7 +44,7 @@ def test_every_measure_and_method_was_tried() -> None:
     assert values <= {measure for measure, _ in tried}
 
 
-def test_every_cell_was_tried_unless_the_measure_is_undefined_in_it() -> None:
+def test_every_cell_is_in_the_table_unless_the_measure_is_undefined() -> None:
     found = {(row.measure, row.n_anomalies, row.auc, row.ties) for row in coverage_table()}
     undefined = {
         (bound.measure.name, n, auc, ties)
@@ -59,7 +59,7 @@ def test_every_cell_was_tried_unless_the_measure_is_undefined_in_it() -> None:
 @pytest.mark.parametrize(
     "measure", sorted({row.measure for row in coverage_table()} - TOO_FEW_COUNT - NOT_REGULAR)
 )
-def test_from_100_anomalies_on_intervals_hold(measure: str) -> None:
+def test_coverage_from_100_anomalies_on(measure: str) -> None:
     for rows in cells(measure):
         if rows[0].n_anomalies >= 100:
             method, coverage = best_method(rows)
@@ -67,7 +67,7 @@ def test_from_100_anomalies_on_intervals_hold(measure: str) -> None:
 
 
 @pytest.mark.parametrize("measure", sorted(TOO_FEW_COUNT | NOT_REGULAR))
-def test_exceptions_are_exceptions_and_stand_on_the_page(measure: str) -> None:
+def test_exceptions_are_on_the_page(measure: str) -> None:
     coverage = [best_method(rows)[1] for rows in cells(measure) if rows[0].n_anomalies >= 100]
     assert min(coverage) < HOLDS
     assert f"`{measure}`" in PAGE.read_text(encoding="utf-8").split("<!-- coverage -->")[0]
@@ -128,9 +128,6 @@ def test_the_page_shows_the_table() -> None:
     assert Path(PAGE).read_text(encoding="utf-8") == page()
 
 
-# --- the choice
-
-
 def row(method: str, coverage: float, width: float, *, ties: bool = False) -> Coverage:
     return Coverage("auc", method, 30, 0.9, ties, coverage, width)
 
@@ -149,7 +146,7 @@ def row(method: str, coverage: float, width: float, *, ties: bool = False) -> Co
         ),
     ],
 )
-def test_the_best_method_is_the_narrowest_that_holds(
+def test_the_best_method_is_the_narrowest_with_sufficient_coverage(
     rows: list[Coverage], method: str, coverage: float
 ) -> None:
     assert best_method(rows) == (method, coverage)
@@ -163,7 +160,7 @@ def choose(bound: BoundMeasure, n: int, shift: float) -> tuple[str, float | None
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 29, 30, 99, 100, 5000])
 @pytest.mark.parametrize("shift", [-3.0, 0.0, 1.0, 5.0])
-def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
+def test_a_method_is_selected_for_all_data(n: int, shift: float) -> None:
     for bound in [*study.measures(), bind("precision", {"threshold": 1.0})]:
         method, coverage = choose(bound, n, shift)
         assert method in methods_of(bound)
@@ -171,7 +168,7 @@ def test_there_is_a_choice_for_all_data(n: int, shift: float) -> None:
         assert 0 <= coverage <= 1
 
 
-def test_the_choice_follows_the_cell_with_no_more_anomalies() -> None:
+def test_the_selection_follows_the_cell_with_no_more_anomalies() -> None:
     auc = bind("auc", {})
     for n, of in ((10, 10), (29, 10), (30, 30), (99, 30), (100, 100), (5000, 1000), (3, 10)):
         (rows,) = (

@@ -86,6 +86,7 @@ def test_the_threshold_is_next_to_the_score_of_the_rank(dtype: Any, n: int, seed
     )
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("digits", [None, 1])
 def test_the_rate_holds_with_the_stated_confidence(digits: int | None) -> None:
     """4 000 samples of 200 normal scores, whose true rate is known; ties are conservative."""

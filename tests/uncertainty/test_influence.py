@@ -108,10 +108,10 @@ def test_every_smooth_measure_has_influences_and_no_other() -> None:
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: str) -> None:
     y, s = data(ties)
-    asked = bind(name, options)
+    bound = bind(name, options)
     counts = count(y, s)
-    expected = slopes(lambda w: asked.value(count(y, s, sample_weight=w)), y, 1e-5, 1.0)
-    found = by_row(influence(counts, asked), counts, y, s)
+    expected = slopes(lambda w: bound.value(count(y, s, sample_weight=w)), y, 1e-5, 1.0)
+    found = by_row(influence(counts, bound), counts, y, s)
     # A central difference is wrong by its step squared, and by rounding over the step.
     assert found == pytest.approx(expected, abs=2e-8)
     # Below the highest normals' scores a curve is 0 up to an FPR of 1/20 or so.
@@ -123,15 +123,15 @@ def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: st
 def test_influences_of_cut_areas_are_derivatives(name: str, k: int, ties: str) -> None:
     y, s = data(ties)
     n, m = int(y.sum()), int((y == 0).sum())
-    asked = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
+    bound = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
     counts = count(y, s)
     cumulative = counts.fps if name == "ht_auc" else counts.tps
     if k in cumulative:
         k += 1
-        asked = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
+        bound = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
     assert k not in cumulative
-    expected = slopes(lambda w: asked.value(count(y, s, sample_weight=w)), y, 1e-4, 1e7)
-    found = by_row(influence(counts, asked), counts, y, s)
+    expected = slopes(lambda w: bound.value(count(y, s, sample_weight=w)), y, 1e-4, 1e7)
+    found = by_row(influence(counts, bound), counts, y, s)
     assert found == pytest.approx(expected, abs=2e-6)
     assert np.ptp(found) > 0.01
 
@@ -176,8 +176,8 @@ def asked_of(sample: Sample) -> list[BoundMeasure]:
 @given(samples(both=True))
 def test_influences_average_to_0_over_each_class(sample: Sample) -> None:
     counts = count(sample.y, sample.s)
-    for asked in asked_of(sample):
-        found = influence(counts, asked)
+    for bound in asked_of(sample):
+        found = influence(counts, bound)
         # No influence exceeds 10 or so, but of the measures with a prevalence.
         size = 1 + max(np.abs(found.anomalies).max(), np.abs(found.normals).max())
         assert abs(np.dot(found.anomalies, np.diff(counts.tps))) < 1e-12 * size
@@ -192,8 +192,8 @@ def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
     if np.unique(y).shape[0] < 2:
         return
     weighted, repeated = count(sample.y, sample.s, sample_weight=sample.w), count(y, s)
-    for asked in asked_of(Sample(y, s)):
-        found, expected = influence(weighted, asked), influence(repeated, asked)
+    for bound in asked_of(Sample(y, s)):
+        found, expected = influence(weighted, bound), influence(repeated, bound)
         assert found.anomalies.tobytes() == expected.anomalies.tobytes()
         assert found.normals.tobytes() == expected.normals.tobytes()
 
@@ -244,8 +244,8 @@ def test_partial_influences_add_up() -> None:
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -> None:
     y, s = data("some")
-    counts, asked = count(y, s), bind(name, options)
-    found = influence(counts, asked)
+    counts, bound = count(y, s), bind(name, options)
+    found = influence(counts, bound)
     rows = by_row(found, counts, y, s)
     squares = cubes = spread = 0.0
     for of_class in range(2):
@@ -259,6 +259,7 @@ def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -
 
 # Of 150 normals none lies within an FPR of 0.001, and at a prevalence of 0.03 each of them weighs
 # as much as seventeen: there the first order is not enough.
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     ("name", "options"),
     [case for case in OPTIONS if 1e-3 not in case[1].values() and 0.03 not in case[1].values()],
@@ -266,12 +267,12 @@ def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -
 def test_the_variance_is_that_of_new_samples(name: str, options: dict[str, Any]) -> None:
     """400 samples of 80 and 150 points: the variance of the values, and the mean estimate."""
     rng = np.random.default_rng(11)
-    asked = bind(name, options)
+    bound = bind(name, options)
     y = np.r_[np.zeros(150, int), np.ones(80, int)]
     values, estimates = [], []
     for _ in range(400):
         counts = count(y, np.clip(rng.normal(4 + 2 * y, 1.5).round(1), -2, 12))
-        values.append(asked.value(counts))
-        estimates.append(variance(counts, influence(counts, asked)))
+        values.append(bound.value(counts))
+        estimates.append(variance(counts, influence(counts, bound)))
     # The variance of 400 values is right to 7 %, the linearisation to some per cent more.
     assert np.mean(estimates) / np.var(values, ddof=1) == pytest.approx(1, abs=0.3)

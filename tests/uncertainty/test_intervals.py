@@ -1,389 +1,29 @@
-"""Intervals in closed form: DeLong's, binomial ones, those of pairs; and what they refuse."""
+"""Confidence intervals: what holds for all methods, `auto`, and arguments."""
 
-import json
 import math
 import warnings
 from fractions import Fraction
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 import fastad
-from fastad import InvalidInputError, UndefinedMeasureError
-from fastad._core.types import IntervalMethod
-from fastad.measures.rates import RATES, TRIALS
+from fastad import InvalidInputError
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.closed_forms import BINOMIAL, variance
-from fastad.uncertainty.influence import INFLUENCES, influence
-from fastad.uncertainty.methods import METHODS, methods_of
-from tests.support import oracles
+from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.methods import METHODS, methods_of, select_method
 from tests.support.operating import options_of
 from tests.support.strategies import LAYOUTS, Sample, in_layout, samples
-
-PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
-PROC_Y = [1] * 41 + [0] * 72
-# Their expectations are printed to fifteen digits.
-PRINTED = 1e-13
+from tests.support.uncertainty import two_of_each_class
 
 Y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
 S = np.array([1.0, 2, 3, 3, 4, 5, 6, 6, 7, 8])
-
-
-def scores_of(marker: str) -> list[int]:
-    found: list[int] = PROC["markers"][marker]["scores"]
-    return found
-
-
-@st.composite
-def pairs_of_both(draw: st.DrawFn, max_size: int = 14) -> Sample:
-    """At least two samples of each class."""
-    sample = draw(samples(max_size=max_size, both=True))
-    assume(2 <= sample.y.sum() <= len(sample.y) - 2)
-    return sample
-
-
-# --- DeLong against pROC and against the definition ---------------------------------------------
-
-
-@pytest.mark.parametrize("marker", PROC["markers"])
-def test_placements_are_those_of_proc(marker: str) -> None:
-    golden = PROC["markers"][marker]
-    above, below = oracles.placements(oracles.rows(PROC_Y, golden["scores"]))
-    assert [2 * 72 * x for x in above] == golden["anomalies"]
-    assert [2 * 41 * x for x in below] == golden["normals"]
-
-
-@pytest.mark.parametrize("marker", PROC["markers"])
-def test_area_and_variance_are_those_of_proc(marker: str) -> None:
-    counts, asked = count(PROC_Y, scores_of(marker)), bind("auc", {})
-    assert asked.value(counts) == pytest.approx(PROC["auc"][marker], rel=PRINTED)
-    found = variance(counts, influence(counts, asked))
-    assert found == pytest.approx(PROC["variance"][marker], rel=PRINTED)
-
-
-def test_interval_and_covariances_are_those_of_proc() -> None:
-    for marker, ends in PROC["interval"].items():
-        found = fastad.interval(PROC_Y, scores_of(marker), measure="auc", method="delong")
-        assert [found.low, found.high] == pytest.approx(ends, rel=PRINTED)
-    names = list(PROC["markers"])
-    covariance = fastad.uncertainty.delong_covariance(
-        PROC_Y, {name: scores_of(name) for name in names}
-    )
-    assert list(covariance.names) == names
-    for first, second, value in PROC["covariance"]:
-        i, j = names.index(first), names.index(second)
-        assert covariance.matrix[i, j] == pytest.approx(value, rel=PRINTED)
-
-
-@given(pairs_of_both())
-def test_delong_is_the_normal_interval_of_the_placements(sample: Sample) -> None:
-    data = oracles.rows(sample.y, sample.s)
-    area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
-    for level in (0.5, 0.95, 0.999):
-        found = fastad.interval(
-            sample.y, sample.s, measure="auc", method="delong", confidence_level=level
-        )
-        assert found.value == float(area)
-        assert found.confidence_level == level
-        if spread == 0:
-            assert found.method == "pairs"
-            continue
-        half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
-        assert found.method == "delong"
-        assert found.low == pytest.approx(max(float(area) - half, 0), abs=1e-13)
-        assert found.high == pytest.approx(min(float(area) + half, 1), abs=1e-13)
-
-
-@given(pairs_of_both())
-def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
-    data = oracles.rows(sample.y, sample.s)
-    area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
-    assume(spread > 0)
-    found = fastad.interval(sample.y, sample.s, measure="auc", method="logit")
-    share = float(area)
-    half = stats.norm.isf(0.025) * math.sqrt(spread) / (share * (1 - share))
-    odds = math.log(share / (1 - share))
-    ends = [1 / (1 + math.exp(-(odds + sign * half))) for sign in (-1, 1)]
-    assert [found.low, found.high] == pytest.approx(ends, rel=1e-10, abs=1e-300)
-    assert 0 < found.low < found.value < found.high < 1
-
-
-def test_logit_of_a_measure_that_ends_elsewhere() -> None:
-    """An area of a range without normalisation lies between 0 and its width."""
-    options: Any = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
-    found = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
-    counts, asked = count(Y, S), bind("auc_at_fpr", options)
-    deviation = math.sqrt(variance(counts, influence(counts, asked)))
-    share = found.value / 0.4
-    half = 1.959963984540054 * deviation / 0.4 / (share * (1 - share))
-    ends = [0.4 * float(stats.logistic.cdf(stats.logistic.ppf(share) + x)) for x in (-half, half)]
-    assert [found.low, found.high] == pytest.approx(ends, rel=1e-12)
-    upper = fastad.interval(
-        Y, S, measure="auc_at_fpr", method="logit", fpr=0.9, normalize="mcclish"
-    )
-    assert 0.5 < upper.low < upper.value < upper.high < 1
-
-
-@given(st.integers(0, 2**32), st.booleans())
-def test_covariance_of_many_detectors(seed: int, ties: bool) -> None:
-    rng = np.random.default_rng(seed)
-    y = rng.permutation([0] * 7 + [1] * 5)
-    scores = rng.normal(size=(4, 12)).round(0 if ties else 9)
-    scores[3] = scores[1]
-    found = fastad.uncertainty.delong_covariance(y, scores)
-    data = [oracles.rows(y, row) for row in scores]
-    expected = np.array(oracles.delong_covariance(data), float)
-    assert list(found.names) == ["score_0", "score_1", "score_2", "score_3"]
-    assert found.values.tolist() == [float(oracles.roc_auc(rows)) for rows in data]
-    assert found.matrix == pytest.approx(expected, abs=1e-15)
-    # NumPy's covariance of the same placements.
-    placed = [np.array(rows, float) for rows in zip(*map(oracles.placements, data), strict=True)]
-    by_numpy = np.cov(placed[0]) / 5 + np.cov(placed[1]) / 7
-    assert found.matrix == pytest.approx(by_numpy, abs=1e-15)
-    assert np.linalg.eigvalsh(found.matrix).min() > -1e-15
-    assert (found.matrix == found.matrix.T).all()
-
-
-@pytest.mark.parametrize("name", sorted(INFLUENCES))
-def test_the_diagonal_is_the_variance_of_the_interval(name: str) -> None:
-    rng = np.random.default_rng(3)
-    y = np.repeat([0, 1], [90, 60])
-    scores = rng.normal(y * 0.7, 1, size=(2, 150))
-    options = options_of(MEASURES[name])
-    covariance = fastad.uncertainty.delong_covariance(y, scores, measure=name, **options)
-    for i in range(2):
-        found = fastad.interval(y, scores[i], measure=name, method="delong", **options)
-        assert covariance.values[i] == found.value
-        half = 1.959963984540054 * math.sqrt(covariance.matrix[i, i])
-        low, high = bind(name, options).bounds
-        assert found.low == pytest.approx(max(found.value - half, low), abs=1e-13)
-        assert found.high == pytest.approx(min(found.value + half, high), abs=1e-13)
-
-
-def test_one_detector_has_a_matrix_too() -> None:
-    found = fastad.uncertainty.delong_covariance(PROC_Y, scores_of("ndka"))
-    assert list(found.names) == ["score"]
-    assert found.matrix.shape == (1, 1)
-    assert found.matrix[0, 0] == pytest.approx(PROC["variance"]["ndka"], rel=PRINTED)
-
-
-# --- Rates at a fixed threshold -----------------------------------------------------------------
-
-
-def trials(rate: str, confusion: Any) -> tuple[int, int]:
-    """Successes and trials of each rate, by its definition."""
-    tp, fp, tn, fn = confusion
-    table = {
-        "tpr": (tp, tp + fn),
-        "recall": (tp, tp + fn),
-        "fpr": (fp, fp + tn),
-        "tnr": (tn, fp + tn),
-        "fnr": (fn, tp + fn),
-        "precision": (tp, tp + fp),
-        "npv": (tn, tn + fn),
-        "fdr": (fp, tp + fp),
-        "fomr": (fn, tn + fn),
-        "accuracy": (tp + tn, tp + fp + tn + fn),
-    }
-    return table[rate]
-
-
-@given(st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999, 1e-6]))
-def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float) -> None:
-    n = data.draw(st.integers(1, 10**6) | st.integers(1, 20))
-    k = data.draw(st.integers(0, n))
-    doubt = 1 - level
-    test, tail = stats.binomtest(k, n), doubt / 2
-    exact, jeffreys = stats.beta(k, n - k + 1), stats.beta(k + 0.5, n - k + 0.5)
-    expected = {
-        "wilson": test.proportion_ci(level, "wilson"),
-        "clopper-pearson": (
-            0.0 if k == 0 else exact.ppf(tail),
-            1.0 if k == n else stats.beta(k + 1, n - k).isf(tail),
-        ),
-        "jeffreys": (
-            0.0 if k == 0 else jeffreys.ppf(tail),
-            1.0 if k == n else jeffreys.isf(tail),
-        ),
-    }
-    for method, ends in expected.items():
-        low, high = BINOMIAL[method](k, n, doubt)
-        # A quantile is right to some thousand roundings of its probability.
-        assert [low, high] == pytest.approx(list(ends), rel=1e-10, abs=1e-15)
-        # Jeffreys' posterior is skewed: the middle of it need not be the share.
-        assert 0 <= low <= high <= 1
-        assert method == "jeffreys" or low <= k / n <= high
-    # SciPy finds the exact ends by bisection.
-    ends = test.proportion_ci(level, "exact")
-    assert BINOMIAL["clopper-pearson"](k, n, doubt) == pytest.approx(tuple(ends), abs=1e-11)
-
-
-@pytest.mark.parametrize("rate", sorted(TRIALS))
-@pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
-def test_a_share_counts_its_own_trials(rate: str, threshold: float) -> None:
-    k, n = trials(rate, oracles.confusion(Y, S, threshold))
-    if n == 0:
-        return
-    for method in ("wilson", "clopper-pearson", "jeffreys"):
-        found = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
-        assert found.value == k / n
-        assert (found.low, found.high) == BINOMIAL[method](k, n, 0.05)
-        assert (found.method, found.n_resamples) == (method, 0)
-
-
-@pytest.mark.parametrize("rate", sorted(RATES))
-def test_a_rate_is_that_of_the_confusion(rate: str) -> None:
-    found = fastad.interval(
-        Y, S, measure=rate, method="bootstrap", threshold=4, rng=0, n_resamples=99
-    )
-    assert found.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
-    assert found.low <= found.value <= found.high
-
-
-def test_one_class_has_rates_of_its_own() -> None:
-    """The FPR needs no anomaly, and one normal point is a trial."""
-    assert (
-        fastad.interval([0] * 5, range(5), measure="fpr", method="wilson", threshold=4).value == 0.2
-    )
-    found = fastad.interval([0], [1.0], measure="tnr", method="clopper-pearson", threshold=2)
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(0.025)
-
-
-# --- One point of the curve ---------------------------------------------------------------------
-
-
-@given(pairs_of_both(), st.fractions(0, 1, max_denominator=12))
-def test_the_order_interval_is_the_band_and_its_mirror(sample: Sample, rate: Fraction) -> None:
-    y, ranks = sample.y, np.unique(sample.s, return_inverse=True)[1]
-    band = fastad.uncertainty.roc_band(y, ranks, fpr=rate, confidence_level=0.9)
-    keywords: Any = {"method": "order", "confidence_level": 0.9}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval(y, ranks, measure="tpr_at_fpr", fpr=rate, **keywords)
-        mirrored = fastad.interval(1 - y, -ranks, measure="fpr_at_tpr", tpr=1 - rate, **keywords)
-    assert [found.low] == band.low.tolist()
-    assert [found.high] == band.high.tolist()
-    assert mirrored.low == pytest.approx(1 - found.high, abs=1e-15)
-    assert mirrored.high == pytest.approx(1 - found.low, abs=1e-15)
-    assert found.low <= found.value <= found.high
-    assert mirrored.low <= mirrored.value <= mirrored.high
-
-
-# --- Perfect separation -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 50), (3, 7), (20, 20), (41, 1000)])
-def test_perfect_separation_has_a_width(method: Any, n: int, m: int) -> None:
-    y = np.repeat([0, 1], [m, n])
-    for level in (0.5, 0.95, 0.99):
-        keywords: Any = {"method": method, "confidence_level": level, "n_resamples": 50, "rng": 1}
-        # P(k pairs without a point in common are all concordant) = AUC ** k.
-        end = ((1 - level) / 2) ** (1 / min(n, m))
-        for scores in (y, np.arange(n + m), y * 7.5 - 3):
-            found = fastad.interval(y, scores, measure="auc", **keywords)
-            assert (found.value, found.high, found.method) == (1.0, 1.0, "pairs")
-            assert found.low == pytest.approx(end, rel=1e-12)
-            found = fastad.interval(y, -scores, measure="auc", **keywords)
-            assert (found.value, found.low, found.method) == (0.0, 0.0, "pairs")
-            assert found.high == pytest.approx(1 - end, rel=1e-12)
-        found = fastad.interval(y, np.zeros(n + m), measure="auc", **keywords)
-        assert found.value == 0.5
-        assert found.low < 0.5 < found.high
-
-
-@given(st.integers(2, 60), st.integers(2, 60), st.sampled_from(["delong", "logit"]))
-def test_rounding_leaves_no_width_of_its_own(n: int, m: int, method: Any) -> None:
-    """Placements of one value average to that value to a rounding, which is no variance."""
-    y = np.repeat([0, 1], [m, n])
-    for scores in (y, -y, np.arange(n + m), -np.arange(n + m), 0 * y):
-        found = fastad.interval(y, scores, measure="auc", method=method)
-        assert found.method == "pairs"
-        assert found.high - found.low > 0.02
-
-
-def test_the_bound_of_pairs_holds_the_truth() -> None:
-    """Samples that look perfect come from an area below the bound as seldom as promised."""
-    n, doubt = 5, 0.05
-    low = fastad.interval([0] * n + [1] * n, range(2 * n), measure="auc", method="delong").low
-    rng = np.random.default_rng(0)
-    # The true area is that of two normal laws at this distance.
-    shift = math.sqrt(2) * stats.norm.ppf(low)
-    normals = rng.normal(size=(20_000, n)).max(axis=1)
-    anomalies = rng.normal(shift, size=(20_000, n)).min(axis=1)
-    assert np.mean(anomalies > normals) < doubt / 2
-
-
-def test_no_width_is_warned_of() -> None:
-    y, s = np.repeat([0, 1], [50, 40]), np.arange(90)
-    for measure in ("ap", "tpr@0.1", "f1_best"):
-        method: Any = "delong" if measure == "ap" else "bootstrap"
-        with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
-            found = fastad.interval(y, s, measure=measure, method=method, rng=0)
-        assert found.low == found.high == found.value == 1
-        assert found.reliability_note is not None
-
-
-@pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
-def test_two_points_of_each_class_are_needed(method: Any) -> None:
-    for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
-        with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
-            fastad.interval(y, range(4), measure="auc", method=method)
-    for y in ([0] * 4, [1] * 4):
-        with pytest.raises(UndefinedMeasureError):
-            fastad.interval(y, range(4), measure="auc", method=method)
-    for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
-        with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
-            fastad.uncertainty.delong_covariance(y, [range(4), range(4)])
-
-
-@given(samples(both=True), st.sampled_from([0.5, 0.95, 0.999]))
-def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
-    """Newcombe 2006, part 2, method 5: (t - area)^2 = z^2 V(t) at both ends."""
-    n, m = int(sample.y.sum()), sample.n_normals
-    z = stats.norm.isf((1 - level) / 2)
-
-    def variance_at(t: float) -> float:
-        n_star = (n + m) / 2 - 1
-        return t * (1 - t) * (1 + n_star * ((1 - t) / (2 - t) + t / (1 + t))) / (m * n)
-
-    found = fastad.interval(
-        sample.y, sample.s, measure="auc", method="newcombe", confidence_level=level
-    )
-    area = float(oracles.roc_auc(oracles.rows(sample.y, sample.s)))
-    assert found.value == area
-    assert 0 <= found.low <= area <= found.high <= 1
-    assert found.low < found.high
-    for end, outermost in ((found.low, 0.0), (found.high, 1.0)):
-        if area == outermost:
-            assert end == outermost
-        else:
-            # A root is found to 2e-12.
-            slope = 2 * abs(end - area) + z**2 * 10
-            assert abs((end - area) ** 2 - z**2 * variance_at(end)) < 1e-11 * slope
-
-
-def test_newcombe_of_an_area_of_1_has_a_width() -> None:
-    for n, m in ((1, 1), (2, 5), (10, 1000)):
-        y = np.repeat([0, 1], [m, n])
-        found = fastad.interval(y, np.arange(n + m), measure="auc", method="newcombe")
-        assert (found.value, found.high, found.method) == (1, 1, "newcombe")
-        assert 0 < found.low < 0.99
-        exchanged = fastad.interval(y, -np.arange(n + m), measure="auc", method="newcombe")
-        assert exchanged.high == pytest.approx(1 - found.low, abs=1e-11)
-        assert exchanged.low == 0
-
-
-# --- What holds for every interval --------------------------------------------------------------
 
 
 def smooth_options(name: str) -> dict[str, Any]:
@@ -391,8 +31,8 @@ def smooth_options(name: str) -> dict[str, Any]:
     return {**options, "fpr": 0.3} if "fpr" in options else options
 
 
-@given(pairs_of_both(), st.sampled_from(sorted(INFLUENCES)), st.sampled_from([0.1, 0.9, 0.999]))
-def test_smooth_intervals_hold_the_value_within_the_range(
+@given(two_of_each_class(), st.sampled_from(sorted(INFLUENCES)), st.sampled_from([0.1, 0.9, 0.999]))
+def test_smooth_intervals_contain_the_value_within_the_range(
     sample: Sample, name: str, level: float
 ) -> None:
     scores = np.unique(sample.s, return_inverse=True)[1] % 10
@@ -411,7 +51,7 @@ def test_smooth_intervals_hold_the_value_within_the_range(
             assert found.value - 1e-15 <= found.high <= high
 
 
-@given(pairs_of_both(), st.integers(0, 2**32))
+@given(two_of_each_class(), st.integers(0, 2**32))
 def test_only_the_order_and_the_set_of_rows_matter(sample: Sample, seed: int) -> None:
     """Permuted rows, scores relabelled in order, and classes exchanged."""
     y, ranks = sample.y, np.unique(sample.s, return_inverse=True)[1]
@@ -495,34 +135,7 @@ def test_labels_of_another_kind() -> None:
     assert fastad.interval(Y == 1, S.tolist(), measure="auc", method="delong") == expected
 
 
-def test_standard_errors() -> None:
-    y = np.repeat([0, 1], [500, 60])
-    s = np.random.default_rng(0).normal(1.2 * y)
-    delong = fastad.interval(y, s, measure="auc", method="delong")
-    assert delong.standard_error == pytest.approx((delong.high - delong.value) / 1.959963984540054)
-    tolerances: dict[IntervalMethod, float] = {
-        "logit": 1e-15,
-        "newcombe": 0.2,
-        "bca": 0.1,
-        "basic": 0.1,
-    }
-    for method, tolerance in tolerances.items():
-        found = fastad.interval(y, s, measure="auc", method=method, rng=0)
-        assert found.standard_error == pytest.approx(delong.standard_error, rel=tolerance)
-    tpr = fastad.interval(y, s, measure="tpr", threshold=1.0)
-    binomial = math.sqrt(tpr.value * (1 - tpr.value) / 60)
-    assert tpr.standard_error == pytest.approx(binomial, rel=1e-12)
-    resampled = fastad.interval(y, s, measure="tpr", threshold=1.0, method="bootstrap", rng=0)
-    assert resampled.standard_error == pytest.approx(binomial, rel=0.1)
-    order = fastad.interval(y, s, measure="tpr@0.1", method="order")
-    pairs = fastad.interval(y, y, measure="auc", method="delong")
-    assert (order.method, pairs.method) == ("order", "pairs")
-    for exact in (order, pairs):
-        assert math.isnan(exact.standard_error)
-        assert exact.to_dict()["standard_error"] is None
-
-
-def test_what_an_interval_says() -> None:
+def test_string_and_dictionary_of_an_interval() -> None:
     found = fastad.interval(Y, S, measure="auc", method="delong")
     assert str(found) == f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]"
     assert found.to_dict() == {
@@ -558,9 +171,6 @@ def test_a_label_is_a_name_with_its_operating_point(
         assert one == fastad.interval(Y, S, measure=name, method="bootstrap", rng=4, **options)
 
 
-# --- auto, and what coverage is known -----------------------------------------------------------
-
-
 def test_the_table_of_coverages_is_complete() -> None:
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
     head, *lines = text.splitlines()
@@ -576,7 +186,7 @@ def test_the_table_of_coverages_is_complete() -> None:
 @pytest.mark.parametrize(
     "name", sorted(name for name, row in MEASURES.items() if row.kind == "value")
 )
-def test_auto_takes_a_method_of_the_measure(name: str) -> None:
+def test_auto_selects_a_method_of_the_measure(name: str) -> None:
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], [1500, 300])
     s = np.clip(rng.normal(y * 1.5, 1), -9, 9)
@@ -593,8 +203,9 @@ def test_auto_takes_a_method_of_the_measure(name: str) -> None:
     assert again.coverage is None
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("measure", ["auc@tpr0.9", "eer", "precision@n"])
-def test_few_anomalies_are_warned_of_and_a_thousand_are_not(measure: str) -> None:
+def test_few_anomalies_raise_a_warning_and_a_thousand_do_not(measure: str) -> None:
     """Of ten anomalies no method holds such numbers in nine samples of ten."""
     rng = np.random.default_rng(0)
     for n, warned in ((10, True), (1000, False)):
@@ -612,7 +223,7 @@ def test_few_anomalies_are_warned_of_and_a_thousand_are_not(measure: str) -> Non
         assert [warning.filename for warning in caught] == [__file__] * warned
 
 
-def test_the_warning_names_the_line_that_asked() -> None:
+def test_the_warning_names_the_calling_line() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
         fastad.interval([0] * 9 + [1] * 9, range(18), measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
@@ -636,9 +247,6 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     weighted = fastad.rank_scores(Y, S, sample_weight=S / 7)
     with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
         weighted.interval(measure="auc", method="delong")
-
-
-# --- The door -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -677,7 +285,7 @@ def test_ranked_scores_have_the_same_intervals() -> None:
         ("tpr", {"threshold": [1, 2]}, TypeError, "threshold"),
     ],
 )
-def test_wrong_questions_are_named(
+def test_invalid_measures_are_named(
     measure: Any, keywords: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     for function in (
@@ -723,7 +331,7 @@ def test_wrong_questions_are_named(
         ({"pos_label": 3}, InvalidInputError, "pos_label"),
     ],
 )
-def test_bad_options_are_named(
+def test_invalid_options_are_named(
     keywords: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -763,7 +371,7 @@ def test_a_method_that_the_measure_lacks(
         (Y, S.reshape(2, 5), "y_score"),
     ],
 )
-def test_bad_data_are_named(y: Any, s: Any, message: str) -> None:
+def test_invalid_data_are_named(y: Any, s: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         fastad.interval(y, s, measure="auc", method="delong")
 
@@ -779,14 +387,65 @@ def test_bad_data_are_named(y: Any, s: Any, message: str) -> None:
         (np.zeros((0, 10)), "y_score"),
     ],
 )
-def test_bad_detectors_are_named(scores: Any, message: str) -> None:
+def test_invalid_detectors_are_named(scores: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         fastad.uncertainty.delong_covariance(Y, scores)
     with pytest.raises(InvalidInputError, match=message):
         fastad.compare_all(Y, scores, measure="auc")
 
 
-@pytest.mark.parametrize("measure", ["best_f1", "tpr@0.1", "equal_error_rate", "eer"])
-def test_a_covariance_needs_a_smooth_measure(measure: str) -> None:
-    with pytest.raises(InvalidInputError, match="measure must be smooth"):
-        fastad.uncertainty.delong_covariance(Y, [S, S], measure=measure)
+HALVES = [0] * 30 + [1] * 30
+PERFECT = list(range(60))
+MIXED = np.random.default_rng(0).permutation(60).tolist()
+
+
+@pytest.mark.parametrize("method", ["auto", "wilson", "clopper-pearson", "jeffreys", "bootstrap"])
+def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
+    with pytest.raises(fastad.UndefinedMeasureError, match="denominator is 0"):
+        fastad.interval([0, 0, 1, 1], [1, 2, 3, 4], measure="precision", threshold=9, method=method)
+
+
+@pytest.mark.parametrize("n_normals", [3, 29])
+def test_the_smaller_class_selects_the_cell(n_normals: int) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(1000 + n_normals) >= n_normals
+    auc = bind("auc", {})
+    counts = count(labels, rng.normal(size=labels.shape[0]) + 0.7 * labels)
+    few = count(np.arange(1010) < 10, rng.normal(size=1010) + 0.7 * (np.arange(1010) < 10))
+    assert select_method(auc, counts) == select_method(auc, few)
+
+
+def test_coverage_is_unknown_at_another_prevalence() -> None:
+    found = fastad.interval(HALVES, MIXED, measure="ap", prevalence=0.03, rng=0)
+    assert found.method == "bootstrap"
+    assert found.coverage is None
+
+
+@pytest.mark.parametrize("level", [1 - 2**-53, 1e-9, Fraction(10**20 - 1, 10**20)])
+@pytest.mark.parametrize("scores", [PERFECT, PERFECT[::-1], MIXED, [0] * 60])
+@pytest.mark.parametrize("method", ["delong", "logit", "newcombe", "bootstrap", "basic", "bca"])
+def test_extreme_confidence_levels(level: Any, scores: list[int], method: Any) -> None:
+    found = fastad.interval(
+        HALVES, scores, measure="auc", method=method, confidence_level=level, n_resamples=50, rng=0
+    )
+    assert 0 <= found.low <= found.high <= 1
+
+
+@pytest.mark.parametrize("method", ["wilson", "clopper-pearson", "jeffreys"])
+@pytest.mark.parametrize("threshold", [-1, 30, 99])
+def test_extreme_confidence_levels_of_rates(method: Any, threshold: int) -> None:
+    found = fastad.interval(
+        HALVES,
+        PERFECT,
+        measure="tpr",
+        threshold=threshold,
+        method=method,
+        confidence_level=1 - 2**-53,
+    )
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_an_interval_without_variance_is_its_value() -> None:
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
+        found = fastad.interval(HALVES, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
+    assert found.low == found.value == found.high

@@ -1,0 +1,342 @@
+"""The methods that compare two detectors: DeLong's test, the bootstrap, permutations."""
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError
+from fastad._core.random import random_key
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.bootstrap import plan, replicate_values
+from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.paired import rank_detectors
+from tests.support import oracles
+from tests.support.operating import options_of
+from tests.support.strategies import Sample
+from tests.support.uncertainty import correlated_detectors, two_detectors
+
+PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
+PROC_Y = [1] * 41 + [0] * 72
+PRINTED = 1e-12
+Y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
+A = np.array([1.0, 2, 3, 3, 4, 5, 6, 6, 7, 8])
+B = np.array([2.0, 1, 3, 1, 5, 5, 9, 6, 4, 8])
+
+
+@pytest.mark.parametrize("case", PROC["tests"], ids=lambda case: f"{case['a']}-{case['b']}")
+def test_delong_is_that_of_proc(case: dict[str, Any]) -> None:
+    scores = {name: PROC["markers"][name]["scores"] for name in (case["a"], case["b"])}
+    found = fastad.compare(PROC_Y, *scores.values(), measure="auc")
+    assert found.method == "delong"
+    assert found.difference == pytest.approx(
+        PROC["auc"][case["a"]] - PROC["auc"][case["b"]], rel=PRINTED
+    )
+    assert found.p_value == pytest.approx(case["p_value"], rel=PRINTED)
+    assert found.low == pytest.approx(case["low"], rel=PRINTED)
+    assert found.high == pytest.approx(case["high"], rel=PRINTED)
+    deviation = (found.high - found.low) / 2 / stats.norm.ppf(0.975)
+    assert found.difference / deviation == pytest.approx(case["z"], rel=PRINTED)
+    assert (found.n_anomalies, found.n_normals) == (41, 72)
+
+
+@given(two_detectors(), st.sampled_from([0.5, 0.95, 0.999]))
+def test_delong_by_the_covariance_of_placements(sample: Sample, level: float) -> None:
+    data = [oracles.rows(sample.y, s) for s in sample.s]
+    values = [oracles.roc_auc(rows) for rows in data]
+    (aa, ab), (_, bb) = oracles.delong_covariance(data)
+    spread, difference = aa + bb - 2 * ab, values[0] - values[1]
+    found = fastad.compare(
+        sample.y, *sample.s, measure="auc", method="delong", confidence_level=level
+    )
+    assert found.values == (float(values[0]), float(values[1]))
+    assert found.difference == pytest.approx(float(difference), abs=1e-15)
+    half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
+    assert found.low == pytest.approx(float(difference) - half, abs=1e-13)
+    assert found.high == pytest.approx(float(difference) + half, abs=1e-13)
+    if spread == 0:
+        assert found.p_value == (1.0 if difference == 0 else 0.0)
+    else:
+        p_value = 2 * stats.norm.sf(abs(float(difference)) / math.sqrt(spread))
+        assert found.p_value == pytest.approx(p_value, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(INFLUENCES))
+def test_the_variance_of_a_difference_follows_from_the_matrix(name: str) -> None:
+    y, scores = correlated_detectors(1, 40, 70, [0.4, 0.8])
+    options = options_of(MEASURES[name])
+    covariance = fastad.uncertainty.delong_covariance(y, scores, measure=name, **options)
+    found = fastad.compare(y, *scores, measure=name, method="delong", **options)
+    assert (found.method, found.values) == ("delong", tuple(covariance.values))
+    (aa, ab), (_, bb) = covariance.matrix
+    half = stats.norm.ppf(0.975) * math.sqrt(aa + bb - 2 * ab)
+    assert found.high - found.difference == pytest.approx(half, rel=1e-9)
+    assert found.difference - found.low == pytest.approx(half, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
+@pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.3", "tpr@0.3", "f1_best", "eer"])
+def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
+    if method == "delong" and bind(measure, {}).measure.name not in INFLUENCES:
+        return
+    y, scores = correlated_detectors(2, 20, 30, [1.0])
+    for other in (scores[0], 5 * scores[0] - 1, np.exp(scores[0])):
+        found = fastad.compare(y, scores[0], other, measure=measure, method=method, rng=0)
+        assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
+        assert not found.is_significant
+
+
+def test_a_difference_without_variance() -> None:
+    """One separates the classes, the other turns them round."""
+    y = [0] * 5 + [1] * 4
+    found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
+    assert (found.difference, found.low, found.high, found.p_value) == (1, 1, 1, 0)
+    assert found.is_significant
+    assert "a is better than b in auc" in found.summary
+    constant = fastad.compare(y, range(9), [0] * 9, measure="auc", method="delong")
+    assert (constant.difference, constant.p_value) == (0.5, 0)
+    equal = fastad.compare(y, range(9), y, measure="auc", method="delong")
+    assert (equal.difference, equal.p_value) == (0, 1)
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
+@pytest.mark.parametrize("measure", ["auc", "ap", "eer", "tpr@0.2"])
+def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: str) -> None:
+    if method == "delong" and measure in ("eer", "tpr@0.2"):
+        return
+    y, scores = correlated_detectors(3, 15, 25, [0.5, 1.5])
+    keywords: Any = {"measure": measure, "method": method, "rng": 6, "n_resamples": 500}
+    one = fastad.compare(y, *scores, **keywords)
+    other = fastad.compare(y, *scores[::-1], **keywords)
+    assert other.difference == -one.difference
+    # A permutation and its complement exchange the sign: the test is the same, the draw is not.
+    loose = method == "permutation"
+    assert other.p_value == pytest.approx(one.p_value, rel=1e-12, abs=0.03 if loose else 0)
+    assert [-other.high, -other.low] == pytest.approx([one.low, one.high], abs=1e-14)
+    assert other.values == one.values[::-1]
+    # The winner is the same detector under its other name.
+    assert one.summary.split(" ")[0] != other.summary.split(" ")[0] or not one.is_significant
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.1", "eer", "f1_best"])
+@pytest.mark.parametrize("stratified", [True, False])
+def test_bootstrapped_differences_share_their_replicates(measure: str, stratified: bool) -> None:
+    y, scores = correlated_detectors(4, 12, 30, [0.6, 1.4])
+    bound = bind(measure, {})
+    detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
+    key = random_key(8)
+    resamples = plan(detectors.rankings[0].counts, 400, key, stratified=stratified)
+    drawn = [replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings]
+    differences = drawn[0] - drawn[1]
+    keywords: Any = {"measure": measure, "method": "bootstrap", "rng": 8, "n_resamples": 400}
+    found = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
+    expected = np.quantile(differences, [0.05, 0.95])
+    assert [found.low, found.high] == pytest.approx(expected.tolist(), abs=1e-15)
+    fewer = min(np.sum(differences <= 0), np.sum(differences >= 0))
+    assert found.p_value == min(1, 2 * (1 + fewer) / 401)
+    assert (found.method, found.n_resamples, found.n_undefined) == ("bootstrap", 400, 0)
+    for threads in (1, 2, 3):
+        again = fastad.compare(
+            y,
+            *scores,
+            stratified=stratified,
+            confidence_level=0.9,
+            n_threads=threads,
+            **keywords,
+        )
+        assert again == found
+
+
+def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
+    y, scores = correlated_detectors(5, 100, 200, [1.0, 1.0])
+    rng = np.random.default_rng(0)
+    close = scores[0] + 0.1 * rng.normal(size=300)
+    found = fastad.compare(y, scores[0], close, measure="auc", method="bootstrap", rng=0)
+    alone = fastad.interval(y, scores[0], measure="auc", method="bootstrap", rng=0)
+    assert found.high - found.low < (alone.high - alone.low) / 3
+    delong = fastad.compare(y, scores[0], close, measure="auc")
+    assert found.high - found.low == pytest.approx(delong.high - delong.low, rel=0.1)
+
+
+def test_undefined_replicates_of_a_difference_are_counted() -> None:
+    y = [0] * 4 + [1] * 2
+    found = fastad.compare(
+        y,
+        [1, 2, 3, 4, 3, 5],
+        [1, 5, 3, 4, 3, 5],
+        measure="auc",
+        method="bootstrap",
+        stratified=False,
+        rng=0,
+        n_resamples=2000,
+    )
+    # A class is absent with probability (2/3)**6 + (1/3)**6.
+    p = (2 / 3) ** 6 + (1 / 3) ** 6
+    assert abs(found.n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
+
+
+def twice_mean_ranks(s: Any) -> list[int]:
+    """From the highest score, tied ones sharing."""
+    return [sum(2 * (t > x) + (t == x) for t in s) + 1 for x in s]
+
+
+def all_swaps(
+    y: Any, a: Any, b: Any, value: Callable[[oracles.Rows], Fraction]
+) -> tuple[Fraction, list[Fraction | None]]:
+    """The difference, and those of all 2**N exchanges of the two ranks of each point."""
+    first, second = twice_mean_ranks(a), twice_mean_ranks(b)
+    known: dict[tuple[int, ...], Fraction | None] = {}
+
+    def measured(ranks: tuple[int, ...]) -> Fraction | None:
+        if ranks not in known:
+            data = oracles.rows(y, [-rank for rank in ranks])
+            known[ranks] = oracles.attempt(lambda: value(data))
+        return known[ranks]
+
+    found: list[Fraction | None] = []
+    for swaps in product((False, True), repeat=len(y)):
+        pairs = [
+            (q, p) if swap else (p, q) for p, q, swap in zip(first, second, swaps, strict=True)
+        ]
+        one, other = (measured(tuple(ranks)) for ranks in zip(*pairs, strict=True))
+        found.append(None if one is None or other is None else one - other)
+    assert found[0] is not None
+    return found[0], found
+
+
+CASES: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [
+    (bind("auc", {}), oracles.roc_auc),
+    (bind("ap", {}), oracles.average_precision),
+    (bind("tpr@0.4", {}), lambda data: oracles.tpr_at_fpr(data, Fraction(2, 5), "linear")),
+    (bind("precision@n", {}), lambda data: oracles.precision_at_k(data, None)),
+]
+
+
+@given(two_detectors(max_size=7, fewest=1), st.sampled_from(range(len(CASES))))
+def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case: int) -> None:
+    bound, value = CASES[case]
+    difference, swapped = all_swaps(sample.y, sample.s[0], sample.s[1], value)
+    assert all(one is not None for one in swapped)
+    extreme = sum(abs(one) >= abs(difference) for one in swapped if one is not None)
+    found = fastad.compare(
+        sample.y,
+        *sample.s,
+        measure=bound.measure.name,
+        method="permutation",
+        n_resamples=128,
+        **bound.parameters,
+    )
+    assert found.method == "exact permutation"
+    assert found.difference == pytest.approx(float(difference), abs=1e-15)
+    assert found.p_value == pytest.approx(extreme / len(swapped), abs=1e-15)
+    # Ranks that are alike need no exchange.
+    differ = [p != q for p, q in zip(*(twice_mean_ranks(s) for s in sample.s), strict=True)]
+    assert found.n_resamples == 2 ** sum(differ)
+    sizes = [abs(float(one)) for one in swapped if one is not None]
+    # Each exchange of the points that differ comes equally often among all.
+    distinct = sorted(sizes)[:: 2 ** (len(differ) - sum(differ))]
+    half = float(np.quantile(distinct, 0.95))
+    assert found.high - found.difference == pytest.approx(half, abs=1e-14)
+    assert found.difference - found.low == pytest.approx(half, abs=1e-14)
+
+
+def test_drawn_permutations_are_near_all_of_them() -> None:
+    y, scores = correlated_detectors(7, 6, 8, [0.2, 1.2])
+    for measure in ("auc", "ap"):
+        keywords: Any = {"measure": measure, "method": "permutation", "rng": 1}
+        exact = fastad.compare(y, *scores, n_resamples=2**14, **keywords)
+        drawn = fastad.compare(y, *scores, n_resamples=2000, **keywords)
+        assert (exact.method, drawn.method) == ("exact permutation", "permutation")
+        assert drawn.n_resamples == 2000 < exact.n_resamples
+        p = exact.p_value
+        assert abs(drawn.p_value - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
+        for threads in (1, 2, 3):
+            again = fastad.compare(y, *scores, n_resamples=2000, n_threads=threads, **keywords)
+            assert again == drawn
+
+
+def test_a_drawn_p_value_is_never_0() -> None:
+    y = np.repeat([0, 1], [60, 40])
+    found = fastad.compare(
+        y, range(100), range(100, 0, -1), measure="auc", method="permutation", rng=0, n_resamples=99
+    )
+    assert found.p_value == 1 / 100
+
+
+@pytest.mark.parametrize("n_resamples", [50, 4096])
+def test_permutations_read_only_ranks(n_resamples: int) -> None:
+    y, scores = correlated_detectors(9, 5, 7, [0.5, 1.0])
+    options: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
+    for question in ({"measure": name} for name in ("auc", "ap", "tpr@0.3", "cost_auc@2")):
+        keywords = options | question
+        expected = fastad.compare(y, scores[0], scores[1], **keywords)
+        relabelled: list[tuple[Any, Any]] = [
+            (np.exp(scores[0]), scores[1]),
+            (scores[0], 1000 * scores[1] - 5),
+            (stats.rankdata(scores[0]).astype(np.int16), scores[1].astype(np.float32)),
+        ]
+        for a, b in relabelled:
+            assert fastad.compare(y, a, b, **keywords) == expected
+
+
+def test_one_sample_of_a_class_can_be_permuted() -> None:
+    found = fastad.compare(
+        [0, 0, 0, 1], [1, 2, 3, 4], [4, 2, 3, 1], measure="auc", method="permutation"
+    )
+    assert found.method == "exact permutation"
+    # Two points differ: exchanging both turns the difference round.
+    assert (found.difference, found.p_value) == (1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [
+        (row.name, options_of(row))
+        for row in MEASURES.values()
+        if row.takes_score_range and row.kind == "value"
+    ],
+)
+def test_measures_of_values_cannot_be_permuted(measure: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=f"the scores' values; found measure {measure}"):
+        fastad.compare(Y, A, B, measure=measure, method="permutation", **options)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(
+    ("measure", "method", "n_tried"),
+    [("auc", "delong", 400), ("ap", "bootstrap", 150), ("auc", "permutation", 150)],
+)
+def test_false_positive_rate_of_comparisons(measure: str, method: Any, n_tried: int) -> None:
+    shown = 0
+    for seed in range(n_tried):
+        y, scores = correlated_detectors(seed, 40, 60, [1.0, 1.0])
+        found = fastad.compare(
+            y, *scores, measure=measure, method=method, rng=seed, n_resamples=300
+        )
+        shown += found.is_significant
+    # Beyond 5 % by 3 standard deviations of chance and by what small samples cost.
+    assert shown / n_tried < 0.06 + 3 * math.sqrt(0.05 * 0.95 / n_tried)
+    assert shown > 0
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
+def test_a_large_difference_is_significant(method: Any) -> None:
+    y, scores = correlated_detectors(0, 60, 90, [0.3, 2.0])
+    found = fastad.compare(y, *scores, measure="auc", method=method, rng=0, n_resamples=999)
+    assert found.is_significant
+    assert found.difference < 0
+    assert found.high < 0
+    assert found.summary.startswith("b is better than a in auc: a - b = -0.")
