@@ -235,11 +235,11 @@ def roc_band_of(
 ) -> RocBand:
     """Band of the ROC curve; see `roc_band`."""
     anomalies, normals = _bounds(counts, "roc_band", confidence_level, simultaneous=simultaneous)
-    rates = _grid_of_fpr(normals.n_points) if fpr is None else _listed(fpr)
+    rates = _grid_of_fpr(normals.n_samples) if fpr is None else _listed(fpr)
     x = _floats(rates)
     # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
-    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_points, len(x))
-    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_points, len(x)) + 1
+    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, len(x))
+    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, len(x)) + 1
     low = anomalies.lower(_rank_above(counts.fps, counts.tps, within))
     high = anomalies.upper(_rank_below(counts.fps, counts.tps, beyond))
     tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
@@ -262,8 +262,8 @@ def precision_recall_band_of(
     rates = rates if recall is None else _listed(recall)
     x = _floats(rates)
     # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
-    below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_points, len(x))
-    reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_points, len(x)) + 1
+    below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_samples, len(x))
+    reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_samples, len(x)) + 1
     fewest = normals.lower(_rank_above(counts.tps, counts.fps, below))
     most = normals.upper(_rank_below(counts.tps, counts.fps, reaching))
 

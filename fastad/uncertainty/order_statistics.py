@@ -91,7 +91,7 @@ class RateBounds(Protocol):
     """Bounds on the rate at a rank: 0 at rank 0, and 1 at rank n + 1, below all samples."""
 
     @property
-    def n_points(self) -> int:
+    def n_samples(self) -> int:
         """Number of samples, n."""
 
     def lower(self, ranks: IntVector) -> FloatVector:
@@ -105,23 +105,23 @@ class RateBounds(Protocol):
 class EachRank:
     """Bounds that hold at any one rank with confidence 1 - alpha: those of Clopper and Pearson."""
 
-    n_points: int
+    n_samples: int
     alpha: float
 
     def lower(self, ranks: IntVector) -> FloatVector:
         """Return quantiles of the beta distribution of each rank at alpha / 2."""
-        inside = np.clip(ranks, 1, self.n_points)
-        bounds = betaincinv(inside, self.n_points - inside + 1, self.alpha / 2)
+        inside = np.clip(ranks, 1, self.n_samples)
+        bounds = betaincinv(inside, self.n_samples - inside + 1, self.alpha / 2)
         return self._with_ends(ranks, np.asarray(bounds, np.float64))
 
     def upper(self, ranks: IntVector) -> FloatVector:
         """Return quantiles of the beta distribution of each rank at 1 - alpha / 2."""
-        inside = np.clip(ranks, 1, self.n_points)
-        bounds = betainccinv(inside, self.n_points - inside + 1, self.alpha / 2)
+        inside = np.clip(ranks, 1, self.n_samples)
+        bounds = betainccinv(inside, self.n_samples - inside + 1, self.alpha / 2)
         return self._with_ends(ranks, np.asarray(bounds, np.float64))
 
     def _with_ends(self, ranks: IntVector, bounds: FloatVector) -> FloatVector:
-        return np.where(ranks < 1, 0.0, np.where(ranks > self.n_points, 1.0, bounds))
+        return np.where(ranks < 1, 0.0, np.where(ranks > self.n_samples, 1.0, bounds))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ class AllRanks:
 
     Attributes
     ----------
-    n_points : int
+    n_samples : int
         Number of samples, n.
     knots : numpy.ndarray of shape (n_knots,)
         Ranks whose joint distribution was simulated, with 0 and n + 1 around them.
@@ -140,7 +140,7 @@ class AllRanks:
         How far the samples behind each knot may be from even, as fractions of their gap.
     """
 
-    n_points: int
+    n_samples: int
     knots: IntVector
     lows: FloatVector
     highs: FloatVector
@@ -174,10 +174,10 @@ class AllRanks:
 
 
 def last_rank(
-    holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_points: int, size: int
+    holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_samples: int, size: int
 ) -> IntVector:
     """Return, for each point, the last rank up to n + 1 at which the condition holds, or -1."""
-    low, high = np.full(size, -1), np.full(size, n_points + 1)
+    low, high = np.full(size, -1), np.full(size, n_samples + 1)
     while np.any(low < high):
         middle = low + (high - low + 1) // 2
         is_true = holds(middle)
@@ -186,36 +186,36 @@ def last_rank(
 
 
 @lru_cache(maxsize=128)
-def all_ranks(n_points: int, alpha: float) -> AllRanks:
+def all_ranks(n_samples: int, alpha: float) -> AllRanks:
     """Return bounds at all ranks at once, each knot with the same miscoverage by itself.
 
     Equal local levels (Aldor-Noiman et al. 2013, "The power to see: a new graphical test of
     normality", section 2). Given the rates at two knots, those between are as many independent
     uniform numbers: Massart's inequality (1990) bounds how far they are from even.
     """
-    ranks = _simulated_ranks(n_points)
+    ranks = _simulated_ranks(n_samples)
     between = np.diff(ranks) - 1
     n_gaps = int(np.count_nonzero(between))
     alpha_of_gaps = _BETWEEN * alpha if n_gaps else 0.0
-    local = EachRank(n_points, _local_alpha(ranks, n_points, alpha - alpha_of_gaps))
+    local = EachRank(n_samples, _local_alpha(ranks, n_samples, alpha - alpha_of_gaps))
     slacks = np.zeros(ranks.shape[0] + 2)
     if n_gaps:
         slacks[1:-2] = np.sqrt(math.log(2 * n_gaps / alpha_of_gaps) / (2 * np.maximum(between, 1)))
-    knots = np.concatenate([[0], ranks, [n_points + 1]])
+    knots = np.concatenate([[0], ranks, [n_samples + 1]])
     bounds = (local.lower(knots), local.upper(knots), slacks)
-    return AllRanks(n_points, set_readonly(knots), *map(set_readonly, bounds))
+    return AllRanks(n_samples, set_readonly(knots), *map(set_readonly, bounds))
 
 
-def _simulated_ranks(n_points: int) -> IntVector:
+def _simulated_ranks(n_samples: int) -> IntVector:
     """Return the ranks whose joint distribution is simulated: both ends, and some between."""
-    if n_points <= _ALL:
-        return np.arange(1, n_points + 1)
-    first = np.geomspace(1, n_points // 2, _LOGARITHMIC).round().astype(np.int64)
-    even = np.linspace(1, n_points, _EVEN).round().astype(np.int64)[1:-1]
-    return np.unique(np.concatenate([first, even, n_points + 1 - first]))
+    if n_samples <= _ALL:
+        return np.arange(1, n_samples + 1)
+    first = np.geomspace(1, n_samples // 2, _LOGARITHMIC).round().astype(np.int64)
+    even = np.linspace(1, n_samples, _EVEN).round().astype(np.int64)[1:-1]
+    return np.unique(np.concatenate([first, even, n_samples + 1 - first]))
 
 
-def _local_alpha(ranks: IntVector, n_points: int, alpha: float) -> float:
+def _local_alpha(ranks: IntVector, n_samples: int, alpha: float) -> float:
     """Return the miscoverage of each rank with which that of all at once is alpha.
 
     As many simulations may fail as leave the true miscoverage at alpha with high confidence. If
@@ -225,11 +225,11 @@ def _local_alpha(ranks: IntVector, n_points: int, alpha: float) -> float:
     may_fail = guaranteed_rank(_SIMULATIONS, Fraction(alpha), _SIMULATION_ALPHA) - 1
     if may_fail < 0:
         return bonferroni
-    rates = _simulated_rates(ranks, n_points)
+    rates = _simulated_rates(ranks, n_samples)
     low, high = math.log(bonferroni), math.log(alpha)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        bounds = EachRank(n_points, math.exp(middle))
+        bounds = EachRank(n_samples, math.exp(middle))
         outside = rates < bounds.lower(ranks)[:, None]
         outside |= rates > bounds.upper(ranks)[:, None]
         if np.count_nonzero(outside.any(axis=0)) <= may_fail:
@@ -239,13 +239,13 @@ def _local_alpha(ranks: IntVector, n_points: int, alpha: float) -> float:
     return math.exp(low)
 
 
-def _simulated_rates(ranks: IntVector, n_points: int) -> npt.NDArray[np.float64]:
+def _simulated_rates(ranks: IntVector, n_samples: int) -> npt.NDArray[np.float64]:
     """Return simulated rates at the ranks of samples, one sample a column.
 
     Spacings of n uniform numbers are n + 1 exponential ones over their sum, and gaps of several
     are gamma distributed (David and Nagaraja, "Order Statistics", 2003, section 6.4).
     """
-    gaps = np.diff(ranks, prepend=0, append=n_points + 1).astype(np.float64)
+    gaps = np.diff(ranks, prepend=0, append=n_samples + 1).astype(np.float64)
     rng = np.random.default_rng(_SEED)
     sums = rng.standard_gamma(gaps[:, None], size=(gaps.shape[0], _SIMULATIONS))
     np.cumsum(sums, axis=0, out=sums)

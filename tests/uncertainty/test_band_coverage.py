@@ -25,7 +25,7 @@ def chance_that_all_hold(bounds: AllRanks) -> float:
 
     How many lie below each bound is a chain: binomial steps, within the numbers that bounds allow.
     """
-    n = bounds.n_points
+    n = bounds.n_samples
     ranks = np.arange(1, n + 1)
     lows, highs = bounds.lower(ranks), bounds.upper(ranks)
     chances, least, before = np.ones(1), 0, 0.0
