@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gunicorn forks its workers")
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(sys.platform == "win32", reason="gunicorn forks its workers"),
+]
 
 APPLICATION = """
 import json
@@ -36,7 +39,7 @@ def app(environ, start_response):
 """
 
 
-def test_workers_that_were_forked_after_use_answer(tmp_path: Path) -> None:
+def test_workers_that_were_forked_after_use_respond(tmp_path: Path) -> None:
     (tmp_path / "service.py").write_text(APPLICATION)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -51,10 +54,10 @@ def test_workers_that_were_forked_after_use_answer(tmp_path: Path) -> None:
             stderr=stderr,
         )
 
-    def ask(_: int) -> dict[str, object]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
-            found: dict[str, object] = json.loads(answer.read())
-            return found
+    def request(_: int) -> dict[str, object]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as response:
+            content: dict[str, object] = json.loads(response.read())
+            return content
 
     try:
         deadline = time.monotonic() + 60
@@ -63,9 +66,9 @@ def test_workers_that_were_forked_after_use_answer(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(ask, range(24)))
+            responses = list(pool.map(request, range(24)))
     finally:
         server.terminate()
         server.wait(30)
-    assert [answer["same"] for answer in answers] == [True] * 24
-    assert {answer["parent"] for answer in answers} == {server.pid}
+    assert [response["same"] for response in responses] == [True] * 24
+    assert {response["parent"] for response in responses} == {server.pid}
