@@ -96,7 +96,7 @@ class LabelledDisplay(ABC):
         X : array-like of shape (n_samples, n_features)
             Points that the estimator scores.
         y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         response_method : {"auto", "score_samples", "decision_function", "predict_proba"}
             Method of the estimator that gives scores; by default the first that it has.
         pos_label : label, optional
@@ -169,7 +169,7 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
         X : array-like of shape (n_samples, n_features)
             Points that were given to it.
         y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         measures : sequence of str, optional
             Labels of measures that the legend shows, as `from_predictions` takes them.
         sample_weight : array-like of shape (n_samples,), optional
@@ -336,7 +336,7 @@ def class_sizes(ranked: Mapping[str, RankedScores]) -> dict[str, float | None]:
 def refine(
     x: FloatVector, y: FloatVector, grid: npt.NDArray[np.float64]
 ) -> tuple[FloatVector, FloatVector]:
-    """Insert points into straight pieces of a path, where x passes the numbers of a rising grid.
+    """Insert points into straight pieces of a path, where x passes an increasing grid.
 
     All points stay, and x does not decrease. On axes that bend straight pieces, the path between
     the inserted points follows the interpolated curve.

@@ -117,7 +117,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         measures : sequence of str, default ("eer",)
@@ -222,8 +222,8 @@ def _path(fpr: FloatVector, fnr: FloatVector, lowest: tuple[float, float]) -> dr
     fpr, fnr = refine(fpr, fnr, fpr_grid)
     # The other axis bends too: the same again from the other end, where FNR rises.
     fnr, fpr = (path[::-1] for path in refine(fnr[::-1], fpr[::-1], fnr_grid))
-    seen = (fpr >= fpr_low) & (fpr <= 1 - fpr_low) & (fnr >= fnr_low) & (fnr <= 1 - fnr_low)
-    return _deviates(fpr[seen]), _deviates(fnr[seen])
+    visible = (fpr >= fpr_low) & (fpr <= 1 - fpr_low) & (fnr >= fnr_low) & (fnr <= 1 - fnr_low)
+    return _deviates(fpr[visible]), _deviates(fnr[visible])
 
 
 def _grid(lowest: float) -> FloatVector:

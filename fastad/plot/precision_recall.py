@@ -139,7 +139,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         measures : sequence of str, default ("ap",)
@@ -167,7 +167,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         InvalidInputError
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
-            If there is no anomaly, or no normal point to re-weight.
+            If there is no anomaly, or no normal sample to re-weight.
         MissingExtraError
             If matplotlib is not installed.
 

@@ -79,7 +79,7 @@ class DecisionRegionDisplay(drawing.Display):
     X : array-like of shape (n_samples, 2), optional
         Points to draw.
     y_true : array-like of shape (n_samples,), optional
-        1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+        1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class DecisionRegionDisplay(drawing.Display):
         X : array-like of shape (n_samples, 2)
             Points whose scores give the thresholds; finite numbers.
         y_true : array-like of shape (n_samples,), optional
-            1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+            1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
         fpr : float or sequence of floats, default 0.05
             False positive rates in [0, 1], a region each; may be empty.
         box : Box, optional
@@ -198,7 +198,7 @@ class DecisionRegionDisplay(drawing.Display):
         InvalidInputError
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
-            If there are no normal points.
+            If there are no normal samples.
         MissingExtraError
             If matplotlib is not installed.
 
@@ -248,7 +248,7 @@ class DecisionRegionDisplay(drawing.Display):
         X : array-like of shape (n_samples, 2)
             Points whose scores give the thresholds; finite numbers.
         y_true : array-like of shape (n_samples,), optional
-            1 for an anomaly, 0 for a normal point, or booleans; by default all points are normal.
+            1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
         **options
             Those of `from_score`.
 

@@ -77,7 +77,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
     bands : RocBand or mapping of str to RocBand, optional
         The band of one detector, or bands by the names of detectors.
     n_normals : float, optional
-        Number of normal points; by default what the smallest step of the curves implies.
+        Number of normal samples; by default what the smallest step of the curves implies.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         fpr : float or sequence of floats, default ()
@@ -233,7 +233,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             Where to draw; by default a new figure of pyplot.
         xscale : {"linear", "log"}, default "linear"
             Axis of the false positive rate. The logarithmic one starts at half of what one
-            normal point makes; straight pieces of the curve are bent on it.
+            normal sample makes; straight pieces of the curve are bent on it.
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
@@ -305,15 +305,15 @@ def path_on(
     if xscale == "linear":
         return fpr, tpr
     fpr, tpr = refine(fpr, tpr, np.geomspace(lowest, 1, _N_BENT))
-    seen = fpr >= lowest
-    return fpr[seen], tpr[seen]
+    visible = fpr >= lowest
+    return fpr[visible], tpr[visible]
 
 
 def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
     """Set scale, limits and label of the false positive rate, and the limits of a rate."""
     margin = 0.01
     if axes.get_xscale() == "log":
-        # Set by an earlier display, of more normal points perhaps.
+        # Set by an earlier display, of more normal samples perhaps.
         lowest = min(lowest, axes.get_xlim()[0])
     axes.set(
         xscale=xscale,

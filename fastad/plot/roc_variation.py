@@ -65,7 +65,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
     curves : sequence of RocCurve, or mapping of str to sequence of RocCurve
         The curves of at least two runs, such as folds, of one detector or by detector.
     n_normals : float, optional
-        Number of normal points in a run, the smallest if they differ: axes start at the false
+        Number of normal samples in a run, the smallest if they differ: axes start at the false
         positive rate that one point makes. By default what the smallest step of the
         curves implies.
 
@@ -110,7 +110,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         runs = _by_detector(curves)
         rates = [curve.fpr for repeated in runs.values() for curve in repeated]
         step = step_of(read_size(n_normals, "n_normals"), rates)
-        # Runs with a single normal point still need an axis of some length.
+        # Runs with a single normal sample still need an axis of some length.
         self.lowest = min(step, 0.5)
         # Evenly spaced on either axis.
         spaced = np.geomspace(self.lowest, 1, _N_GRID), np.linspace(0, 1, _N_GRID)
@@ -137,7 +137,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         groups : array-like of shape (n_samples,), mapping, or table
@@ -203,7 +203,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         X : array-like of shape (n_samples, n_features)
             Points that were given to it.
         y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         sample_weight : array-like of shape (n_samples,), optional
             Weights, not negative; 0 leaves a row out, an integer k counts it k times.
         response_method, pos_label
@@ -296,7 +296,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         chance: bool,
         line_kw: Mapping[str, Any] | None,
     ) -> None:
-        """Draw TPR / FPR from the false positive rate of one normal point on."""
+        """Draw TPR / FPR from the false positive rate of one normal sample on."""
         if chance:
             drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
         self.ratio_lines_, _ = self._draw(axes, labels, self.lowest, line_kw, ratio=True)

@@ -94,7 +94,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Finite anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         score_range : (float, float), optional

@@ -160,7 +160,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Finite anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         percentiles : sequence of floats, default (25, 50, 75)

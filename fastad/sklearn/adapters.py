@@ -24,7 +24,7 @@ from fastad.measures.roc import roc_auc
 
 
 class OrientationWarning(UserWarning):
-    """A detector ranks normal points above anomalies: its AUC on labelled data is below 0.5.
+    """A detector ranks normal samples above anomalies: its AUC on labelled data is below 0.5.
 
     Its scores are measured as they are, never flipped.
     """
@@ -86,7 +86,7 @@ class AdaptedDetector:
         X : array-like of shape (n_samples, n_features)
             What the detector takes.
         y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal point, or booleans.
+            1 for an anomaly, 0 for a normal sample, or booleans.
         groups, **options
             As in `fastad.evaluate`: ``measures``, ``fpr``, ``pos_label``, ``sample_weight``, ….
 
@@ -116,7 +116,7 @@ class AdaptedDetector:
     def _orientation_message(self, auc: float) -> str:
         orientation = "negated" if self.negated else "taken as they are"
         return (
-            f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal points above "
+            f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal samples above "
             "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
             f"that {self.method} of {name_of(self.estimator)}, whose values were {orientation}, "
             "follows the convention of its library; and that it was not fitted to anomalies as if "
@@ -127,7 +127,7 @@ class AdaptedDetector:
 def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     """Adapt a fitted outlier detector of scikit-learn, whose scores are negated.
 
-    scikit-learn's outlier detectors score normal points higher.
+    scikit-learn's outlier detectors score normal samples higher.
 
     Parameters
     ----------

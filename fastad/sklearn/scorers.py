@@ -1,7 +1,7 @@
 """Scorers: measures of a fitted estimator on labelled points, as scikit-learn calls them.
 
 `sklearn.metrics.make_scorer` does not fit: it passes on the decision function of an outlier
-detector as it is, which is higher for normal points, so that labels with 1 for an anomaly would
+detector as it is, which is higher for normal samples, so that labels with 1 for an anomaly would
 give one minus the AUC.
 """
 

@@ -309,6 +309,7 @@ def table_9() -> dict[tuple[str, float], tuple[float, float]]:
     return means
 
 
+@pytest.mark.evidence
 def test_the_published_volumes_and_areas_are_found(
     table_9: dict[tuple[str, float], tuple[float, float]],
 ) -> None:
@@ -318,6 +319,7 @@ def test_the_published_volumes_and_areas_are_found(
         assert table_9[key][1] == pytest.approx(cvol, abs=0.04), key
 
 
+@pytest.mark.evidence
 def test_the_volume_chooses_the_detector_that_does_not_fail(
     table_9: dict[tuple[str, float], tuple[float, float]],
 ) -> None:
