@@ -1,4 +1,4 @@
-"""How often the intervals of means over data sets hold the true mean: the table in the docs.
+"""How often the intervals of means over data sets cover the true mean: the table in the docs.
 
 ``python -m bench.comparison_coverage`` prints it, in about a minute.
 """
@@ -32,12 +32,12 @@ KINDS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], Floats],
 
 
 def coverage(kind: str, n_datasets: int) -> float:
-    """Return the share of samples whose interval holds the true mean."""
+    """Return the fraction of samples whose interval covers the true mean."""
     draw, truth = KINDS[kind]
     rng = np.random.default_rng([n_datasets, list(KINDS).index(kind)])
     values = draw(rng, (n_datasets, N_SAMPLES))
-    found = check_resampling(np.arange(n_datasets), 0.95, N_RESAMPLES, rng).means(values)
-    return float(np.mean((found.low <= truth) & (truth <= found.high)))
+    means = check_resampling(np.arange(n_datasets), 0.95, N_RESAMPLES, rng).means(values)
+    return float(np.mean((means.low <= truth) & (truth <= means.high)))
 
 
 def main() -> None:

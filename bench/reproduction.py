@@ -305,7 +305,7 @@ def agreement() -> str:
 
 
 def distances() -> str:
-    """Return the mean distance of rankings from what an application asks for."""
+    """Return the mean distance of rankings from those by a reference."""
     body = []
     for reference, own_label in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
         measures = (own_label, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
