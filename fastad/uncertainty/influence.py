@@ -3,7 +3,7 @@
 A measure is a function of two distributions, of the anomalies' scores and of the normals'. Its
 derivative towards a sample (its influence function) averages to 0 over each class, and the
 variance of the measure is, to first order, the sum over the classes of the variance of the
-influence over the number of points (Hampel 1974). For the area under the ROC the influences are
+influence over the number of samples (Hampel 1974). For the area under the ROC the influences are
 DeLong's placements (DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (5)). None needs a
 density: an operating point changes with the distribution of the normal scores.
 """
@@ -84,7 +84,7 @@ def _average_precision(counts: OrderedCounts, parameters: Parameters) -> Influen
 
 
 def _pr_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
-    """Derive the closed form of each straight piece, see `_kernels.area.precision_area`."""
+    """Derive the closed form of each straight piece, see `_kernels.curves.area.precision_area`."""
     scaled = counts.at_prevalence(parameters["prevalence"])
     dy, dx = (np.diff(c).astype(np.float64) for c in (scaled.tps, scaled.fps))
     tp, fp = scaled.tps[:-1].astype(np.float64), scaled.fps[:-1].astype(np.float64)
