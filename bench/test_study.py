@@ -39,7 +39,7 @@ class _Case(NamedTuple):
 
 @lru_cache
 def case(d: int, n_train: int) -> _Case:
-    """Two clouds of normal points, and anomalies around them."""
+    """Two clouds of normal samples, and anomalies around them."""
     rng = np.random.default_rng(d)
     n_normals = n_train * 5 // 4
     normal = rng.normal(size=(n_normals, d)) + 4 * rng.integers(0, 2, size=(n_normals, 1))

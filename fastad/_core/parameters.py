@@ -25,8 +25,8 @@ N_RESAMPLES = 2000
 
 _LARGEST_SCORE = np.finfo(np.float64).max
 # Weighted by it, counts neither overflow nor vanish.
-_SMALLEST_SHARE = Fraction(1, 10**100)
-# Python and NumPy count these among the whole numbers.
+_SMALLEST_FRACTION = Fraction(1, 10**100)
+# Python and NumPy count these among the integers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 
 
@@ -39,7 +39,7 @@ def check_points(
     value: Point | Points, name: str, *, highest: int | None
 ) -> Fraction | list[Fraction]:
     """Check one point of an axis from 0 on, or a sequence of them."""
-    entries = _entries(value, name, "number")
+    entries = _entries(value, name, "a number")
     if isinstance(entries, list):
         return [exact_point(x, f"{name}[{i}]", highest=highest) for i, x in enumerate(entries)]
     return exact_point(entries, name, highest=highest)
@@ -67,25 +67,25 @@ def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
 
 
 def check_prevalence(prevalence: Point | None) -> Fraction | None:
-    """Check a share of anomalies, strictly between 0 and 1."""
+    """Check a fraction of anomalies, strictly between 0 and 1."""
     if prevalence is None:
         return None
-    share = exact_rate(prevalence, "prevalence")
-    if min(share, 1 - share) < _SMALLEST_SHARE:
+    fraction = exact_rate(prevalence, "prevalence")
+    if min(fraction, 1 - fraction) < _SMALLEST_FRACTION:
         raise InvalidInputError(
             "prevalence must lie strictly in (0, 1), at least 1e-100 from its ends; "
             f"found {prevalence}",
             argument="prevalence",
         )
-    return share
+    return fraction
 
 
 def check_inside(value: Point, name: str) -> Fraction:
     """Check a rate strictly between 0 and 1."""
     rate = exact_rate(value, name)
-    if min(rate, 1 - rate) < _SMALLEST_SHARE:
+    if min(rate, 1 - rate) < _SMALLEST_FRACTION:
         raise InvalidInputError(
-            f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_SHARE):g}; "
+            f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_FRACTION):g}; "
             f"found {short_repr(value)}",
             argument=name,
         )
@@ -102,7 +102,7 @@ def check_positive(value: Point, name: str) -> Fraction:
 
 def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     """Check the lowest and the highest possible score."""
-    bounds = _entries(score_range, "score_range", "number")
+    bounds = _entries(score_range, "score_range", "a number")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise TypeError(f"score_range must be a pair of numbers; found {short_repr(score_range)}")
     low, high = (exact_number(bound, "score_range") for bound in bounds)
@@ -135,9 +135,9 @@ def _decimal_of(value: float) -> Fraction:
 
 
 def check_count(value: Any, name: str) -> int:
-    """Check a whole number of at least 1."""
+    """Check an integer of at least 1."""
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number; found {type(value).__name__}")
+        raise TypeError(f"{name} must be an integer; found {type(value).__name__}")
     _refuse_endless(value, name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
@@ -147,7 +147,7 @@ def check_count(value: Any, name: str) -> int:
 def check_threshold(value: Any) -> Threshold:
     """Check a threshold: any real number, infinities included.
 
-    Returns it in a type that whole numbers can be compared with exactly.
+    Returns it in a type that integers can be compared with exactly.
     """
     if isinstance(value, np.bool_):
         value = bool(value)
@@ -236,7 +236,7 @@ def _entries(value: Any, name: str, expected: str) -> Any:
         return array[()]
     if array.ndim > 1 or array.size == 0:
         raise InvalidInputError(
-            f"{name} must be a {expected} or a sequence of at least one; found shape {array.shape}",
+            f"{name} must be {expected} or a sequence of at least one; found shape {array.shape}",
             argument=name,
         )
     as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
@@ -355,7 +355,7 @@ class Integer(Parameter):
     def check(self, value: Any, name: str) -> Any:
         if value is None and self.default is None:
             return None
-        entries = _entries(value, name, "whole number") if self.sequence else value
+        entries = _entries(value, name, "an integer") if self.sequence else value
         if isinstance(entries, list) and self.sequence:
             return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
         return check_count(entries, name)
@@ -363,7 +363,7 @@ class Integer(Parameter):
     def check_exact(self, number: Fraction, name: str) -> int:
         if number.denominator != 1:
             raise InvalidInputError(
-                f"{name} must be a whole number; found {float(number):g}", argument=name
+                f"{name} must be an integer; found {float(number):g}", argument=name
             )
         return check_count(number.numerator, name)
 

@@ -16,9 +16,9 @@ IntMatrix: TypeAlias = npt.NDArray[np.int64]
 ShortVector: TypeAlias = npt.NDArray[np.int32]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
-# 0 for a normal point, 1 for an anomaly.
+# 0 for a normal sample, 1 for an anomaly.
 LabelVector: TypeAlias = npt.NDArray[np.uint8]
-# Whole numbers (int64) unless real sample weights were given (float64).
+# Integers (int64) unless real sample weights were given (float64).
 CountVector: TypeAlias = npt.NDArray[Any]
 # Scores as they came, or scores as the thresholds that flag them.
 ScoreVector: TypeAlias = npt.NDArray[Any]

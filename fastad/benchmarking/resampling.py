@@ -71,7 +71,7 @@ class Averages:
 class Resampling:
     """Data sets drawn again and again, with replacement.
 
-    Problems of one data set share their normal points: they are drawn together.
+    Problems of one data set share their normal samples: they are drawn together.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Scores of fitted estimators, turned so that higher means more anomalous.
 
 The one place with a sign. It follows from the kind of the estimator alone, never from data:
-scikit-learn's outlier detectors score normal points higher and are negated; PyOD's detectors score
+scikit-learn's outlier detectors score normal samples higher and are negated; PyOD's detectors score
 anomalies higher and stay as they are; of a classifier the score of the anomalies' class counts.
 """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
     from fastad.uncertainty.intervals import IntervalOptions
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ def evaluate_measures(
         detector=name,
         n_anomalies=counts.n_anomalies,
         n_normals=counts.n_normals,
-        tied_share=counts.n_tied / counts.n_points,
+        tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
         operating_points=[_operating_point(counts, rate) for rate in rates_of(request.measures)],
@@ -150,22 +150,26 @@ def _chance(
     return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
 
 
-def _defined(found: "Mapping[str, Found | UndefinedMeasureError]") -> "dict[str, Found]":
+def _defined(results: "Mapping[str, Result | UndefinedMeasureError]") -> "dict[str, Result]":
     return {
-        label: one for label, one in found.items() if not isinstance(one, UndefinedMeasureError)
+        key: result
+        for key, result in results.items()
+        if not isinstance(result, UndefinedMeasureError)
     }
 
 
-def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
+def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
     return {
-        label: str(one) for label, one in found.items() if isinstance(one, UndefinedMeasureError)
+        key: str(result)
+        for key, result in results.items()
+        if isinstance(result, UndefinedMeasureError)
     }
 
 
 def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
     if bound.measure.weights == "whole" and counts.weighting == "real":
         raise UndefinedMeasureError(
-            f"{bound.measure.name} takes whole sample weights only; found other values"
+            f"{bound.measure.name} takes integer sample weights only; found other values"
         )
     return bound.value(counts)
 
@@ -191,7 +195,7 @@ def failed_evaluation(
         detector=name,
         n_anomalies=weights[anomalous].sum().item(),
         n_normals=weights[~anomalous].sum().item(),
-        tied_share=float("nan"),
+        tied_fraction=float("nan"),
         by_label=dict.fromkeys(keys, float("nan")),
         undefined=dict.fromkeys(keys, message),
         operating_points=[

@@ -84,14 +84,14 @@ def evaluate(
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> Evaluation | GroupedEvaluation:
-    """Measure one or many detectors on the same labelled points.
+    """Measure one or many detectors on the same labelled samples.
 
     Each detector's scores are ordered once, and every measure is read from that order.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
         Anomaly scores, higher is more anomalous: of one detector (then named ``score``), of one
         detector a row (``score_0``, ``score_1``, …), or by name.
@@ -108,7 +108,7 @@ def evaluate(
     score_range : (float, float), optional
         Lowest and highest possible score, for measures that scale the scores.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     on_error : {"raise", "record"}, default "raise"

@@ -106,8 +106,8 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         """Return the columns of `to_frame` as lists: a row for each run and detector.
 
         Columns are those of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
-        ``tied_share``, the labels of the measures, and for each operating point ``threshold@`` and
-        ``flagged@``.
+        ``tied_fraction``, the keys of the measures, and for each operating point ``threshold@``
+        and ``flagged@``.
         """
         results = [result for results in self._runs() for result in results]
         n_detectors = len(self._runs()[0])

@@ -59,12 +59,12 @@ class RankedScores(MeasureMethods):
 
     @property
     def n_normals(self) -> Count:
-        """Number of normal points, or their total weight."""
+        """Number of normal samples, or their total weight."""
         return self._counts.n_normals
 
     @property
-    def tied_share(self) -> float:
-        """Share of the points whose score occurs more than once, in [0, 1]."""
+    def tied_fraction(self) -> float:
+        """Fraction of the points whose score occurs more than once, in [0, 1]."""
         return self._counts.n_tied / self._counts.n_points
 
     def interval(
@@ -162,12 +162,12 @@ def rank_scores(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
         ordered as they are. Infinities are ordered, NaN is refused.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
     n_threads : int, optional

@@ -63,8 +63,8 @@ class DetectorEvaluation(Mapping[str, float]):
         Name of the detector.
     n_anomalies, n_normals : int or float
         Numbers of points, or total weights.
-    tied_share : float
-        Share of the points whose score occurs more than once, in [0, 1].
+    tied_fraction : float
+        Fraction of the points whose score occurs more than once, in [0, 1].
     by_label : mapping of str to float
         Value of each measure; NaN where it is undefined.
     undefined : mapping of str to str
@@ -84,7 +84,7 @@ class DetectorEvaluation(Mapping[str, float]):
     detector: str
     n_anomalies: Count
     n_normals: Count
-    tied_share: float
+    tied_fraction: float
     by_label: Mapping[str, float]
     undefined: Mapping[str, str] = field(default_factory=dict)
     operating_points: Sequence[OperatingPoint] = ()
@@ -108,7 +108,7 @@ class DetectorEvaluation(Mapping[str, float]):
             "detector": self.detector,
             "n_anomalies": self.n_anomalies,
             "n_normals": self.n_normals,
-            "tied_share": plain_value(self.tied_share),
+            "tied_fraction": plain_value(self.tied_fraction),
             "values": {label: plain_value(value) for label, value in self.items()},
             "undefined": dict(self.undefined),
             "operating_points": [point.to_dict() for point in self.operating_points],
@@ -235,8 +235,8 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each detector.
 
-        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_share``, the labels of the
-        measures, and for each operating point ``threshold@`` and ``flagged@``; where they were
+        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, the keys of
+        the measures, and for each operating point ``threshold@`` and ``flagged@``; where they were
         asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
         """
         return columns_of(list(self._detectors.values()))
@@ -248,7 +248,7 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         "detector": [result.detector for result in results],
         "n_anomalies": [result.n_anomalies for result in results],
         "n_normals": [result.n_normals for result in results],
-        "tied_share": [result.tied_share for result in results],
+        "tied_fraction": [result.tied_fraction for result in results],
     }
     for label in results[0]:
         columns[label] = [result[label] for result in results]

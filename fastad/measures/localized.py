@@ -45,7 +45,7 @@ def _localized_auc(
     coverage: Fraction,
     subsample: Fraction,
 ) -> float | FloatVector:
-    """Mean height over the central part of the law."""
+    """Mean height over the central part of the distribution."""
     m = _n_normals(counts, "localized_auc")
 
     def central(rate: Fraction) -> float:
@@ -54,7 +54,7 @@ def _localized_auc(
         low, high = central_range(m, h, k, coverage)
         if low == high:
             raise UndefinedMeasureError(
-                f"localized_auc is undefined where the range has no width: the share "
+                f"localized_auc is undefined where the range has no width: the fraction "
                 f"{float(coverage):g} of the thresholds at fpr = {float(rate):g} has the false "
                 f"positive rate {low / m:g}"
             )
@@ -115,8 +115,8 @@ def localized_auc(
     """Localized AUC: mean true positive rate over the thresholds to expect at an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
-    flags at most the share p = ``fpr`` of them. It lies just above the normal of rank k + 1 among
-    the h, k = floor(p h). J of all m normals lie above it::
+    flags at most the fraction p = ``fpr`` of them. It lies just above the normal of rank k + 1
+    among the h, k = floor(p h). J of all m normals lie above it::
 
         P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k,
 
@@ -127,18 +127,18 @@ def localized_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], taken as the decimal that is written.
     coverage : float, default 0.95
-        Share of the law that the range holds, in (0, 1), with equal tails, taken as the decimal
-        that is written.
+        Fraction of the distribution that the range contains, in (0, 1), with equal tails, taken
+        as the decimal that is written.
     subsample : float, default 0.5
-        Share d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
+        Fraction d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -153,15 +153,15 @@ def localized_auc(
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, no normal is drawn (h = 0), or the range has no width: at ``fpr`` 1,
-        or where one rate holds all but the tails of the law.
+        or where one rate holds all but the tails of the distribution.
 
     Notes
     -----
     The authors' code draws subsamples of all points at random and takes the smallest and the
     largest rate that it meets, a range that grows with the number of draws. Here it is a stated
-    part of the exact law, without random numbers; so that it has no end that depends on the
-    anomalies, of the thresholds that flag the same points of a subsample the lowest is taken.
-    O(n log n) time for n points.
+    part of the exact distribution, without random numbers; so that it has no end that depends on
+    the anomalies, of the thresholds that flag the same points of a subsample the lowest is taken.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -240,8 +240,8 @@ def beta_weighted_auc(
     """Area under the ROC curve with a beta density around an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
-    flags at most the share p = ``fpr`` of them. It lies just above the normal of rank k + 1 among
-    the h, k = floor(p h). J of all m normals lie above it::
+    flags at most the fraction p = ``fpr`` of them. It lies just above the normal of rank k + 1
+    among the h, k = floor(p h). J of all m normals lie above it::
 
         P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k,
 
@@ -257,15 +257,15 @@ def beta_weighted_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], taken as the decimal that is written.
     subsample : float, default 0.5
-        Share d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
+        Fraction d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -286,7 +286,7 @@ def beta_weighted_auc(
     On a straight piece of the curve the integral is a closed form of two incomplete beta
     functions; over short pieces, where it would lose digits, a rule of five points that is exact
     to rounding. The authors' code estimates mean and variance from random subsamples of all
-    points and adds up a thousand or more trapezoids. O(n log n) time for n points.
+    points and adds up a thousand or more trapezoids. O(n log n) time for n samples.
 
     References
     ----------
@@ -365,19 +365,19 @@ def gaussian_weighted_auc(
 
     The integral of TPR(x) f(x) dx over [0, 1] on the interpolated ROC curve, f the normal density
     of mean p = ``fpr`` and variance p (1 - p) / m for m normals, divided by its mass inside [0, 1].
-    That is about the law of the false positive rate that the threshold of rate p has on m other
-    normals.
+    That is about the distribution of the false positive rate that the threshold of rate p has on
+    m other normals.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -399,7 +399,7 @@ def gaussian_weighted_auc(
     distribution function; over short pieces, where it would lose digits, a rule of five points
     that is good to about 12 digits. The authors' code leaves out what lies outside of [0, 1], so
     that weights near 0 sum to less than 1, and adds up a thousand or more trapezoids. O(n log n)
-    time for n points.
+    time for n samples.
 
     References
     ----------
@@ -423,17 +423,17 @@ def gaussian_weighted_auc(
 def _histogram_weighted_auc(
     counts: OrderedCounts, fpr: Rates, *, subsample: Fraction
 ) -> float | FloatVector:
-    """Mean height under the law itself."""
+    """Mean height under the distribution itself."""
     m = _n_normals(counts, "histogram_weighted_auc")
 
     def weighted(rate: Fraction) -> float:
         h = _n_drawn(m, subsample, "histogram_weighted_auc")
         if rate == 1:
             return 1.0
-        law = threshold_distribution(m, h, int(rate * h))
-        heights = heights_at(counts, law.first + np.arange(law.probabilities.shape[0]))
+        first, probabilities = threshold_distribution(m, h, int(rate * h))
+        heights = heights_at(counts, first + np.arange(probabilities.shape[0]))
         # Divided by their own sum, weights of height 1 make exactly 1.
-        return math.fsum(law.probabilities * heights) / math.fsum(law.probabilities)
+        return math.fsum(probabilities * heights) / math.fsum(probabilities)
 
     return at_each(fpr, weighted)
 
@@ -483,12 +483,12 @@ def histogram_weighted_auc(
     """Mean true positive rate over the thresholds of subsamples at an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
-    flags at most the share p = ``fpr`` of them. It lies just above the normal of rank k + 1 among
-    the h, k = floor(p h). J of all m normals lie above it::
+    flags at most the fraction p = ``fpr`` of them. It lies just above the normal of rank k + 1
+    among the h, k = floor(p h). J of all m normals lie above it::
 
         P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k,
 
-    with tied normals in random order. The measure is the mean of TPR over this law, ::
+    with tied normals in random order. The measure is the mean of TPR over this distribution, ::
 
         sum over j of P(J = j) TPR(j / m),
 
@@ -500,15 +500,15 @@ def histogram_weighted_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], taken as the decimal that is written.
     subsample : float, default 0.5
-        Share d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
+        Fraction d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -529,7 +529,7 @@ def histogram_weighted_auc(
     The authors' code fills the histogram with random subsamples of all points; this is what its
     weights tend to, but that h is fixed and that of the thresholds which flag the same points of
     a subsample the lowest is taken, which depends on normals alone. At ``fpr`` 1 all rates are 1.
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -555,7 +555,7 @@ def _n_normals(counts: OrderedCounts, measure: str) -> int:
     need_both(counts, measure)
     if counts.weighting == "real":
         raise InvalidInputError(
-            f"{measure} counts whole points: sample_weight must hold whole numbers; "
+            f"{measure} counts whole points: sample_weight must contain integers; "
             "found other values"
         )
     return int(counts.n_normals)
@@ -566,7 +566,7 @@ def _n_drawn(m: int, subsample: Fraction, measure: str) -> int:
     h = int(subsample * m)
     if h == 0:
         raise UndefinedMeasureError(
-            f"{measure} is undefined where no normal point is drawn: "
+            f"{measure} is undefined where no normal sample is drawn: "
             f"subsample = {float(subsample):g} of {m}"
         )
     return h

@@ -75,13 +75,13 @@ def np_curve(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     alpha : float
         False positive rate that costs nothing, above 0, taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -99,7 +99,7 @@ def np_curve(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -174,13 +174,13 @@ def np_score(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     alpha : float or sequence of floats
         False positive rate that costs nothing, above 0, taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -198,7 +198,7 @@ def np_score(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -223,7 +223,7 @@ def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
     ranks = twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
 
-    def share(ratio: Fraction) -> float:
+    def fraction(ratio: Fraction) -> float:
         scaled, divisor = ranks, ratio.denominator
         if max(int(ranks[-1]) * ratio.numerator, divisor) >= _INT64:
             scaled = ranks.astype(object)
@@ -239,12 +239,12 @@ def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
             won = won.astype(object)
         return int(np.dot(anomalies.astype(won.dtype), won)) / (2 * n * m)
 
-    return at_each(cost_ratio, share)
+    return at_each(cost_ratio, fraction)
 
 
 COST_AUC = Measure(
     name="cost_auc",
-    title="share of pairs whose ranks stand in more than a ratio of costs",
+    title="fraction of pairs whose ranks stand in more than a ratio of costs",
     key="cost_auc@",
     compute=_cost_auc,
     source="Ning et al. 2020, section 1.3 (meta_AUC)",
@@ -282,7 +282,7 @@ def cost_auc(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Share of the pairs whose ranks stand in more than a ratio of costs.
+    """Fraction of the pairs whose ranks stand in more than a ratio of costs.
 
     The mean over all pairs of I(rank- > c rank+) + I(rank- = c rank+) / 2; rank 1 is the highest
     score, ties share their mean rank.
@@ -290,14 +290,14 @@ def cost_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     cost_ratio : float or sequence of floats
         c = cost of a false alarm over that of a missed anomaly, above 0, taken as the decimal that
         is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -315,7 +315,7 @@ def cost_auc(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -339,8 +339,8 @@ def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     n, m = _whole_classes(counts, "ht_auc")
     whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
 
-    def forgiving(share: Fraction) -> float:
-        dropped = int(share * m)
+    def forgiving(fraction: Fraction) -> float:
+        dropped = int(fraction * m)
         # A dropped normal loses the anomalies above it and half of those tied with it.
         won = whole - _twice_wins(counts, dropped)
         return (won + 2 * n * dropped) / (2 * n * m)
@@ -350,7 +350,7 @@ def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 HT_AUC = Measure(
     name="ht_auc",
-    title="high-TPR AUC: a share of the highest normals is forgiven",
+    title="high-TPR AUC: a fraction of the highest normals is forgiven",
     key="ht_auc@",
     compute=_ht_auc,
     source="Ning et al. 2020, equation (1)",
@@ -388,7 +388,7 @@ def ht_auc(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """High-TPR AUC: the share alpha of the highest normals is forgiven.
+    """High-TPR AUC: the fraction alpha of the highest normals is forgiven.
 
     The k = floor(alpha m) highest-scored of the m normals are dropped and count as won:
     the sum over the other pairs, ties counting half, divided by n m, plus k / m.
@@ -396,13 +396,13 @@ def ht_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     alpha : float or sequence of floats
-        Share of the normals in [0, 1], taken as the decimal that is written.
+        Fraction of the normals in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -420,7 +420,7 @@ def ht_auc(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -440,8 +440,8 @@ def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """AUC of the highest anomalies, the others counting as won."""
     n, m = _whole_classes(counts, "lf_auc")
 
-    def of_highest(share: Fraction) -> float:
-        kept = int(share * n)
+    def of_highest(fraction: Fraction) -> float:
+        kept = int(fraction * n)
         point = last_within(counts.tps, Fraction(kept))
         fp, tp = int(counts.fps[point]), int(counts.tps[point])
         # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
@@ -455,7 +455,7 @@ def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 LF_AUC = Measure(
     name="lf_auc",
-    title="low-FPR AUC: only a share of the highest anomalies is judged",
+    title="low-FPR AUC: only a fraction of the highest anomalies is judged",
     key="lf_auc@",
     compute=_lf_auc,
     source="Ning et al. 2020, equation (2)",
@@ -493,7 +493,7 @@ def lf_auc(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Low-FPR AUC: only the share alpha of the highest anomalies is judged.
+    """Low-FPR AUC: only the fraction alpha of the highest anomalies is judged.
 
     The k = floor(alpha n) highest-scored of the n anomalies are kept, the others count as won:
     the sum over the pairs of those kept, ties counting half, divided by n m, plus (n - k) / n.
@@ -501,13 +501,13 @@ def lf_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     alpha : float or sequence of floats
-        Share of the anomalies in [0, 1], taken as the decimal that is written.
+        Fraction of the anomalies in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -525,7 +525,7 @@ def lf_auc(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------

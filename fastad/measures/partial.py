@@ -28,7 +28,7 @@ from fastad.measures.points import (
     Exact,
     Rates,
     at_each,
-    at_share,
+    at_fraction,
     entry,
     first_reaching,
     height,
@@ -109,7 +109,7 @@ def tpr_at_fpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
@@ -119,7 +119,7 @@ def tpr_at_fpr(
         ``"linear"``: height of the interpolated ROC curve, on a vertical piece its upper end.
         ``"conservative"``: the last real point whose FPR is at most ``fpr``.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -137,7 +137,7 @@ def tpr_at_fpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -217,7 +217,7 @@ def fpr_at_tpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     tpr : float or sequence of floats
@@ -226,7 +226,7 @@ def fpr_at_tpr(
         ``"linear"``: abscissa of the interpolated ROC curve, on a horizontal piece its left end.
         ``"conservative"``: the first real point whose TPR is at least ``tpr``.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -244,7 +244,7 @@ def fpr_at_tpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -341,7 +341,7 @@ def auc_at_fpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
@@ -353,7 +353,7 @@ def auc_at_fpr(
         ``"mcclish"``: (1 + (A - c) / (w - c)) / 2 with the area c of chance: 0.5 is chance, 1
         is perfect.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -371,7 +371,7 @@ def auc_at_fpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -469,7 +469,7 @@ def auc_at_tpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     min_tpr : float or sequence of floats, default 0
@@ -481,7 +481,7 @@ def auc_at_tpr(
         ``"mcclish"``: (1 + (A - c) / (w - c)) / 2 with the area c of chance: 0.5 is chance, 1
         is perfect.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -499,7 +499,7 @@ def auc_at_tpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -527,13 +527,13 @@ def auc_at_tpr(
 def _area_between(
     xs: CountVector, ys: CountVector, low: Fraction, high: Fraction, total: Count, tallest: Count
 ) -> tuple[Exact, Exact]:
-    """Return the area under a curve of straight pieces between two shares of a total.
+    """Return the area under a curve of straight pieces between two fractions of a total.
 
     A quotient in units of the whole square, ``total`` wide and ``tallest`` high.
     """
     # Both ends over one divisor.
-    end, divisor = at_share(high, total)
-    start, other = at_share(low, total)
+    end, divisor = at_fraction(high, total)
+    start, other = at_fraction(low, total)
     if divisor != other:
         start, end, divisor = start * divisor, end * other, divisor * other
     first, last = last_within(xs, start, divisor), last_within(xs, end, divisor)
@@ -556,7 +556,7 @@ def _tp_at(
     counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
 ) -> tuple[Exact, Exact]:
     """Return the count of anomalies at a false positive rate, at the top of a vertical step."""
-    end, divisor = at_share(rate, counts.n_normals)
+    end, divisor = at_fraction(rate, counts.n_normals)
     left = last_within(counts.fps, end, divisor)
     if interpolation == "conservative":
         return entry(counts.tps, left), 1
@@ -567,7 +567,7 @@ def _fp_at(
     counts: OrderedCounts, rate: Fraction, interpolation: Interpolation
 ) -> tuple[Exact, Exact]:
     """Return the count of normals at a true positive rate, at the left of a horizontal step."""
-    goal, divisor = at_share(rate, counts.n_anomalies)
+    goal, divisor = at_fraction(rate, counts.n_anomalies)
     right = first_reaching(counts.tps, goal, divisor)
     if interpolation == "conservative" or right == 0:
         return entry(counts.fps, right), 1

@@ -41,7 +41,7 @@ def _class_percentiles(counts: OrderedCounts, p: Rates) -> ClassPercentiles:
     need_finite(counts, "class_percentiles")
     percentiles = p if isinstance(p, list) else [p]
     return ClassPercentiles.of(
-        np.array([float(share) for share in percentiles]),
+        np.array([float(fraction) for fraction in percentiles]),
         _array([_percentile(counts, counts.tps, counts.n_anomalies, x) for x in percentiles]),
         _array([_percentile(counts, counts.fps, counts.n_normals, x) for x in percentiles]),
     )
@@ -79,13 +79,13 @@ def class_percentiles(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     p : sequence of floats, default 0, 1, …, 100
         Percentiles in [0, 100], taken as the decimals that are written.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -103,7 +103,7 @@ def class_percentiles(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -175,13 +175,13 @@ def rp_distance(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     p : float or sequence of floats
         Percentile in [0, 100], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -199,7 +199,7 @@ def rp_distance(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -246,16 +246,16 @@ def rp_curve(
 ) -> RpCurve:
     """Reverse percentile distance at the percentiles 0, 1, …, 100.
 
-    It falls; where it meets 0 says which share of each class can be told apart.
+    It falls; where it meets 0 says which fraction of each class can be told apart.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -273,7 +273,7 @@ def rp_curve(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -311,26 +311,26 @@ def _percentile(
     return counts.threshold(_quantile(cumulative, total, percentile / 100))
 
 
-def _quantile(cumulative: CountVector, total: Count, share: Fraction) -> int:
-    """Return the point of the lowest score that at least a share of a class does not exceed."""
-    above = last_within(cumulative, (1 - share) * exact(total)) + 1
+def _quantile(cumulative: CountVector, total: Count, fraction: Fraction) -> int:
+    """Return the point of the lowest score that at least a fraction of a class does not exceed."""
+    above = last_within(cumulative, (1 - fraction) * exact(total)) + 1
     return above if above < cumulative.shape[0] else first_reaching(cumulative, exact(total))
 
 
 def _zero(counts: OrderedCounts) -> float:
     """Return the lowest percentile where the distance is not positive.
 
-    RP(p) <= 0 where for some score v the share of normals below v is less than p and that of
-    anomalies above v at most p (both as shares, with a normal at or above v and an anomaly at
-    or below it): the least over v of the larger of the two shares.
+    RP(p) <= 0 where for some score v the fraction of normals below v is less than p and that of
+    anomalies above v at most p (both as fractions, with a normal at or above v and an anomaly at
+    or below it): the least over v of the larger of the two fractions.
     """
     n, m = counts.n_anomalies, counts.n_normals
     normals_below, anomalies_above = m - counts.fps[1:], counts.tps[:-1]
     possible = (normals_below < m) & (anomalies_above < n)
     if not np.any(possible):
         return float("nan")
-    shares = np.maximum(normals_below / m, anomalies_above / n)[possible]
-    best = np.flatnonzero(possible)[int(np.argmin(shares))]
+    fractions = np.maximum(normals_below / m, anomalies_above / n)[possible]
+    best = np.flatnonzero(possible)[int(np.argmin(fractions))]
     normal = exact(normals_below[best]) / exact(m)
     anomaly = exact(anomalies_above[best]) / exact(n)
     return float(100 * max(normal, anomaly))

@@ -34,9 +34,9 @@ def need_anomalies(counts: OrderedCounts | PackedOrder, measure: str) -> None:
 
 
 def need_normals(counts: OrderedCounts, measure: str) -> None:
-    """Raise where there is no normal point."""
+    """Raise where there is no normal sample."""
     if counts.n_normals == 0:
-        raise UndefinedMeasureError(f"{measure} is undefined without normal points (label 0)")
+        raise UndefinedMeasureError(f"{measure} is undefined without normal samples (label 0)")
 
 
 def need_both(counts: OrderedCounts, measure: str) -> None:
@@ -99,10 +99,10 @@ def entry(counts: CountVector, point: int) -> Exact:
     return plain(counts.item(point))
 
 
-def at_share(rate: Fraction, total: Count) -> tuple[Exact, int]:
-    """Return where a share of a total lies on its axis, as a quotient that is not reduced.
+def at_fraction(rate: Fraction, total: Count) -> tuple[Exact, int]:
+    """Return where a fraction of a total lies on its axis, as a quotient that is not reduced.
 
-    Exact quotients of whole numbers stay apart until they are divided once: most of the time
+    Exact quotients of integers stay apart until they are divided once: most of the time
     of a fraction goes into keeping it reduced.
     """
     return rate.numerator * plain(total), rate.denominator
@@ -128,13 +128,13 @@ def quotient(numerator: Exact, denominator: Exact) -> float:
     return float(numerator / denominator)
 
 
-def shares_of(counts: CountVector, total: Count) -> FloatVector:
-    """Return counts as shares of their total."""
-    shares = np.empty(counts.shape)
+def fractions_of(counts: CountVector, total: Count) -> FloatVector:
+    """Return counts as fractions of their total."""
+    fractions = np.empty(counts.shape)
     thread_map(
-        lambda rows: np.divide(counts[rows], total, out=shares[rows]), slices(counts.shape[0])
+        lambda rows: np.divide(counts[rows], total, out=fractions[rows]), slices(counts.shape[0])
     )
-    return shares
+    return fractions
 
 
 def thresholds_from_infinity(counts: OrderedCounts) -> ScoreVector:
@@ -158,7 +158,7 @@ def need_whole(counts: OrderedCounts, measure: str) -> None:
     """Raise where points have real weights."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            f"{measure} counts whole points: sample_weight must hold whole numbers; "
+            f"{measure} counts whole points: sample_weight must contain integers; "
             "found other values"
         )
 

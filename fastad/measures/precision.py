@@ -24,11 +24,11 @@ from fastad.measures.points import (
     Rates,
     exact,
     first_reaching,
+    fractions_of,
     height,
     need_anomalies,
     need_both,
     need_normals,
-    shares_of,
     thresholds_from_infinity,
 )
 from fastad.measures.results import PrecisionRecallCurve, ValueAtThreshold
@@ -47,7 +47,7 @@ def _precision_recall_curve(
     precision = np.empty(counts.tps.shape[0])
     np.divide(counts.tps[1:], counts.tps[1:] + counts.fps[1:], out=precision[1:])
     precision[0] = precision[1]
-    recall = shares_of(counts.tps, counts.n_anomalies)
+    recall = fractions_of(counts.tps, counts.n_anomalies)
     return PrecisionRecallCurve.of(precision, recall, thresholds_from_infinity(counts))
 
 
@@ -79,13 +79,13 @@ def precision_recall_curve(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -99,11 +99,11 @@ def precision_recall_curve(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -173,13 +173,13 @@ def average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -193,11 +193,11 @@ def average_precision(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -250,13 +250,13 @@ def pr_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -270,11 +270,11 @@ def pr_auc(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -297,7 +297,7 @@ def _precision_gain_auc(counts: OrderedCounts) -> float:
     """Area under the precision-recall-gain curve."""
     need_both(counts, "precision_gain_auc")
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
-    # Recall gain is 0 where recall equals the share of anomalies; the ROC is straight there.
+    # Recall gain is 0 where recall equals the fraction of anomalies; the ROC is straight there.
     start = n * n / (n + m)
     right = first_reaching(counts.tps, start)
     fp = Fraction(*height(counts.tps, counts.fps, right - 1, start, 1))
@@ -339,11 +339,11 @@ def precision_gain_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -361,7 +361,7 @@ def precision_gain_auc(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -420,13 +420,13 @@ def best_f1(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -440,11 +440,11 @@ def best_f1(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly; with ``prevalence`` also if there is no normal point.
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     Examples
     --------
@@ -520,15 +520,15 @@ def recall_at_precision(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     precision : float or sequence of floats
         Lowest precision, in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -546,7 +546,7 @@ def recall_at_precision(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _Named = tuple[Measure, Mapping[str, Any]]
 def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
     """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01)."""
     if not isinstance(measure, str):
-        raise TypeError(f"measure must be a text; found {type(measure).__name__}")
+        raise TypeError(f"measure must be a string; found {type(measure).__name__}")
     if measure in RATES:
         if set(options) != {"threshold"}:
             raise TypeError(
@@ -68,7 +68,7 @@ def parse_measures(
         texts = [measures] if isinstance(measures, str) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
         raise TypeError(
-            f"measures must be a sequence of texts; found {type(measures).__name__}"
+            f"measures must be a sequence of strings; found {type(measures).__name__}"
         ) from None
     if not texts:
         raise InvalidInputError(
@@ -104,7 +104,7 @@ def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
 
 def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
     if not isinstance(text, str):
-        raise TypeError(f"measures must hold texts; found {type(text).__name__}")
+        raise TypeError(f"measures must contain strings; found {type(text).__name__}")
     measure = MEASURES.get(text)
     if measure is not None and measure.kind == "value":
         if measure.operating_point is None:
@@ -122,7 +122,7 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
         return [named]
     known = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
-        f"measures must hold labels such as {known}, or names of functions that return a value; "
+        f"measures must contain labels such as {known}, or names of functions that return a value; "
         f"found {text!r}",
         argument="measures",
     )

@@ -22,8 +22,8 @@ from fastad.measures.measure import Measure
 from fastad.measures.points import (
     LARGEST_AREA,
     exact,
+    fractions_of,
     need_both,
-    shares_of,
     thresholds_from_infinity,
     twice_area,
 )
@@ -43,7 +43,7 @@ def _roc_curve(counts: OrderedCounts, *, drop_collinear: bool) -> RocCurve:
         kept = _corners(counts)
         fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
     return RocCurve.of(
-        shares_of(fps, counts.n_normals), shares_of(tps, counts.n_anomalies), thresholds
+        fractions_of(fps, counts.n_normals), fractions_of(tps, counts.n_anomalies), thresholds
     )
 
 
@@ -74,13 +74,13 @@ def roc_curve(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     drop_collinear : bool, default False
         Leave out points on a straight piece. The area stays; thresholds are lost.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -98,7 +98,7 @@ def roc_curve(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -121,7 +121,7 @@ def _roc_auc(counts: OrderedCounts) -> float:
     """Area under the curve."""
     need_both(counts, "roc_auc")
     twice = twice_area(counts.fps, counts.tps, 0, counts.fps.shape[0] - 1)
-    # Python divides whole numbers of any length with one rounding.
+    # Python divides integers of any length with one rounding.
     return twice / (2 * counts.n_anomalies * counts.n_normals)
 
 
@@ -162,19 +162,19 @@ def roc_auc(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
-    """Area under the ROC curve: the chance that an anomaly scores above a normal point.
+    """Area under the ROC curve: the chance that an anomaly scores above a normal sample.
 
     P(s+ > s-) + P(s+ = s-) / 2, which is the trapezoid area under the curve. Exact: pairs are
-    counted in whole numbers and divided once.
+    counted in integers and divided once.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -192,7 +192,7 @@ def roc_auc(
 
     Notes
     -----
-    O(n log n) time and 8 bytes a score for n points.
+    O(n log n) time and 8 bytes a score for n samples.
 
     References
     ----------
@@ -220,7 +220,7 @@ def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
             )
         if counts.n_normals == 1:
             raise UndefinedMeasureError(
-                "weighted_auc with quadrature='exact' is undefined for a single normal point: "
+                "weighted_auc with quadrature='exact' is undefined for a single normal sample: "
                 "FPR in [1/m, 1] has no width"
             )
         return kernels.logarithmic_area(counts.fps, counts.tps) / counts.n_anomalies
@@ -256,14 +256,14 @@ def weighted_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     quadrature : {"right", "exact"}, default "right"
         ``"right"``: each trapezoid is divided by its right end, and segments that end at FPR 0
         are dropped. ``"exact"``: closed form over FPR in [1/m, 1], without weights.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -281,7 +281,7 @@ def weighted_auc(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -303,9 +303,9 @@ def weighted_auc(
 def _det_curve(counts: OrderedCounts) -> DetCurve:
     """False negative against false positive rate."""
     need_both(counts, "det_curve")
-    fnr = shares_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
+    fnr = fractions_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
     return DetCurve.of(
-        shares_of(counts.fps, counts.n_normals), fnr, thresholds_from_infinity(counts)
+        fractions_of(counts.fps, counts.n_normals), fnr, thresholds_from_infinity(counts)
     )
 
 
@@ -334,11 +334,11 @@ def det_curve(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -356,7 +356,7 @@ def det_curve(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -412,11 +412,11 @@ def equal_error_rate(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -434,7 +434,7 @@ def equal_error_rate(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------

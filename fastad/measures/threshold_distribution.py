@@ -1,10 +1,10 @@
 """The distribution of the threshold at a false positive rate, and means under it.
 
 The threshold at a false positive rate p is uncertain: on other points it would be another one. Of
-the m normals draw h without replacement and keep the lowest threshold that flags at most the share
-p of them: just above the normal of rank k + 1 among the h, k = floor(p h). It depends on normals
-alone. J of all normals lie above it, by a negative hypergeometric distribution (tied normals
-in random order)::
+the m normals draw h without replacement and keep the lowest threshold that flags at most the
+fraction p of them: just above the normal of rank k + 1 among the h, k = floor(p h). It depends
+on normals alone. J of all normals lie above it, by a negative hypergeometric distribution (tied
+normals in random order)::
 
     P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k.
 
@@ -30,7 +30,7 @@ from fastad.ordering.counts import OrderedCounts
 _LARGEST_LAW = 2**22
 # Probabilities below this part of the largest one cannot move the sixteenth digit of a sum.
 _NEGLIGIBLE = 1e-18
-# Floats decide unless they are so close to the bound, relative to it; then whole numbers do.
+# Floats decide unless they are so close to the bound, relative to it; then integers do.
 _CLOSE = 1e-9
 # Up to so many normals; beyond, a bound that floats cannot tell counts as exceeded.
 _LARGEST_EXACT = 5_000
@@ -42,11 +42,11 @@ _OUTSIDE = 50.0
 # of the weights, are so many times its width: then five points make its mean good to 13 digits.
 _SHORT = 8.0
 _NODES, _NODE_WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(5))
-# Laws and weights are the same for all detectors of a table and all replicates of a bootstrap.
+# The same for all detectors of a table and all replicates of a bootstrap.
 _remembered = lru_cache(maxsize=64)
 
 
-class _Law(NamedTuple):
+class _Distribution(NamedTuple):
     """How many normals lie above the threshold: ``first``, and from there on one by one."""
 
     first: int
@@ -63,15 +63,15 @@ class _Weights(Protocol):
 
 
 def _moments(m: int, h: int, k: int) -> tuple[Fraction, Fraction]:
-    """Return mean and variance of the law."""
+    """Return mean and variance of the distribution."""
     mean = Fraction((k + 1) * (m + 1), h + 1) - 1
     variance = Fraction((m + 1) * (m - h) * (k + 1) * (h - k), (h + 1) ** 2 * (h + 2))
     return mean, variance
 
 
 @_remembered
-def threshold_distribution(m: int, h: int, k: int) -> _Law:
-    """Return the law as far as it matters."""
+def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
+    """Return the distribution as far as it matters."""
     mean, variance = _moments(m, h, k)
     lowest, highest = k, m - h + k
     reach = 10.0
@@ -81,23 +81,23 @@ def threshold_distribution(m: int, h: int, k: int) -> _Law:
         if last - first > _LARGEST_LAW:
             raise InvalidInputError(
                 f"rates of subsamples are listed one by one, up to {_LARGEST_LAW}; found more for "
-                f"{h} of {m} normal points"
+                f"{h} of {m} normal samples"
             )
         likelihoods = _likelihoods(m, h, k, first, last)
         kept = np.flatnonzero(likelihoods > _NEGLIGIBLE * likelihoods.max())
-        # The law falls on both sides of its mode: beyond an end that is negligible all is.
+        # The distribution falls on both sides of its mode: beyond an end that is negligible all is.
         if (kept[0] > 0 or first == lowest) and (kept[-1] < last - first or last == highest):
             break
         reach *= 2
     likelihoods = likelihoods[kept[0] : kept[-1] + 1]
-    return _Law(first + int(kept[0]), as_readonly(likelihoods / math.fsum(likelihoods)))
+    return _Distribution(first + int(kept[0]), as_readonly(likelihoods / math.fsum(likelihoods)))
 
 
 def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:
     """Return the probabilities from one place to another, relative to that of the mode."""
     j = np.arange(first, last, dtype=np.float64)
     growth = (j + 1) / (j + 1 - k) * ((m - h + k - j) / (m - 1 - j))
-    # From the mode outwards, so that errors grow where the law falls.
+    # From the mode outwards, so that errors grow where the distribution falls.
     mode = min(max(k * m // (h - 1) if h > 1 else k, first), last) - first
     likelihoods = np.ones(last - first + 1)
     np.cumprod(growth[mode:], out=likelihoods[mode + 1 :])
@@ -107,26 +107,28 @@ def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:
 
 @_remembered
 def central_range(m: int, h: int, k: int, coverage: Fraction) -> tuple[int, int]:
-    """Return the ends of the part of the law with equal tails."""
+    """Return the ends of the part of the distribution with equal tails."""
     outside = (1 - coverage) / 2
-    # Seen from the lowest score the law is that of the h - k - 1 normals below.
+    # Seen from the lowest score the distribution is that of the h - k - 1 normals below.
     return _lower_end(m, h, k, outside), m - 1 - _lower_end(m, h, h - k - 1, outside)
 
 
 def _lower_end(m: int, h: int, k: int, outside: Fraction) -> int:
-    """Return the largest j with P(J < j) at most a share that is to lie outside."""
-    law = threshold_distribution(m, h, k)
-    below = np.cumsum(law.probabilities) - law.probabilities
+    """Return the largest j with P(J < j) at most a fraction that is to lie outside."""
+    distribution = threshold_distribution(m, h, k)
+    below = np.cumsum(distribution.probabilities) - distribution.probabilities
     bound = float(outside)
     fits = below <= bound
     fits[0] = True
     for i in np.flatnonzero(np.abs(below - bound) <= _CLOSE * bound).tolist():
-        fits[i] = m <= _LARGEST_EXACT and _is_exactly_within(m, h, k, law.first + i, outside)
-    return law.first + int(np.flatnonzero(fits)[-1])
+        fits[i] = m <= _LARGEST_EXACT and _is_exactly_within(
+            m, h, k, distribution.first + i, outside
+        )
+    return distribution.first + int(np.flatnonzero(fits)[-1])
 
 
 def _is_exactly_within(m: int, h: int, k: int, j: int, outside: Fraction) -> bool:
-    """Tell in whole numbers whether P(J < j) is at most a share."""
+    """Tell in integers whether P(J < j) is at most a fraction."""
     ways, term = 0, math.comb(m - 1 - k, h - k - 1)
     for i in range(k, j):
         ways += term
@@ -135,7 +137,7 @@ def _is_exactly_within(m: int, h: int, k: int, j: int, outside: Fraction) -> boo
 
 
 def heights_at(counts: OrderedCounts, places: CountVector) -> FloatVector:
-    """Return TPR at whole numbers of false positives, at the upper end of a vertical piece."""
+    """Return TPR at integers of false positives, at the upper end of a vertical piece."""
     left = np.searchsorted(counts.fps, places, side="right") - 1
     right = np.minimum(left + 1, counts.fps.shape[0] - 1)
     start, end = counts.fps[left], counts.fps[right]
@@ -200,9 +202,9 @@ class BetaWeights:
     @staticmethod
     @_remembered
     def of(m: int, h: int, k: int) -> "BetaWeights":
-        """Return the density with mean and variance of the law."""
+        """Return the density with mean and variance of the distribution."""
         mean, variance = (part / m**i for i, part in enumerate(_moments(m, h, k), start=1))
-        # Positive: only a law of 0 and 1 has the largest possible variance.
+        # Positive: only a distribution of 0 and 1 has the largest possible variance.
         strength = mean * (1 - mean) / variance - 1
         a, b = mean * strength, (1 - mean) * strength
         return BetaWeights(float(a), float(b), float(mean), _root(variance))

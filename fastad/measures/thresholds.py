@@ -33,7 +33,7 @@ from fastad.measures.points import (
     INTERPOLATION,
     Rates,
     at_each,
-    at_share,
+    at_fraction,
     entry,
     exact,
     hits_among,
@@ -47,14 +47,14 @@ from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import all_normal, check_scores
 
-# Whole numbers from here on are above every finite float64.
+# Integers from here on are above every finite float64.
 _BEYOND_FLOATS = 2**1024
 
 
 def _threshold_at_fpr(
     counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation
 ) -> Threshold | ScoreVector:
-    """Threshold that flags at most a share of the normals."""
+    """Threshold that flags at most a fraction of the normals."""
     need_normals(counts, "threshold_at_fpr")
     if isinstance(fpr, Fraction):
         return _threshold(counts, fpr, interpolation)
@@ -117,7 +117,7 @@ def threshold_at_fpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
@@ -126,7 +126,7 @@ def threshold_at_fpr(
         ``"conservative"``: the threshold of L. ``"linear"``: interpolated in FPR between the
         thresholds of L and R where both are finite, else that of L.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -141,11 +141,11 @@ def threshold_at_fpr(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no normal point, or if normals that score +inf exceed ``fpr``.
+        If there is no normal sample, or if normals that score +inf exceed ``fpr``.
 
     Notes
     -----
-    O(n log n) time for n points. Anomalies are not needed, but move the linear value.
+    O(n log n) time for n samples. Anomalies are not needed, but move the linear value.
 
     References
     ----------
@@ -167,7 +167,7 @@ def threshold_at_fpr(
 def _threshold_at_rate(
     counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
 ) -> Threshold | ScoreVector:
-    """Threshold that flags at most a share of all points."""
+    """Threshold that flags at most a fraction of all points."""
     alike = replace(
         counts,
         fps=counts.fps + counts.tps,
@@ -206,14 +206,14 @@ def threshold_at_rate(
 def threshold_at_rate(
     y_score: npt.ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
 ) -> Threshold | ScoreVector:
-    """Threshold for a budget of alerts: flags at most a share of all points; no labels.
+    """Threshold for a budget of alerts: flags at most a fraction of all points; no labels.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     rate : float or sequence of floats
-        Share of the points in [0, 1], compared as the decimal that is written.
+        Fraction of the points in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
         As in `threshold_at_fpr`, with every point in the part of a normal one.
 
@@ -232,7 +232,7 @@ def threshold_at_rate(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     Examples
     --------
@@ -311,15 +311,15 @@ def f1_at_fpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -337,7 +337,7 @@ def f1_at_fpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -424,15 +424,15 @@ def precision_at_fpr(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     fpr : float or sequence of floats
         False positive rate in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
-        Share of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -450,7 +450,7 @@ def precision_at_fpr(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -521,7 +521,7 @@ def confusion_at(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     threshold : float or int, optional
@@ -531,7 +531,7 @@ def confusion_at(
         Number of flagged points (their total weight under weights). Ties at the cut are shared
         out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -550,7 +550,7 @@ def confusion_at(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -575,13 +575,13 @@ def confusion(counts: OrderedCounts, point: int) -> Confusion:
 
 
 def _last_point(counts: OrderedCounts, rate: Fraction) -> int:
-    point = last_within(counts.fps, *at_share(rate, counts.n_normals))
+    point = last_within(counts.fps, *at_fraction(rate, counts.n_normals))
     # Even the threshold +inf flags what scores +inf.
     if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
         lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
         raise UndefinedMeasureError(
             f"no threshold has a false positive rate of at most {float(rate)}: "
-            f"normal points that score +inf make the lowest rate {lowest}"
+            f"normal samples that score +inf make the lowest rate {lowest}"
         )
     return point
 
@@ -608,7 +608,7 @@ def _threshold_from(
         return upper
     # The step is below 1, so that the exact value lies above the next threshold; rounding it
     # up keeps it there, and never raises it above the upper one.
-    place, divisor = at_share(rate, counts.n_normals)
+    place, divisor = at_fraction(rate, counts.n_normals)
     start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
     step = Fraction(place - start * divisor) / ((end - start) * divisor)
     top, top_over = upper.as_integer_ratio()

@@ -38,7 +38,7 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _precision_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
-    """Share of anomalies among the k highest scores."""
+    """Fraction of anomalies among the k highest scores."""
 
     def precision(flagged: Count) -> float:
         return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
@@ -88,21 +88,21 @@ def precision_at_k(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Share of anomalies among the k highest scores.
+    """Fraction of anomalies among the k highest scores.
 
     With the default ``k`` this is known as precision@n, or R-precision.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     k : int or sequence of ints, optional
         Number of highest scores (their total weight under weights); by default the number of
         anomalies. Ties at the cut count by expectation over their order.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -120,7 +120,7 @@ def precision_at_k(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -137,7 +137,7 @@ def precision_at_k(
 
 
 def _recall_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
-    """Share of the anomalies that are among the k highest scores."""
+    """Fraction of the anomalies that are among the k highest scores."""
     need_anomalies(counts, "recall_at_k")
 
     def recall(flagged: Count) -> float:
@@ -188,21 +188,21 @@ def recall_at_k(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Share of the anomalies that are among the k highest scores.
+    """Fraction of the anomalies that are among the k highest scores.
 
     Also known as detection rate.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     k : int or sequence of ints, optional
         Number of highest scores (their total weight under weights); by default the number of
         anomalies. Ties at the cut count by expectation over their order.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, a whole number k counts it k times.
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -220,7 +220,7 @@ def recall_at_k(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -243,16 +243,16 @@ def _precision_at_p(
     n_repeats: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> float | FloatVector:
-    """Precision after anomalies were drawn down to a share p."""
+    """Precision after anomalies were drawn down to a fraction p."""
     need_both(counts, "precision_at_p")
     if counts.weighting == "real":
         raise InvalidInputError(
-            "precision_at_p draws whole points: sample_weight must hold whole numbers; "
+            "precision_at_p draws whole points: sample_weight must contain integers; "
             "found other values"
         )
 
-    def precision(share: Fraction) -> float:
-        k = _n_drawn(counts, share)
+    def precision(fraction: Fraction) -> float:
+        k = _n_drawn(counts, fraction)
         if n_repeats is None:
             return subsample.expected_hits(counts.fps, counts.tps, k) / k
         assert rng is not None
@@ -263,7 +263,7 @@ def _precision_at_p(
 
 PRECISION_AT_P = Measure(
     name="precision_at_p",
-    title="precision after anomalies were drawn down to a share p",
+    title="precision after anomalies were drawn down to a fraction p",
     key="precision@p",
     compute=_precision_at_p,
     source="Škvára, Pevný and Šmídl 2019, equation (4)",
@@ -311,26 +311,26 @@ def precision_at_p(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Precision after anomalies were drawn at random down to a share p.
+    """Precision after anomalies were drawn at random down to a fraction p.
 
-    k = floor(m p / (1 - p)) of the n anomalies are drawn, so that they make the share p beside
+    k = floor(m p / (1 - p)) of the n anomalies are drawn, so that they make the fraction p beside
     the m normals; then the precision among the k highest scores. This makes data sets with
-    different shares of anomalies comparable. By default the exact expectation over all draws.
+    different fractions of anomalies comparable. By default the exact expectation over all draws.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     p : float or sequence of floats
-        Share of anomalies in [0, 1), taken as the decimal that is written.
+        Fraction of anomalies in [0, 1), taken as the decimal that is written.
     n_repeats : int, optional
         Average over so many random draws instead, as the paper does (with 10).
     rng : int or numpy.random.Generator, optional
         Seed or generator of the draws; read only with ``n_repeats``.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -348,7 +348,7 @@ def precision_at_p(
 
     Notes
     -----
-    O(n log n + k) time for n points. Ties count by expectation over their order.
+    O(n log n + k) time for n samples. Ties count by expectation over their order.
 
     References
     ----------
@@ -426,13 +426,13 @@ def rank_power(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans.
+        1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     k : int or sequence of ints
         Number of highest scores.
     sample_weight : array-like of shape (n_samples,), optional
-        Whole numbers, not negative: how many times each row counts.
+        Integers, not negative: how many times each row counts.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -450,7 +450,7 @@ def rank_power(
 
     Notes
     -----
-    O(n log n) time for n points.
+    O(n log n) time for n samples.
 
     References
     ----------
@@ -481,15 +481,15 @@ def _at_each_k(
     return measure(counts.n_anomalies if k is None else k)
 
 
-def _n_drawn(counts: OrderedCounts, share: Fraction) -> int:
-    """Return how many anomalies make the share p beside all normals, rounded down."""
+def _n_drawn(counts: OrderedCounts, fraction: Fraction) -> int:
+    """Return how many anomalies make the fraction p beside all normals, rounded down."""
     n, m = int(counts.n_anomalies), int(counts.n_normals)
-    p, q = share.numerator, share.denominator
-    k = n + 1 if share == 1 else m * p // (q - p)
+    p, q = fraction.numerator, fraction.denominator
+    k = n + 1 if fraction == 1 else m * p // (q - p)
     if not 1 <= k <= n:
         raise UndefinedMeasureError(
-            f"precision_at_p is undefined at p = {float(share)}: a share p beside {m} normals "
-            f"takes {'all too many' if share == 1 else k} of {n} anomalies"
+            f"precision_at_p is undefined at p = {float(fraction)}: a fraction p beside {m} "
+            f"normals takes {'all too many' if fraction == 1 else k} of {n} anomalies"
         )
     return k
 

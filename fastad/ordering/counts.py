@@ -35,7 +35,7 @@ class OrderedCounts:
     Attributes
     ----------
     fps, tps : numpy.ndarray of shape (n_distinct + 1,)
-        Flagged normals and flagged anomalies at each point. Whole numbers
+        Flagged normals and flagged anomalies at each point. Integers
         (int64), or float64 under real sample weights.
     keys : numpy.ndarray of shape (n_distinct,)
         Falling key of each distinct score; ``codec`` turns keys into scores.
@@ -65,13 +65,13 @@ class OrderedCounts:
         return self.n_anomalies + self.n_normals
 
     def normal_weight(self, prevalence: Fraction | None) -> Fraction:
-        """Return the weight of a normal point with which anomalies make a share of the total."""
+        """Return the weight of a normal sample with which anomalies have a prevalence."""
         if prevalence is None:
             return Fraction(1)
         return (1 - prevalence) / prevalence * Fraction(self.n_anomalies) / Fraction(self.n_normals)
 
     def at_prevalence(self, prevalence: Fraction | None) -> "OrderedCounts":
-        """Return the counts with normals weighted so that anomalies make a share of the total."""
+        """Return the counts with normals weighted so that anomalies have a prevalence."""
         if prevalence is None:
             return self
         weight = float(self.normal_weight(prevalence))

@@ -31,7 +31,7 @@ _BELOW_ZERO = -1
 
 @dataclass(frozen=True, slots=True)
 class CurvePart:
-    """Part of the ROC curve that a question reads: between two false positive rates."""
+    """Part of the ROC curve that a measure reads: between two false positive rates."""
 
     low: Fraction
     high: Fraction
@@ -57,8 +57,8 @@ class Cuts(NamedTuple):
 
     def and_between_signs(self) -> "Cuts":
         """Return these cuts and one between negative scores and the others."""
-        place = sum(cut > _BELOW_ZERO for cut in self.values)
-        values = (*self.values[:place], _BELOW_ZERO, *self.values[place:])
+        position = sum(cut > _BELOW_ZERO for cut in self.values)
+        values = (*self.values[:position], _BELOW_ZERO, *self.values[position:])
         return Cuts(values, self.first, self.last + 1)
 
 
@@ -86,8 +86,8 @@ def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
     upper = int(sample[top - 1]) | 1 if top < sample.shape[0] else None
     lower = _cut(sample, bottom) if bottom > 0 else None
     n_ranges = len(slices(n_points * (top - bottom) // sample.shape[0]))
-    places = [bottom + (top - bottom) * i // n_ranges for i in range(1, n_ranges)]
-    inner = {_cut(sample, place) for place in places} - {upper, lower}
+    positions = [bottom + (top - bottom) * i // n_ranges for i in range(1, n_ranges)]
+    inner = {_cut(sample, position) for position in positions} - {upper, lower}
     ends = {cut for cut in (upper, lower) if cut is not None}
     values = tuple(sorted(inner | ends, reverse=True))
     return Cuts(values, int(upper is not None), len(values) + int(lower is None))
@@ -105,6 +105,6 @@ def _ends(sample: IntVector, normals: int, part: CurvePart) -> tuple[int, int]:
     return (top + 1 if above > 0 else sample.shape[0]), max(bottom, 0)
 
 
-def _cut(sample: IntVector, place: int) -> int:
-    """Return rank bits just below the sampled score at a place, whose lowest bit is unknown."""
-    return max((int(sample[place]) & -2) - 1, _LOWEST)
+def _cut(sample: IntVector, position: int) -> int:
+    """Return rank bits just below the sampled score at a position, whose lowest bit is unknown."""
+    return max((int(sample[position]) & -2) - 1, _LOWEST)

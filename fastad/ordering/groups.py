@@ -144,7 +144,7 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
         for entry in distinct:
             str(entry)
     except (TypeError, ValueError) as error:
-        # Of lists, arrays, missing values of pandas, and whole numbers of too many digits.
+        # Of lists, arrays, missing values of pandas, and integers of too many digits.
         raise InvalidInputError(
             f"{name} must hold names, numbers or the like; found a value of which {error}",
             argument=name,

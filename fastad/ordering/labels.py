@@ -22,16 +22,16 @@ _FEW = 2**13
 
 
 class Labels(NamedTuple):
-    """Labels and weights that have passed the door.
+    """Labels and weights that have been checked.
 
     Attributes
     ----------
     values : numpy.ndarray of shape (n_points,)
-        1 for an anomaly, 0 for a normal point; rows of weight 0 are gone.
+        1 for an anomaly, 0 for a normal sample; rows of weight 0 are gone.
     n_anomalies : int
         Number of rows that are anomalies.
     weights : numpy.ndarray of shape (n_points,) or None
-        Positive weights, int64 where all are whole numbers, else float64.
+        Positive weights, int64 where all are integers, else float64.
     rows : numpy.ndarray of shape (n_points,) or None
         Where rows of weight 0 were left out: the rows that stayed.
     n_rows : int
@@ -65,14 +65,14 @@ def check_labels(
 
 
 def all_normal(n_points: int) -> Labels:
-    """Labels for questions that do not ask for labels: every point counts as normal."""
+    """Return labels for measures that take none: every sample counts as normal."""
     return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
 
 
 def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
     """Check that there is one real score for each label; leave out the rows of weight 0.
 
-    NaN is found later, by the kernel that reads the scores anyway.
+    NaN is detected later, by the kernel that reads the scores anyway.
     """
     scores = real_vector(y_score, name)
     if scores.shape[0] != labels.n_rows:
@@ -97,7 +97,7 @@ def _binary_labels(
     dtype = labels.dtype
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise InvalidInputError(
-            f"y_true must hold 0 and 1 or booleans; found {describe_type(labels)}. "
+            f"y_true must contain 0 and 1 or booleans; found {describe_type(labels)}. "
             "Name the anomalies' label with pos_label= if it is another",
             argument="y_true",
         )
@@ -110,7 +110,7 @@ def _binary_labels(
         first = int(np.argmax(bad))
         row = first if rows is None else int(rows[first])
         raise InvalidInputError(
-            f"y_true must hold 0 (normal) and 1 (anomaly); found {others} other "
+            f"y_true must contain 0 (normal) and 1 (anomaly); found {others} other "
             f"values, the first at index {row}: {labels[first]}. "
             "Name the anomalies' label with pos_label= if it is another",
             argument="y_true",
@@ -129,7 +129,7 @@ def _count_labels(labels: npt.NDArray[Any], values: LabelVector) -> tuple[int, i
 
 
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
-    """Tell the anomalies by their label; all other rows must carry one and the same label."""
+    """Select the anomalies by their label; all other rows must carry one and the same label."""
     if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
         raise TypeError(f"pos_label must be a single label; found {type(pos_label).__name__}")
     positive = _equal(labels, pos_label, pos_label)
@@ -138,7 +138,7 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
         different = ~_equal(others, others[0], pos_label)
         if np.any(different):
             raise InvalidInputError(
-                f"y_true must hold at most two labels, pos_label={short_repr(pos_label)} and "
+                f"y_true must contain at most two labels, pos_label={short_repr(pos_label)} and "
                 f"one other; "
                 f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it",
                 argument="y_true",

@@ -21,7 +21,7 @@ def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
         scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
     except ValueError as error:
         raise InvalidInputError(
-            f"y_score must hold equally many scores for each detector; found {error}",
+            f"y_score must contain equally many scores for each detector; found {error}",
             argument="y_score",
         ) from None
     if scores.ndim == 1:

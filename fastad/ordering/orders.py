@@ -1,4 +1,7 @@
-"""Sorting packed keys in place: by NumPy where it has a SIMD sort, else digit by digit."""
+"""Orders of scores: packed values that carry their labels, or keys with their rows.
+
+Keys are sorted in place, by NumPy where it has a SIMD sort, else digit by digit.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

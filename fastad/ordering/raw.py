@@ -11,7 +11,7 @@ from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad.ordering.labels import Labels
 
-# Whole numbers up to this are exact as float64.
+# Integers up to this are exact as float64.
 _LARGEST_EXACT = 2**53
 _SIGN = np.uint64(1 << 63)
 

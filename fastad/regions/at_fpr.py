@@ -65,7 +65,7 @@ def volume_at_fpr(
     score : callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans; there need be no anomalies.
+        1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
     y_score : array-like of shape (n_samples,)
         Scores of these points, by the same score.
     box : Box
@@ -89,7 +89,7 @@ def volume_at_fpr(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there are no normal points, or normal points that score +inf exceed the rate.
+        If there are no normal samples, or normal samples that score +inf exceed the rate.
 
     References
     ----------
@@ -216,7 +216,7 @@ def volumes(
     X : array-like of shape (n_samples, n_features)
         Points whose scores give the thresholds; finite numbers.
     y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal point, or booleans; there need be no anomalies.
+        1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
     box : Box, optional
@@ -242,7 +242,7 @@ def volumes(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there are no normal points.
+        If there are no normal samples.
 
     Examples
     --------

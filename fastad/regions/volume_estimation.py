@@ -116,7 +116,7 @@ def volume(
         Relative error to reach: draw until the root of the mean squared error is at most this
         fraction of the volume, or the budget is used up (10⁹ by default). By uniform draws.
     data : array-like of shape (n_points, n_features), optional
-        Normal points, which say where the region is. Importance sampling needs them: it misses a
+        Normal samples, which say where the region is. Importance sampling needs them: it misses a
         part of the region in which there are none.
     confidence_level : float, default 0.95
         Of the interval, in (0, 1).
@@ -225,7 +225,7 @@ def check_plan(
         )
     if data is None and method == "importance":
         raise InvalidInputError(
-            "data must be given for method='importance': normal points", argument="data"
+            "data must be given for method='importance': normal samples", argument="data"
         )
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:

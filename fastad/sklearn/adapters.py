@@ -79,7 +79,7 @@ class AdaptedDetector:
     def evaluate(
         self, X: Any, y_true: npt.ArrayLike, *, groups: Any = None, **options: Any
     ) -> Evaluation | GroupedEvaluation:
-        """Measure the detector on labelled points.
+        """Measure the detector on labelled samples.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Scorers: measures of a fitted estimator on labelled points, as scikit-learn calls them.
+"""Scorers: measures of a fitted estimator on labelled samples, as scikit-learn calls them.
 
 `sklearn.metrics.make_scorer` does not fit: it passes on the decision function of an outlier
 detector as it is, which is higher for normal samples, so that labels with 1 for an anomaly would
@@ -96,7 +96,7 @@ class Scorer(ABC, Generic[_Result]):
         y_true: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> _Result:
-        """Measure a fitted estimator on labelled points."""
+        """Measure a fitted estimator on labelled samples."""
         if y_true is None:
             raise InvalidInputError(
                 "y_true must be given to a scorer; found None", argument="y_true"

@@ -18,7 +18,7 @@ import numpy as np
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.points import at_share, first_reaching, last_within
+from fastad.measures.points import at_fraction, first_reaching, last_within
 from fastad.measures.scaled_scores import scaled_scores
 from fastad.ordering.counts import OrderedCounts
 
@@ -188,7 +188,7 @@ def _under(
     upright, level = np.zeros(xs.shape[0] - 1), np.zeros(xs.shape[0] - 1)
     for end, sign in ((high, 1.0), (low, -1.0)):
         if end > 0:
-            last = min(last_within(xs, *at_share(end, xs[-1].item())), xs.shape[0] - 2)
+            last = min(last_within(xs, *at_fraction(end, xs[-1].item())), xs.shape[0] - 2)
             kernels.add_under(ys, xs, float(end), last, cut_by_expectation, sign, upright, level)
     kernels.centre(upright, ys)
     kernels.centre(level, xs)

@@ -1,6 +1,6 @@
 """``LevelSets``: mass and volume of the level sets of a score.
 
-Test points take the place of normal points and uniform points that of anomalies: then the order
+Test points take the place of normal samples and uniform points that of anomalies: then the order
 of both is the one that measures with labels read, and a mass-volume curve is a ROC curve.
 """
 

@@ -104,7 +104,7 @@ def test_bad_values_are_named(bad: Any, message: str) -> None:
 
 def test_a_bad_row_is_named() -> None:
     bad: Any = [[1, 2], [None, 3]]
-    with pytest.raises(InvalidInputError, match=r"^a\[1\] must hold .* objects such as None"):
+    with pytest.raises(InvalidInputError, match=r"^a\[1\] must contain .* objects such as None"):
         pairwise_agreement(bad, [[1, 2], [2, 3]])
 
 

@@ -83,11 +83,11 @@ BAD_TEXT = {
     "decimal commas": ("y,s\n0,0,1\n1,0,2\n", "line 2"),
     "comment": ("y,s\n# 0,0.1\n1,0.2\n", "column 'y', line 2: '# 0' is not a number"),
     "nan": ("y,s\n0,0.1\n1,nan\n0,NaN\n", "column 's' must not contain NaN; found 2, the first"),
-    "label 2": ("y,s\n0,0.1\n2,0.2\n", "column 'y' must hold 0 (normal) and 1 (anomaly)"),
+    "label 2": ("y,s\n0,0.1\n2,0.2\n", "column 'y' must contain 0 (normal) and 1 (anomaly)"),
     "label -1": ("y,s\n1,0.1\n-1,0.2\n", "--pos-label"),
     "label text": ("y,s\ngood,0.1\nbad,0.2\n", "column 'y', line 2: 'good' is not a number"),
     "label empty": ("y,s\n0,0.1\n,0.2\n", "column 'y', line 3: '' is not a number"),
-    "label nan": ("y,s\n0,0.1\nnan,0.2\n", "column 'y' must hold 0 (normal) and 1 (anomaly)"),
+    "label nan": ("y,s\n0,0.1\nnan,0.2\n", "column 'y' must contain 0 (normal) and 1 (anomaly)"),
     "underscore": ("y,s\n0,1_0\n1,2\n", "column 's', line 2"),
     "nul": ("y,s\n0,1\n1,\0\n", "column 's', line 3"),
 }
@@ -129,7 +129,7 @@ def test_a_label_that_is_missing_in_a_row_is_refused_under_pos_label_too(tmp_pat
 def test_a_third_label_is_refused_under_pos_label(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.csv", "y,s\na,1\nb,2\nc,3\n")
     message = refused(path, "--pos-label", "a")
-    assert "column 'y' must hold at most two labels" in message
+    assert "column 'y' must contain at most two labels" in message
     assert "'b' and 'c'" in message
 
 

@@ -158,7 +158,7 @@ def test_the_folder_is_named_as_the_file(called: Called, file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('[protocol]\nrepeats = "3"', "täglich.toml: protocol.repeats must be a whole number"),
+        ('[protocol]\nrepeats = "3"', "täglich.toml: protocol.repeats must be an integer"),
         ("title = ", "täglich.toml: the file is not TOML"),
         (TOML.replace('"toy"', '"nowhere"'), "found no 'nowhere'"),
         (TOML.replace("ocsvm", "svm"), "detectors[3].kind must be one of"),

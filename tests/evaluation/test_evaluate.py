@@ -341,7 +341,7 @@ def test_a_bad_number_of_threads_is_refused(n_threads: Any) -> None:
 
 @pytest.mark.parametrize("measures", [3, 2.5, object(), np.array("auc"), np.ma.array(1, mask=True)])
 def test_measures_of_another_type_are_named(measures: Any) -> None:
-    with pytest.raises(TypeError, match="measures must be a sequence of texts"):
+    with pytest.raises(TypeError, match="measures must be a sequence of strings"):
         fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
 
 

@@ -183,7 +183,7 @@ def test_bad_detectors_are_recorded_and_the_others_measured() -> None:
         assert set(result.undefined.values()) == {result.error}
         assert [point.undefined for point in result.operating_points] == [result.error] * 2
         assert (result.n_anomalies, result.n_normals) == (N, M)
-        assert math.isnan(result.tied_share)
+        assert math.isnan(result.tied_fraction)
     strict(found.to_json())
     assert str(found).count("must not contain NaN; found 67, the first at index 1") == 1
 
@@ -208,8 +208,8 @@ def test_json_is_strict_and_holds_versions_counts_and_ties() -> None:
     first = found["detectors"][0]
     tied = sum(count for count in Counter(np.round(_RAW)).values() if count > 1)
     assert (first["n_anomalies"], first["n_normals"]) == (N, M)
-    assert first["tied_share"] == tied / (N + M)
-    assert found["detectors"][1]["tied_share"] == 0
+    assert first["tied_fraction"] == tied / (N + M)
+    assert found["detectors"][1]["tied_fraction"] == 0
     assert first["values"] == dict(result["a [b]"])
     assert first["error"] is None
     (point,) = first["operating_points"]
@@ -245,7 +245,7 @@ def test_columns_have_a_row_for_each_detector() -> None:
         "detector",
         "n_anomalies",
         "n_normals",
-        "tied_share",
+        "tied_fraction",
         *result.labels,
     ] + [f"{what}@{fpr}" for fpr in (0.05, 0.1) for what in ("threshold", "flagged")]
     assert columns["detector"] == list(detectors)

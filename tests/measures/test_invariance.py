@@ -193,7 +193,7 @@ def test_types_that_keep_order_and_ties_change_nothing(
     name: str, parameters: dict[str, Any]
 ) -> None:
     y, s = dataset(1)
-    s = s - s.min()  # whole numbers from 0
+    s = s - s.min()  # integers from 0
     expected = numbers(ask(name, y, s, **parameters))
     if MEASURES[name].kind == "threshold":
         parameters = {**parameters, "interpolation": "conservative"}
@@ -371,7 +371,7 @@ def test_arrays_of_results_are_read_only() -> None:
 
 def test_tied_share_counts_the_rows_that_share_their_score() -> None:
     ranked = fastad.rank_scores([0, 1, 0, 1, 1], [1, 1, 2, -0.0, 0.0])
-    assert ranked.tied_share == 0.8
+    assert ranked.tied_fraction == 0.8
     assert (ranked.n_anomalies, ranked.n_normals) == (3, 2)
     assert ranked.counts.fps.tolist() == [0, 1, 2, 2]
     assert ranked.counts.tps.tolist() == [0, 0, 1, 3]

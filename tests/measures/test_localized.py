@@ -284,7 +284,7 @@ def test_a_tail_that_is_exactly_the_bound_lies_outside(coverage: Any, high: int)
 
 
 def test_bounds_next_to_a_tail_are_told_apart() -> None:
-    # With 30 normals and k = 0 the tails are quotients of whole numbers.
+    # With 30 normals and k = 0 the tails are quotients of integers.
     m, h = 30, 15
     tail = Fraction(math.comb(m - 3, h), math.comb(m, h))  # P(J > 2)
     y, s = [0] * m + [1], [1] * (m + 1)
@@ -328,10 +328,10 @@ def test_rates_0_and_1() -> None:
         assert 1 / 3 < getattr(fastad.measures, name)(Y, S, fpr=0) < 1
 
 
-def test_a_law_that_one_rate_holds_has_no_width() -> None:
+def test_a_distribution_of_a_single_rate_has_no_width() -> None:
     y, s = [0] * 100 + [1], range(101)
     with pytest.raises(
-        UndefinedMeasureError, match=r"share 0\.95 .* at fpr = 0 has the .* rate 0$"
+        UndefinedMeasureError, match=r"fraction 0\.95 .* at fpr = 0 has the .* rate 0$"
     ):
         fastad.measures.localized_auc(y, s, fpr=0, subsample=0.99)
     assert fastad.measures.beta_weighted_auc(y, s, fpr=0, subsample=0.99) == 1

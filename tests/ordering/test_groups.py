@@ -69,7 +69,7 @@ def test_the_area_of_each_group_is_that_of_its_rows(scores: npt.NDArray[Any]) ->
         alone = fastad.rank_scores(Y[fold == FOLD], scores[fold == FOLD])
         found = result[fold]["score"]
         assert found["auc"] == alone.roc_auc()
-        assert found.tied_share == alone.tied_share
+        assert found.tied_fraction == alone.tied_fraction
         assert (found.n_anomalies, found.n_normals) == (alone.n_anomalies, alone.n_normals)
 
 

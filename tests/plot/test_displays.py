@@ -172,7 +172,7 @@ def test_a_result_of_evaluate_serves_as_values() -> None:
 
 
 def one_class(kind: str) -> npt.NDArray[np.int64]:
-    # Precision and recall need no normal points.
+    # Precision and recall need no normal samples.
     return np.full(90, 0 if kind == "precision_recall" else 1)
 
 
@@ -189,7 +189,7 @@ def test_errors_leave_no_trace(kind: str) -> None:
         draw(LABELS, {}, ax=ax)
     with pytest.raises(fastad.InvalidInputError, match="one score for each label"):
         draw(LABELS, {"d0": [1.0, 2.0]}, ax=ax)
-    with pytest.raises(fastad.InvalidInputError, match="y_true must hold 0"):
+    with pytest.raises(fastad.InvalidInputError, match="y_true must contain 0"):
         draw(LABELS + 1, scores_of(1), ax=ax)
     assert not ax.has_data()
     with pytest.raises(fastad.UndefinedMeasureError):

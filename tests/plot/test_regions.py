@@ -287,7 +287,7 @@ def problem(anomalies: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int
 
 @pytest.fixture(scope="module")
 def table_9() -> dict[tuple[str, float], tuple[float, float]]:
-    """Means over ten splits: 80 % of the normal points train, the others test."""
+    """Means over ten splits: 80 % of the normal samples train, the others test."""
     means = {}
     for anomalies, gamma in TABLE_9:
         samples, labels = problem(anomalies)

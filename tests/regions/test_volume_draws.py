@@ -297,7 +297,7 @@ def test_what_cannot_be_extended_says_so() -> None:
     for n in (0, -1):
         with pytest.raises(InvalidInputError, match="n_draws must be at least 1"):
             uniform.extend(n)
-    with pytest.raises(TypeError, match="n_draws must be a whole number"):
+    with pytest.raises(TypeError, match="n_draws must be an integer"):
         uniform.extend(1.5)  # type: ignore[arg-type]
 
 

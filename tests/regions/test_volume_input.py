@@ -142,9 +142,9 @@ def test_bad_thresholds_are_named(threshold: Any, message: str, options: dict[st
     [
         ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
         ({"n_draws": -5}, "n_draws must be at least 1; found -5"),
-        ({"n_draws": 10.0}, "n_draws must be a whole number; found float"),
-        ({"n_draws": True}, "n_draws must be a whole number; found bool"),
-        ({"n_draws": "10"}, "n_draws must be a whole number; found str"),
+        ({"n_draws": 10.0}, "n_draws must be an integer; found float"),
+        ({"n_draws": True}, "n_draws must be an integer; found bool"),
+        ({"n_draws": "10"}, "n_draws must be an integer; found str"),
         ({"n_draws": 15, "method": "sobol"}, "n_draws must be at least 16 for method='sobol'"),
         ({"rtol": 0}, "rtol must lie strictly between 0 and 1"),
         ({"rtol": 1}, "rtol must lie strictly between 0 and 1"),
@@ -161,7 +161,7 @@ def test_bad_thresholds_are_named(threshold: Any, message: str, options: dict[st
         ({"rng": -1}, "rng must not be negative"),
         ({"rng": 0.5}, "rng must be an int"),
         ({"n_threads": 0}, "n_threads must be at least 1"),
-        ({"n_threads": 1.5}, "n_threads must be a whole number"),
+        ({"n_threads": 1.5}, "n_threads must be an integer"),
     ],
 )
 @pytest.mark.parametrize("score", [first, first_of_point, OfBatch(first, 2)])

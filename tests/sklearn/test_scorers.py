@@ -229,7 +229,7 @@ def test_labels_are_needed(forest: IsolationForest) -> None:
         ("tpr_at_fpr", {"fpr": 0.1, "far": 1}, TypeError, "found far=1"),
         ("roc_auc", {"response_method": "guess"}, fastad.InvalidInputError, "response_method"),
         ("rp_auc", {"score_range": (1, 0)}, fastad.InvalidInputError, "score_range"),
-        ("rank_power", {"k": 1.5}, TypeError, "k must be a whole number"),
+        ("rank_power", {"k": 1.5}, TypeError, "k must be an integer"),
         ("evaluation", {"measures": ["none such"]}, fastad.InvalidInputError, "none such"),
         ("evaluation", {"measures": ["auc_rp"]}, fastad.InvalidInputError, "score_range"),
     ],

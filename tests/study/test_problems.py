@@ -391,7 +391,7 @@ def test_grades_of_a_shared_file() -> None:
         ({"exclude": None}, "data.exclude must be a list of strings; found NoneType"),
         ({"bundled": 1}, "data.bundled must be True or False; found int"),
         ({"max_subproblems": 0}, "data.max_subproblems must be at least 1; found 0"),
-        ({"min_anomalies": 2.5}, "data.min_anomalies must be a whole number; found float"),
+        ({"min_anomalies": 2.5}, "data.min_anomalies must be an integer; found float"),
         (
             {"difficulties": ["easy", "very hard"]},
             "data.difficulties must be one of 'easy', 'medium', 'hard', 'very_hard'; "
@@ -838,7 +838,7 @@ def test_one_hot_and_label_columns_have_unit_variance_with_test_rows() -> None:
         ({"contaminations": (True,)}, "protocol.contaminations[0] must be a number; found bool"),
         ({"repeats": 0}, "protocol.repeats must be at least 1; found 0"),
         ({"max_train": 3}, "protocol.max_train must be at least 4; found 3"),
-        ({"max_train": 1e4}, "protocol.max_train must be a whole number; found float"),
+        ({"max_train": 1e4}, "protocol.max_train must be an integer; found float"),
         ({"max_test": 0}, "protocol.max_test must be at least 1; found 0"),
         ({"standardize": "yes"}, "protocol.standardize must be True or False; found str"),
     ],

@@ -1,4 +1,4 @@
-"""Slow, obvious definitions of the measures, in whole numbers and fractions.
+"""Slow, obvious definitions of the measures, in integers and fractions.
 
 Each is the sentence of MEASURES.md in plain Python. Nothing here comes from fastad.
 """

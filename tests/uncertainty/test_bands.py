@@ -126,7 +126,7 @@ def test_ends_of_the_curves(simultaneous: bool) -> None:
 def test_one_sample_of_each_class() -> None:
     """Level 0.95: the rate at one point is uniform."""
     band = roc_band([0, 1], [0, 1], fpr=[0.02, 0.03, 0.98])
-    # Below 0.025, the normal point surely has a higher FPR.
+    # Below 0.025, the normal sample surely has a higher FPR.
     assert band.high.tolist() == [1, 1, 1]
     assert band.low == pytest.approx([0, 0, 0.025])
     tied = roc_band([0, 1], [5, 5], fpr=[0.02, 0.03, 0.98])

@@ -42,7 +42,7 @@ from tests.support.uncertainty import replicates_of
 
 
 def times_drawn(resamples: Resamples, replicate: int, n: int, m: int) -> Sequence[Any]:
-    """How often each anomaly and each normal point is in a replicate."""
+    """How often each anomaly and each normal sample is in a replicate."""
     stream = np.uint64(bits(resamples.key, replicate))
     drawn = []
     for of_class, size in enumerate((n, m)):

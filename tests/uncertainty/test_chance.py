@@ -284,7 +284,7 @@ def test_undefined_permutations_are_left_out() -> None:
     ("y", "s", "keywords", "message"),
     [
         ([1, 0], [1, 2], {"n_resamples": 0}, "n_resamples must be at least 1"),
-        ([1, 0], [1, 2], {"n_resamples": 9.5}, "n_resamples must be a whole number"),
+        ([1, 0], [1, 2], {"n_resamples": 9.5}, "n_resamples must be an integer"),
         ([1, 0], [1, 2], {"rng": "seed"}, "rng must be"),
         ([1, 0], [1, 2], {"rng": -1}, "rng must not be negative"),
         ([1, 0], [1, 2], {"n_threads": 0}, "n_threads"),

@@ -233,7 +233,7 @@ def test_a_rate_is_that_of_the_confusion(rate: str) -> None:
 
 
 def test_rates_of_one_class() -> None:
-    """The FPR needs no anomaly, and one normal point is a trial."""
+    """The FPR needs no anomaly, and one normal sample is a trial."""
     assert (
         fastad.interval([0] * 5, range(5), measure="fpr", method="wilson", threshold=4).value == 0.2
     )

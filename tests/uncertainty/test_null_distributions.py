@@ -58,7 +58,7 @@ def test_area_against_scipy(n: int, m: int) -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(7, 15), (15, 7), (10, 10)])
 def test_area_with_ties_against_integers(n: int, m: int) -> None:
-    """Choices counted group by group, in Python's whole numbers."""
+    """Choices counted group by group, in Python's integers."""
     rng = np.random.default_rng(n)
     y, s = rng.permutation(n + m) < n, rng.integers(0, 6, n + m)
     ways: Counter[tuple[int, int]] = Counter({(0, 0): 1})

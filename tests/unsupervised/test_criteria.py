@@ -253,7 +253,7 @@ def test_the_same_seed_gives_the_same_intervals(n_threads: int) -> None:
 
 @pytest.mark.parametrize("shift", [0, 2**53, 2**62])
 def test_only_the_order_of_the_scores_counts(shift: int) -> None:
-    """Whole numbers beyond 2**53 too, which no float64 holds."""
+    """Integers beyond 2**53 too, which no float64 holds."""
     X, U = points(0, 400, 4000)
     test, uniform = (np.round(norm(rows) * 100).astype(np.int64) for rows in (X, U))
     options: dict[str, Any] = {"rng": 0, "n_resamples": 50}

@@ -62,7 +62,7 @@ def test_the_arrays_hold_one_point_for_each_distinct_test_score(scored: Scored) 
 
 @given(slow.scores())
 def test_thresholds_are_the_distinct_test_scores(scored: Scored) -> None:
-    """Whole numbers beyond 2**53 too, which no float64 holds."""
+    """Integers beyond 2**53 too, which no float64 holds."""
     curve = curve_of(scored)
     assert curve.thresholds.tolist() == [-math.inf, *slow.distinct(scored.test)]
 
