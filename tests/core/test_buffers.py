@@ -79,7 +79,7 @@ def test_outside_of_a_block_memory_is_new_and_inside_it_is_used_again() -> None:
             assert borrow_buffer("b", 5, np.float64).shape == (5,)
 
 
-def test_memory_that_somebody_holds_is_not_used_again() -> None:
+def test_memory_in_use_is_not_returned_again() -> None:
     with ReusedBuffers():
         held = borrow_buffer("a", 10, np.int64)
         held[:] = 7

@@ -495,7 +495,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def test_types_of_arguments_have_files_of_their_own(folder: Path) -> None:
+def test_types_of_arguments_have_separate_files(folder: Path) -> None:
     first, second = kernel(add), kernel(add)
     assert [first(1, 2), first(1, 0.5), first(0.5, 0.5)] == [3, 1.5, 1.0]  # type: ignore[arg-type]
     assert len(list(folder.rglob("*.kernel"))) == 3
@@ -519,7 +519,7 @@ def test_a_file_that_another_process_reads_need_not_be_replaced(
     assert len(list(folder.rglob("*.kernel"))) == 1
 
 
-def test_code_that_holds_an_address_of_the_process_is_not_kept(folder: Path) -> None:
+def test_code_that_contains_an_address_of_the_process_is_not_kept(folder: Path) -> None:
     half = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x / 2)
 
     def call_half(x: float) -> float:

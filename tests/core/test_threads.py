@@ -53,7 +53,7 @@ def test_two_threads_work_at_the_same_time() -> None:
         assert len(set(thread_map(lambda _: both.wait(10), range(2)))) == 2
 
 
-def test_a_busy_pool_stops_nobody() -> None:
+def test_a_busy_pool_does_not_block() -> None:
     release = threading.Event()
     pool = _threads._pool_of(2)
     blocked = [pool.submit(release.wait, 30) for _ in range(_threads._pool_size)]
@@ -86,7 +86,7 @@ def test_a_larger_pool_takes_the_place_of_a_smaller_one() -> None:
     assert threading.get_ident() in seen
 
 
-def test_inside_a_share_of_the_work_there_is_one_thread() -> None:
+def test_inside_a_worker_there_is_one_thread() -> None:
     def inner(_: int) -> tuple[int, bool]:
         me = threading.get_ident()
         with thread_limit(8):
@@ -110,7 +110,7 @@ def test_a_limit_ends_with_its_block_and_never_raises_an_outer_one() -> None:
     assert current_threads() == default
 
 
-def test_few_points_are_not_shared() -> None:
+def test_few_points_are_not_divided() -> None:
     with thread_limit(8):
         assert slices(150_000) == [slice(0, 150_000)]
         assert slices(300_001) == [
