@@ -82,11 +82,6 @@ class MatrixDisplay(drawing.Display):
         -------
         MatrixDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         values = self.matrix.value
         if ax is None:
@@ -232,8 +227,6 @@ class DiscriminabilityDisplay(drawing.Display):
         ------
         InvalidInputError
             If there is no such data set.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         check_choice(criterion, CRITERIA, "criterion")
         check_choice(xscale, SCALES, "xscale")

@@ -119,8 +119,6 @@ class CriticalDifferenceDisplay(drawing.Display):
         ------
         TypeError
             If it is not a comparison of ranks.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         return cls(comparison).plot(ax, line_kw=line_kw)
 
@@ -140,11 +138,6 @@ class CriticalDifferenceDisplay(drawing.Display):
         -------
         CriticalDifferenceDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         comparison = self.comparison
         bars = _stacked(self._spans(), _GAP * (len(comparison.detectors) - 1))

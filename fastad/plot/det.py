@@ -138,8 +138,6 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -178,8 +176,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
-            Whether to draw the legend. A long one stands beside the axes, where the layout of
-            the figure can make room for it (``layout="constrained"``).
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 
@@ -187,11 +184,6 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         -------
         DetCurveDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         lowest = (
             _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),

@@ -140,8 +140,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         ------
         InvalidInputError
             If an argument is not as described; the message says which and where.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -203,8 +201,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         InvalidInputError
             If an argument is not as described, or a band was requested of volumes that were not
             counted or that lie outside the range of floats.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         display = cls._from_level_sets(levels, excess_mass, xscale, band, confidence_level)
         return display.plot(
@@ -250,8 +246,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         InvalidInputError
             If an argument is not as described, or levels outside the range of floats are to be
             drawn on a linear axis, with bands, or beside levels inside it.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         return self._draw(ax, excess_mass, xscale, legend=legend, line_kw=line_kw)
 

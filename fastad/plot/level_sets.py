@@ -258,7 +258,8 @@ def level_sets_by_name(
     if test.keys() != uniform.keys():
         raise InvalidInputError(
             "y_score and uniform_score must name the same detectors; found "
-            f"{', '.join(test)} and {', '.join(uniform)}"
+            f"{', '.join(test)} and {', '.join(uniform)}",
+            argument="uniform_score",
         )
     levels = {}
     for name, scores in test.items():

@@ -137,8 +137,6 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         ------
         InvalidInputError
             If an argument is not as described; the message says which and where.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -199,8 +197,6 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         InvalidInputError
             If an argument is not as described, or a band was requested of volumes that were not
             counted or that lie outside the range of floats.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         display = cls._from_level_sets(levels, mass, yscale, band, confidence_level)
         return display.plot(ax, mass=mass, yscale=yscale, legend=legend, line_kw=line_kw)
@@ -244,8 +240,6 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         InvalidInputError
             If an argument is not as described, or volumes outside the range of floats are to be
             drawn on a linear axis, with bands, or beside volumes inside it.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         return self._draw(ax, mass, yscale, legend=legend, line_kw=_with_steps(line_kw))
 

@@ -168,8 +168,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If there is no anomaly, or no normal sample to re-weight.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -240,8 +238,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         iso_f1 : sequence of floats, default (0.2, 0.4, 0.6, 0.8)
             F1 scores in (0, 1) whose lines are drawn.
         legend : bool, default True
-            Whether to draw the legend. A long one stands beside the axes, where the layout of
-            the figure can make room for it (``layout="constrained"``).
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 
@@ -254,8 +251,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         ------
         InvalidInputError
             If an F1 score is not in (0, 1).
-        MissingExtraError
-            If matplotlib is not installed.
         """
         levels = _f1_levels(iso_f1)
         labels = legend_labels(self.curves, self.values)

@@ -199,8 +199,6 @@ class DecisionRegionDisplay(drawing.Display):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If there are no normal samples.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -301,11 +299,6 @@ class DecisionRegionDisplay(drawing.Display):
         -------
         DecisionRegionDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         (axes,) = drawing.open_axes(ax, n_rows=len(self.regions) + 2)
         x, y, scores = self.score_map.x, self.score_map.y, self.score_map.scores
@@ -407,11 +400,6 @@ class VolumeDisplay(drawing.Display):
         -------
         VolumeDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         check_choice(xscale, SCALES, "xscale")
         order = np.argsort(self.volumes.fpr)

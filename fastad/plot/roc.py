@@ -177,8 +177,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -237,8 +235,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
-            Whether to draw the legend. A long one stands beside the axes, where the layout of
-            the figure can make room for it (``layout="constrained"``).
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 
@@ -251,8 +248,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         ------
         InvalidInputError
             If a mark is at 0 and the axis is logarithmic.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         check_choice(xscale, SCALES, "xscale")
         lowest = self._lowest() if xscale == "log" else 0.0

@@ -160,8 +160,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             and where.
         UndefinedMeasureError
             If a class is absent from a run; the message names it.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -252,8 +250,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         chance : bool, default True
             Whether to draw the lines of scores without information.
         legend : bool, default True
-            Whether to draw the legend. A long one stands beside the axes, where the layout of
-            the figure can make room for it (``layout="constrained"``).
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 
@@ -266,8 +263,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         ------
         InvalidInputError
             If ``ax`` contains neither one nor two axes.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         check_choice(xscale, SCALES, "xscale")
         labels = {

@@ -116,8 +116,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -153,8 +151,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         legend : bool, default True
-            Whether to draw the legend. A long one stands beside the axes, where the layout of
-            the figure can make room for it (``layout="constrained"``).
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 
@@ -162,11 +159,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         -------
         RpCurveDisplay
             This display.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
         """
         labels = legend_labels(self.curves, self.values)
         zeros = {

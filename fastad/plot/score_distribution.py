@@ -185,8 +185,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
             If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
-        MissingExtraError
-            If matplotlib is not installed.
 
         Examples
         --------
@@ -230,8 +228,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
         ------
         InvalidInputError
             If ``ax`` does not contain as many axes as there are detectors.
-        MissingExtraError
-            If matplotlib is not installed.
         """
         n = len(self.distributions)
         columns = 1 if n == 1 else 2 if n <= 4 else 3
