@@ -103,6 +103,7 @@ class RankedScores(MeasureMethods):
         confidence_level: Point = 0.95,
     ) -> "RocBand":
         """See `fastad.uncertainty.roc_band`."""
+        # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty import bands
 
         return bands.roc_band_of(
@@ -121,6 +122,7 @@ class RankedScores(MeasureMethods):
         prevalence: Point | None = None,
     ) -> "PrecisionRecallBand":
         """See `fastad.uncertainty.precision_recall_band`."""
+        # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty import bands
 
         return bands.precision_recall_band_of(
@@ -141,6 +143,7 @@ class RankedScores(MeasureMethods):
         **options: Any,
     ) -> "ChanceLevel":
         """See `fastad.chance_level`."""
+        # Here, as the functions of intervals are.
         from fastad.uncertainty import chance
 
         bound = bind(measure, options)
