@@ -110,7 +110,7 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
         with parameters of that, a class by its name as "package.module.Class", or in Python a
         class or an estimator, which is copied. A list is tried value by value, together with all
         values of the others.
-        A parameter that is a list itself stands in a list.
+        A parameter that is a list itself is put into a list.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def _of_estimator(
 
 
 def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
-    """Yield all combinations of values, of which lists hold several."""
+    """Yield all combinations of values, of which lists have several."""
     grids = []
     for name, value in values.items():
         several = isinstance(value, list | tuple | range | np.ndarray)

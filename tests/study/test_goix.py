@@ -77,7 +77,7 @@ def test_features_with_fewer_than_ten_values_are_dropped() -> None:
     n = np.arange(200)
     X = np.column_stack([n % 9, n % 10, n, np.ones(200), n % 11]).astype(np.float64)
     split = cut(X, n >= 150, "novelty")
-    assert split.X_train.shape[1] == split.judged.shape[1] == 3
+    assert split.X_train.shape[1] == split.evaluated.shape[1] == 3
     assert set(np.unique(split.X_test[:, 0])) <= set(range(10))
     assert (
         cut(X, n >= 150, "novelty", dataclasses.replace(PLAIN, min_distinct=9)).X_test.shape[1] == 4
@@ -109,7 +109,7 @@ def test_halves_of_the_unsupervised_setting() -> None:
     train, test = split.X_train[:, 0], split.X_test[:, 0]
     assert sorted([*train, *test]) == list(range(320))
     assert len(train) == len(test) == 160
-    np.testing.assert_array_equal(split.judged, split.X_test)
+    np.testing.assert_array_equal(split.evaluated, split.X_test)
     np.testing.assert_array_equal(split.y_test, test >= 300)
 
 
@@ -139,7 +139,7 @@ def test_caps_take_the_first_rows_of_the_halves() -> None:
         whole, few = cut(X, y, setting), cut(X, y, setting, caps)
         np.testing.assert_array_equal(few.X_train, whole.X_train[:40])
         np.testing.assert_array_equal(few.X_test, whole.X_test[:70])
-        assert few.judged.shape[0] == (
+        assert few.evaluated.shape[0] == (
             70 if setting == "unsupervised" else np.count_nonzero(few.y_test == 0)
         )
     free = dataclasses.replace(PLAIN, max_train=None, max_test=None)
@@ -207,12 +207,12 @@ def test_the_box_is_that_of_the_judged_rows(setting: Setting, max_direct: int) -
     )
     seeds = np.random.SeedSequence([3, script_key("a"), SETTINGS.index(setting)]).spawn(3)
     split = split_goix(X, y, setting, protocol=protocol, rng=np.random.default_rng(seeds[0]))
-    volume = float(np.prod(np.ptp(split.judged, axis=0)))
+    volume = float(np.prod(np.ptp(split.evaluated, axis=0)))
     # One level set, the whole box: MV is 0.099 of it, EM(t) = 1 - t * volume down to 0.9.
     assert row.mv.value == pytest.approx(0.099 * volume)
     assert row.em.value == pytest.approx(0.095 / volume)
     assert row.n_draws == (0 if max_direct == 8 else 6)
-    assert (row.n_judged, row.n_test) == (split.judged.shape[0], split.X_test.shape[0])
+    assert (row.n_judged, row.n_test) == (split.evaluated.shape[0], split.X_test.shape[0])
     assert row.n_anomalies == split.y_test.sum()
     assert row.n_train == split.X_train.shape[0]
     assert row.roc == 0.5

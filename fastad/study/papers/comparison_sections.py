@@ -216,7 +216,7 @@ def distance_section(results: StudyResults) -> Section:
         "at TPR 0.8, where alarms must not be false (Figure 4). At the lowest contamination.",
     )
     for cell in results.cells(builder):
-        for figure, (reference, wanted) in _DISTANCE_FIGURES.items():
+        for figure, (reference, labels) in _DISTANCE_FIGURES.items():
             if reference not in cell.table.labels:
                 builder.lacks(
                     f"{figure} for {cell.where}", f"the study has not measured {reference}"
@@ -227,7 +227,7 @@ def distance_section(results: StudyResults) -> Section:
                 rank_distance,
                 cell.table,
                 reference=reference,
-                measures=cell.present(wanted, builder),
+                measures=cell.present(labels, builder),
                 **results.options,
             )
             found = builder.attempt(what, make)

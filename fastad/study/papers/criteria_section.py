@@ -44,9 +44,9 @@ def criteria_section(results: StudyResults) -> Section:
         "Criteria without labels: EM and MV",
         "Pairs of models of different detectors on one data set that excess mass (EM) and mass "
         "volume (MV) order as the area under the ROC curve, as that under the precision-recall "
-        "curve (PR), and, of the pairs that these two order alike, as both: the counts of Goix, "
-        "2016, section Benchmarks. By all models of a study, and by one of each detector, in the "
-        "middle of its grid; labels are best, between and worst. At the lowest contamination, "
+        "curve (PR), and, of the pairs that these two order the same way, as both: the counts of "
+        "Goix, 2016, section Benchmarks. By all models of a study, and by one of each detector, in "
+        "the middle of its grid; labels are best, between and worst. At the lowest contamination, "
         "over the means of all repeats; intervals are from data sets drawn again.",
     )
     for cell in results.cells(builder):
@@ -57,7 +57,9 @@ def criteria_section(results: StudyResults) -> Section:
         make = partial(_agreement, cell.table, criteria, results.options)
         found = builder.attempt(cell.where, make) if criteria else None
         if found is not None:
-            builder.table(f"unsupervised-{cell.key}", f"Pairs ordered alike, {cell.where}", found)
+            builder.table(
+                f"unsupervised-{cell.key}", f"Pairs ordered the same way, {cell.where}", found
+            )
         undefined = list(_undefined(cell, criteria, results))
         if undefined:
             header = ("data set", "features", "criterion", "undefined", "tasks", "reason")
@@ -200,7 +202,7 @@ def _add_goix(builder: SectionBuilder, results: StudyResults) -> None:
     ]
     if len(notes) > _MAX_NOTES:
         notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES} more are undefined"]
-    title = "Pairs ordered alike by goix's own protocol: default parameters, features drawn"
+    title = "Pairs ordered the same way by goix's own protocol: default parameters, features drawn"
     builder.table("unsupervised-goix", title, SimpleTable(header, rows, notes))
 
 

@@ -188,14 +188,14 @@ def goix_cell(
         name: train(factory, split.X_train, np.random.default_rng(seed))
         for name, factory in makers.items()
     }
-    n_features = split.judged.shape[1]
+    n_features = split.evaluated.shape[1]
     is_direct = n_features <= protocol.max_direct
-    n_varying = int(np.count_nonzero(np.ptp(split.judged, axis=0)))
+    n_varying = int(np.count_nonzero(np.ptp(split.evaluated, axis=0)))
     needed = n_features if is_direct else protocol.n_features
     evaluation: UnsupervisedEvaluation | None = None
     if n_varying >= needed:
         evaluation = (
-            _direct(scores, split.judged, protocol, of_criteria)
+            _direct(scores, split.evaluated, protocol, of_criteria)
             if is_direct
             else _subsampled(makers, split, protocol, of_criteria, n_jobs, progress)
         )
@@ -222,7 +222,7 @@ def goix_cell(
                 n_train=split.X_train.shape[0],
                 n_test=split.X_test.shape[0],
                 n_anomalies=int(np.count_nonzero(split.y_test)),
-                n_judged=split.judged.shape[0],
+                n_judged=split.evaluated.shape[0],
                 n_features=n_features,
                 n_draws=0 if is_direct else protocol.n_draws,
                 reason=reason,
@@ -306,16 +306,16 @@ def _seed(rng: int | np.random.Generator | None) -> int:
 
 def _direct(
     scores: Mapping[str, Any],
-    judged: FloatMatrix,
+    evaluated: FloatMatrix,
     protocol: GoixProtocol,
     rng: np.random.Generator,
 ) -> UnsupervisedEvaluation:
     """Evaluate fitted detectors in the box of all features."""
     return evaluate_unsupervised(
         scores,
-        judged,
+        evaluated,
         # Other than by default no feature is taken to be discrete: the paper has none.
-        box=Box.from_data(judged, discrete_threshold=None),
+        box=Box.from_data(evaluated, discrete_threshold=None),
         method="uniform",
         n_draws=protocol.n_uniform,
         n_resamples=protocol.n_resamples,
@@ -336,7 +336,7 @@ def _subsampled(
     return emmv_subsampled(
         makers,
         split.X_train,
-        split.judged,
+        split.evaluated,
         n_subspaces=protocol.n_draws,
         n_features=protocol.n_features,
         n_uniform=protocol.n_uniform,
@@ -368,7 +368,7 @@ def _without_volume(
 ) -> Criteria:
     """Return criteria that no box of the rows defines."""
     reason = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
-    return _undefined(reason, split.judged.shape[0], protocol)
+    return _undefined(reason, split.evaluated.shape[0], protocol)
 
 
 def _undefined(reason: str, n_judged: int, protocol: GoixProtocol) -> Criteria:

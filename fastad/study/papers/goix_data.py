@@ -1,4 +1,4 @@
-"""Data of goix's benchmark: which sets, and which rows train, test and judge."""
+"""Data of goix's benchmark: which sets, and which rows train, test and evaluate."""
 
 import math
 import os
@@ -95,14 +95,14 @@ class GoixSplit(NamedTuple):
         What ROC and PR are measured on.
     y_test : numpy.ndarray of shape (n_test,)
         1 for its anomalies.
-    judged : numpy.ndarray of shape (n_judged, n_features)
+    evaluated : numpy.ndarray of shape (n_judged, n_features)
         What EM and MV are measured on: the test rows, in the novelty setting its normal ones.
     """
 
     X_train: FloatMatrix
     X_test: FloatMatrix
     y_test: LabelVector
-    judged: FloatMatrix
+    evaluated: FloatMatrix
 
 
 def load_goix(
@@ -132,12 +132,12 @@ def load_goix(
     InvalidInputError
         If a name is unknown, or files are missing; the message names them all.
     """
-    wanted = {check_choice(name, tuple(FILES), "names"): Path(folder) for name in names}
-    paths = {name: root / FILES[name] for name, root in wanted.items()}
+    folders = {check_choice(name, tuple(FILES), "names"): Path(folder) for name in names}
+    paths = {name: root / FILES[name] for name, root in folders.items()}
     missing = [FILES[name] for name, path in paths.items() if not path.is_file()]
     if missing:
         raise InvalidInputError(
-            f"folder must hold the files of all data sets; {os.fspath(folder)} lacks "
+            f"folder must contain the files of all data sets; {os.fspath(folder)} lacks "
             f"{', '.join(missing)}",
             argument="folder",
         )
@@ -207,14 +207,14 @@ def split_goix(
     if setting == "novelty":
         train = train[labels[train] == 0]
     train, test = train[: protocol.max_train], test[: protocol.max_test]
-    judged = test if setting == "unsupervised" else test[labels[test] == 0]
-    for left, name in ((train, "train on"), (judged, "judge on")):
+    evaluated = test if setting == "unsupervised" else test[labels[test] == 0]
+    for left, name in ((train, "train on"), (evaluated, "evaluate on")):
         if left.shape[0] == 0:
             raise InvalidInputError(f"X must leave rows to {name}; found none", argument="X")
     table = samples[:, kept]
     if protocol.standardize:
         table = _standardized(table, table[train])
-    return GoixSplit(table[train], table[test], labels[test], table[judged])
+    return GoixSplit(table[train], table[test], labels[test], table[evaluated])
 
 
 def _without_surplus(labels: LabelVector, share: Point, rng: np.random.Generator) -> IntVector:

@@ -122,10 +122,10 @@ class GoixAgreement:
         Pairs of detectors that it orders as the area under the ROC curve, and under the
         precision-recall curve; None where no pair counts.
     both : PairAgreement or None
-        Of the pairs that these two strictly order alike, those that it orders so too.
+        Of the pairs that these two strictly order the same way, those that it orders so too.
     labels : LabelAgreement or None
         The labels best, between and worst that it recovers, of those on which the two agree;
-        None also where only some pairs are asked for.
+        None also where only some pairs are selected.
     """
 
     roc: PairAgreement | None
@@ -180,8 +180,8 @@ class GoixBenchmark(TableResult):
         setting : {"novelty", "unsupervised"}, optional
             Of which setting; by default of both.
         pairs : {"all", "separated", "open"}, default "all"
-            Pairs of detectors on a data set: all, those that the criterion tells apart, or those
-            that it does not.
+            Pairs of detectors on a data set: all, those whose difference is significant
+            by the criterion, or those whose difference is not.
 
         Returns
         -------
@@ -201,13 +201,13 @@ class GoixBenchmark(TableResult):
         for row in self.rows:
             if setting in (None, row.setting):
                 cells.setdefault((row.dataset, row.setting), []).append(row)
-        asked = [
+        selected = [
             pair
             for cell in cells.values()
             for pair in combinations(cell, 2)
             if pairs == "all" or (pairs == "separated") == _is_separated(*pair, criterion)
         ]
-        values = _Values.of(asked, criterion)
+        values = _Values.of(selected, criterion)
         return GoixAgreement(
             roc=_of_pairs(values.criterion, values.roc),
             pr=_of_pairs(values.criterion, values.pr),
@@ -241,7 +241,7 @@ def _of_pairs(
     labelled: FloatMatrix,
     references: tuple[FloatMatrix, FloatMatrix] | None = None,
 ) -> PairAgreement | None:
-    """Count pairs that are ordered alike, each of which stands for a data set of two detectors."""
+    """Count pairs that are ordered the same way; each is like a data set of two detectors."""
     if not values.size:
         return None
     try:

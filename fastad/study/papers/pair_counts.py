@@ -16,24 +16,24 @@ from fastad.errors import UndefinedMeasureError
 class _Pairs(NamedTuple):
     """Pairs of models on one data set."""
 
-    alike: float
+    agreeing: float
     counted: int
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """How many pairs of models of different detectors two criteria order alike.
+    """How many pairs of models of different detectors two criteria order the same way.
 
     Attributes
     ----------
     n_alike : float
-        Pairs that are ordered alike; a tie in one of the two is one half.
+        Pairs that are ordered the same way; a tie in one of the two is one half.
     n_pairs : int
         Pairs that count.
     n_left_out : int
         Pairs that do not count, because a value is undefined.
     low, high : float
-        Ends of the interval of the share, from data sets drawn again; NaN where fewer than two
+        Ends of the interval of the fraction, from data sets drawn again; NaN where fewer than two
         data sets count.
     """
 
@@ -45,7 +45,7 @@ class PairCounts:
 
     @property
     def share(self) -> float:
-        """Share of the pairs that are ordered alike; NaN where no pair counts."""
+        """Fraction of the pairs that are ordered the same way; NaN where no pair counts."""
         return self.n_alike / self.n_pairs if self.n_pairs else float("nan")
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class PairCounts:
 
 
 def count_text(n: float, total: int) -> str:
-    """Return a number of a total with its share, such as 123 of 170 (72.4 %)."""
+    """Return a number of a total with its percentage, such as 123 of 170 (72.4 %)."""
     return f"{round(n, 1):g} of {total} ({100 * n / total:.1f} %)" if total else "0 of 0"
 
 
@@ -70,33 +70,34 @@ def count_pairs(
     criterion : numpy.ndarray of shape (n_problems, n_models)
         The higher the better.
     references : sequence of one or two such arrays
-        What the order is compared with; of two the pairs count that both strictly order alike.
+        What the order is compared with; of two the pairs count that both strictly order the
+        same way.
     detector_of : numpy.ndarray of shape (n_models,)
         Detector of each model.
     resampling : Resampling
         Draws of the data sets of the problems.
     """
     missing: npt.NDArray[np.bool_] = np.any(np.isnan([criterion, *references]), axis=0)
-    found = [
+    counts = [
         _count([row, *others], detector_of)
         for row, *others in zip(criterion, *references, strict=True)
     ]
-    alike = np.array([one.alike for one in found])
-    counted = np.array([one.counted for one in found])
+    agreeing = np.array([one.agreeing for one in counts])
+    counted = np.array([one.counted for one in counts])
     left_out = _n_different(np.zeros_like(missing), detector_of)
     left_out -= _n_different(missing, detector_of)
-    low, high = _interval(alike, counted, resampling)
-    return PairCounts(float(alike.sum()), int(counted.sum()), int(left_out.sum()), low, high)
+    low, high = _interval(agreeing, counted, resampling)
+    return PairCounts(float(agreeing.sum()), int(counted.sum()), int(left_out.sum()), low, high)
 
 
 def _count(values: Sequence[FloatVector], detector_of: IntVector) -> _Pairs:
     """Count the pairs of all models less those of one detector."""
     whole = _count_all(values)
-    alike, counted = whole
+    agreeing, counted = whole
     for detector in np.unique(detector_of):
         own = _count_all([one[detector_of == detector] for one in values])
-        alike, counted = alike - own.alike, counted - own.counted
-    return _Pairs(alike, counted)
+        agreeing, counted = agreeing - own.agreeing, counted - own.counted
+    return _Pairs(agreeing, counted)
 
 
 def _count_all(values: Sequence[FloatVector]) -> _Pairs:
@@ -121,11 +122,11 @@ def _n_different(missing: npt.NDArray[np.bool_], detector_of: IntVector) -> IntV
 
 
 def _interval(
-    alike: FloatVector, counted: IntVector, resampling: Resampling
+    agreeing: FloatVector, counted: IntVector, resampling: Resampling
 ) -> tuple[float, float]:
-    """Return the interval of the share of all pairs, drawing data sets again."""
+    """Return the interval of the fraction of all pairs, drawing data sets again."""
     sums = np.zeros((resampling.counts.shape[1], 2))
-    np.add.at(sums, resampling.clusters, np.column_stack([alike, counted]))
+    np.add.at(sums, resampling.clusters, np.column_stack([agreeing, counted]))
     # Not by BLAS, whose sums depend on the number of its threads.
     drawn = np.einsum("rc,cx->rx", resampling.counts, sums)
     with np.errstate(invalid="ignore"):

@@ -12,7 +12,7 @@ from fastad.errors import MissingExtraError
 from fastad.study.results import StudyTables
 
 _TEMPLATE = "page.html.jinja"
-# Sections with more pictures show them only when they are asked for; longer tables scroll; columns
+# Sections with more pictures show them on demand; longer tables scroll; columns
 # with longer cells have lines that break.
 _OPEN, _LONG, _PROSE = 12, 25, 24
 # Fraction of its size on the screen that a picture keeps where there is no room: its type can be
@@ -46,7 +46,7 @@ class PageTable:
 
     @property
     def heads(self) -> list[tuple[str, str]]:
-        """Heads of the columns with their styles: columns of words stand to the left."""
+        """Heads of the columns with their styles: columns of words are aligned left."""
         return [
             (head, _style(cells))
             for head, cells in zip(self.text.header, self._columns(), strict=True)
