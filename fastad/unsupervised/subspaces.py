@@ -256,7 +256,7 @@ def _evaluate_detector(
     lowest = float(min(plan.mass[0], plan.excess_mass))
     levels, _ = estimator.level_sets(y_score, rows, LevelSetOptions.of("uniform", n_uniform))
     inside = np.interp(lowest * levels.n_test, levels.masses, np.asarray(levels.inside))
-    # Points that all score alike have no sets around them in which others could come down.
+    # Points that all have one score have no sets around them in which others could come down.
     if inside < _FEW and levels.masses[1] < lowest * levels.n_test:
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
         with suppress(InvalidInputError):

@@ -70,6 +70,7 @@ def test_fractions_far_below_the_smallest_float_of_a_hundred_features_are_found(
     assert found.log_high - found.log_low < 0.5
 
 
+@pytest.mark.evidence
 def test_a_ball_of_many_features_is_known_to_a_percent() -> None:
     for d in (20, 50):
         region = ball(d)

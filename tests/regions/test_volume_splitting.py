@@ -90,6 +90,7 @@ def test_discrete_and_constant_features() -> None:
     assert abs(found.log_value - truth) < 0.7
 
 
+@pytest.mark.evidence
 def test_features_that_do_not_matter_do_not_mislead() -> None:
     """Long steps of them are accepted, so that a wall of the cube is often reached."""
     box = Box([0] * 3, [1] * 3)

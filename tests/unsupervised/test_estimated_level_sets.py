@@ -192,6 +192,7 @@ def test_too_few_samples_say_so_or_leave_out_small_sets() -> None:
             assert np.isfinite(levels.log_volumes()[1:]).all()
 
 
+@pytest.mark.evidence
 def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     """Cubes in a cube of 150 features, whose volume is e^741."""
     d, half = 150, 70.0
