@@ -89,7 +89,10 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         return "bootstrap", None
     possible = methods_of(bound)
     name = "tpr" if bound.measure.name in TRIALS else bound.measure.name
-    rows = _nearest_cell(_rows_of(name), counts)
+    measured = _rows_of(name)
+    if not measured:
+        return "bootstrap", None
+    rows = _nearest_cell(measured, counts)
     return best_method([row for row in rows if row.method in possible])
 
 

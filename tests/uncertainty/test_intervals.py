@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError
+from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
@@ -449,3 +450,10 @@ def test_an_interval_without_variance_is_its_value() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
         found = fastad.interval(HALVES, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
     assert found.low == found.value == found.high
+
+
+@pytest.mark.parametrize("rate", sorted(set(RATES) - set(TRIALS)))
+def test_where_no_coverage_was_measured_auto_is_the_bootstrap(rate: str) -> None:
+    interval = fastad.interval(Y, S, measure=rate, threshold=4, rng=0)
+    assert (interval.method, interval.coverage) == ("bootstrap", None)
+    assert interval.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
