@@ -258,6 +258,7 @@ def draw_distances(found: RankDistances) -> "Figure":
     MissingExtraError
         If matplotlib is not installed.
     """
+    # Here, because matplotlib is loaded only where a picture is drawn.
     from fastad.plot import drawing
 
     drawing.need_matplotlib()
