@@ -15,13 +15,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import (
-    Count,
-    IntervalMethod,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.types import Count, IntervalMethod, Label, Point, Points
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count

@@ -7,24 +7,12 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    OpenRate,
-    Rate,
-)
-from fastad._core.types import (
-    FloatVector,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.parameters import OpenRate, Rate
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
-from fastad.measures.points import (
-    Rates,
-    at_each,
-    need_both,
-)
+from fastad.measures.points import Rates, at_each, need_both
 from fastad.measures.threshold_distribution import (
     BetaWeights,
     NormalWeights,

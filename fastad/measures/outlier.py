@@ -7,17 +7,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    Positive,
-    Rate,
-)
-from fastad._core.types import (
-    Count,
-    FloatVector,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.parameters import Positive, Rate
+from fastad._core.types import Count, FloatVector, Label, Point, Points
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,

@@ -7,10 +7,7 @@ from typing import Any, overload
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import (
-    Choice,
-    Rate,
-)
+from fastad._core.parameters import Choice, Rate
 from fastad._core.types import (
     Count,
     CountVector,

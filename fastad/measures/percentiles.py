@@ -7,9 +7,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    Percentile,
-)
+from fastad._core.parameters import Percentile
 from fastad._core.types import (
     Count,
     CountVector,

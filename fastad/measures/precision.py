@@ -7,16 +7,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    Prevalence,
-    Rate,
-)
-from fastad._core.types import (
-    FloatVector,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.parameters import Prevalence, Rate
+from fastad._core.types import FloatVector, Label, Point, Points
 from fastad._kernels.curves import area
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure

@@ -7,15 +7,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    Choice,
-    Flag,
-)
+from fastad._core.parameters import Choice, Flag
 from fastad._core.threads import thread_map
-from fastad._core.types import (
-    Label,
-    Quadrature,
-)
+from fastad._core.types import Label, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
@@ -27,10 +21,7 @@ from fastad.measures.points import (
     thresholds_from_infinity,
     twice_area,
 )
-from fastad.measures.results import (
-    DetCurve,
-    RocCurve,
-)
+from fastad.measures.results import DetCurve, RocCurve
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import PackedOrder, Range
 

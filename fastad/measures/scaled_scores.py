@@ -6,22 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import (
-    ScoreBounds,
-)
-from fastad._core.types import (
-    FloatVector,
-    Label,
-    Point,
-)
+from fastad._core.parameters import ScoreBounds
+from fastad._core.types import FloatVector, Label, Point
 from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
-from fastad.measures.points import (
-    exact,
-    need_both,
-    need_finite,
-)
+from fastad.measures.points import exact, need_both, need_finite
 from fastad.ordering.counts import OrderedCounts
 
 # From here on, differences of scores might overflow.

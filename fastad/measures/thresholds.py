@@ -11,12 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import real_vector
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import (
-    Integer,
-    Prevalence,
-    Rate,
-    ThresholdValue,
-)
+from fastad._core.parameters import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
     Count,
     FloatVector,

@@ -7,19 +7,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    Generator,
-    Integer,
-    Rate,
-)
-from fastad._core.types import (
-    Count,
-    FloatVector,
-    IntVector,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.parameters import Generator, Integer, Rate
+from fastad._core.types import Count, FloatVector, IntVector, Label, Point, Points
 from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from fastad.plot.rp import RpCurveDisplay as RpCurveDisplay
     from fastad.plot.score_distribution import RpSpan as RpSpan
     from fastad.plot.score_distribution import ScoreDistribution as ScoreDistribution
-    from fastad.plot.score_distribution import (
-        ScoreDistributionDisplay as ScoreDistributionDisplay,
-    )
+    from fastad.plot.score_distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,

@@ -15,13 +15,7 @@ from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.percentiles import CLASS_PERCENTILES
 from fastad.measures.results import ClassPercentiles
 from fastad.plot import drawing
-from fastad.plot.curves import (
-    LabelledDisplay,
-    by_name,
-    map_detectors,
-    rank_detectors,
-    read_points,
-)
+from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, rank_detectors, read_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,12 +15,7 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.regions.splitting.repeats import (
-    SplittingRun,
-    estimates,
-    mixing_problems,
-    split,
-)
+from fastad.regions.splitting.repeats import SplittingRun, estimates, mixing_problems, split
 from fastad.regions.volume_estimation import check_plan
 
 

@@ -8,12 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import (
-    check_flag,
-    check_inside,
-    check_prevalence,
-    check_rate,
-)
+from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rate
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure

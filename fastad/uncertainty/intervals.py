@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import (
-    N_RESAMPLES,
-    check_choice,
-    check_count,
-    check_flag,
-    check_inside,
-)
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, check_flag, check_inside
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, IntervalMethod, Label, Point

@@ -15,13 +15,7 @@ from fastad._core.parameters import check_generator
 from fastad._core.results import Result
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
-from fastad.unsupervised.criteria import (
-    CRITERIA,
-    EXCESS_MASS,
-    MASS,
-    SIGNS,
-    check_criteria,
-)
+from fastad.unsupervised.criteria import CRITERIA, EXCESS_MASS, MASS, SIGNS, check_criteria
 from fastad.unsupervised.levels import exp
 from fastad.unsupervised.subspaces import (
     Factory,

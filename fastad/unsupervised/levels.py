@@ -14,14 +14,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_positive, exact_number
-from fastad._core.types import (
-    CountVector,
-    FloatMatrix,
-    FloatVector,
-    IntVector,
-    Point,
-    ScoreVector,
-)
+from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box

@@ -12,13 +12,7 @@ from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad.errors import InvalidInputError
 from fastad.uncertainty.corrections import significantly_larger
-from fastad.unsupervised.criteria import (
-    CRITERIA,
-    SIGNS,
-    Criteria,
-    Criterion,
-    CriterionName,
-)
+from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
 
 

@@ -17,12 +17,7 @@ from sklearn.svm import OneClassSVM
 from typer.testing import Result
 
 import fastad
-from tests.support.command_line import (
-    TouchesWhenLoaded,
-    invoke,
-    json_of,
-    stdout_of,
-)
+from tests.support.command_line import TouchesWhenLoaded, invoke, json_of, stdout_of
 
 FEW = ("--n-draws", "3000")
 

@@ -10,13 +10,7 @@ from matplotlib.colors import to_rgba, to_rgba_array
 import fastad
 from fastad.plot import ExcessMassCurveDisplay
 from tests.support.drawn import corners, legend_of, new_axes, x_of, y_of
-from tests.support.level_set_scores import (
-    FAR,
-    TEST,
-    UNIFORM,
-    VOLUME,
-    inside,
-)
+from tests.support.level_set_scores import FAR, TEST, UNIFORM, VOLUME, inside
 
 
 def test_excess_mass_curves_are_drawn_from_0_to_where_they_have_lost_a_tenth() -> None:

@@ -11,15 +11,7 @@ import fastad
 from fastad.plot import ExcessMassCurveDisplay, MassVolumeCurveDisplay
 from fastad.plot.level_sets import number_text
 from tests.support.drawn import legend_of, new_axes
-from tests.support.level_set_scores import (
-    DETECTORS,
-    DRAWN,
-    FAR,
-    TEST,
-    UNIFORM,
-    VOLUME,
-    X,
-)
+from tests.support.level_set_scores import DETECTORS, DRAWN, FAR, TEST, UNIFORM, VOLUME, X
 
 DISPLAYS: dict[str, Any] = {"mv": MassVolumeCurveDisplay, "em": ExcessMassCurveDisplay}
 CURVES: dict[str, Any] = {"mv": fastad.mass_volume_curve, "em": fastad.excess_mass_curve}

@@ -11,14 +11,7 @@ from matplotlib.colors import to_rgba, to_rgba_array
 import fastad
 from fastad.plot import MassVolumeCurveDisplay
 from tests.support.drawn import corners, legend_of, new_axes, x_of, y_of
-from tests.support.level_set_scores import (
-    FAR,
-    RNG,
-    TEST,
-    UNIFORM,
-    VOLUME,
-    inside,
-)
+from tests.support.level_set_scores import FAR, RNG, TEST, UNIFORM, VOLUME, inside
 
 
 def test_mass_volume_curves_are_drawn_as_steps() -> None:

@@ -10,12 +10,7 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.regions import volume, volume_at_fpr
 from fastad.regions.box import Box
-from tests.support.volumes import (
-    SQUARE,
-    Array,
-    fields,
-    norm,
-)
+from tests.support.volumes import SQUARE, Array, fields, norm
 
 # --- at a false positive rate
 

@@ -7,11 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad.unsupervised import LevelSets
-from tests.support.volumes import (
-    OfBatch,
-    norm,
-    norm_of_point,
-)
+from tests.support.volumes import OfBatch, norm, norm_of_point
 
 Array = npt.NDArray[Any]
 

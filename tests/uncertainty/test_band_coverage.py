@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom, norm
 
-from fastad.uncertainty.bands import (
-    precision_recall_band,
-    roc_band,
-)
+from fastad.uncertainty.bands import precision_recall_band, roc_band
 from fastad.uncertainty.order_statistics import AllRanks, EachRank, all_ranks
 
 Vector = npt.NDArray[Any]

@@ -12,11 +12,7 @@ import fastad
 from fastad import Box, InvalidInputError
 from fastad.errors import InsufficientMixingWarning
 from tests.support.detector_levels import Array, Keeper, bits, normal, scorer
-from tests.support.volumes import (
-    KINDS,
-    norm,
-    norm_of_point,
-)
+from tests.support.volumes import KINDS, norm, norm_of_point
 
 # --- uniform draws
 

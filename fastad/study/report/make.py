@@ -17,13 +17,7 @@ from fastad.errors import MissingExtraError
 from fastad.study.extensions import extensions
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.overview import overview_section
-from fastad.study.report.page import (
-    PagePicture,
-    PageSection,
-    PageTable,
-    check_jinja2,
-    render_page,
-)
+from fastad.study.report.page import PagePicture, PageSection, PageTable, check_jinja2, render_page
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables, read_study
