@@ -15,8 +15,27 @@ HEAD = """from collections.abc import Sequence
 
 import numpy as np
 
-from fastad._core.types import (FloatVector, Interpolation, IntVector, Normalize, Point, Points, Quadrature, ScoreVector, Threshold)
-from fastad.measures.results import (ClassPercentiles, Confusion, DetCurve, NpCurve, PrecisionRecallCurve, RocCurve, RpCurve, ValueAtThreshold)
+from fastad._core.types import (
+    FloatVector,
+    Interpolation,
+    IntVector,
+    Normalize,
+    Point,
+    Points,
+    Quadrature,
+    ScoreVector,
+    Threshold,
+)
+from fastad.measures.results import (
+    ClassPercentiles,
+    Confusion,
+    DetCurve,
+    NpCurve,
+    PrecisionRecallCurve,
+    RocCurve,
+    RpCurve,
+    ValueAtThreshold,
+)
 from fastad.ordering.counts import OrderedCounts
 
 class MeasureMethods:
