@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import re
 import subprocess
 import sys
 import zlib
@@ -56,6 +57,14 @@ def test_the_rows_of_the_readme_are_in_the_table_of_benchmarks() -> None:
     rows, table = (text.strip().splitlines() for text in tables)
     assert len(rows) == 5
     assert set(rows) <= set(table)
+
+
+def test_files_that_pages_name_exist() -> None:
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "contributing"]
+    for page in [ROOT / "README.md", *pages]:
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"\b(?:tests|bench|docs)/[\w/*]+\.(?:py|md|csv|toml)\b", text):
+            assert list(ROOT.glob(name)), f"{page.name}: {name}"
 
 
 @pytest.mark.system
