@@ -44,11 +44,6 @@ def test_every_page_is_in_the_contents() -> None:
         assert beside <= set(contents), index
 
 
-def test_the_readme_names_every_measure() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in MEASURES if f"`{name}`" not in readme] == []
-
-
 def test_the_rows_of_the_readme_are_in_the_table_of_benchmarks() -> None:
     tables = []
     for path in (ROOT / "README.md", ROOT / "docs" / "evidence" / "benchmarks.md"):

@@ -23,6 +23,7 @@ import fastad
 import fastad.sklearn as scorers
 from fastad.measures.registry import MEASURES
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
+from tests.support.operating import options_of
 
 VALUES = [row for row in MEASURES.values() if row.kind == "value"]
 DETECTORS = [
@@ -31,8 +32,9 @@ DETECTORS = [
     OneClassSVM(),
     EllipticEnvelope(support_fraction=0.9, random_state=0),
 ]
-# Options of the measures that need some.
+# Options of the measures that need some; here such that all are defined on the data below.
 OPTIONS: dict[str, dict[str, Any]] = {
+    **{name: options_of(measure) for name, measure in MEASURES.items() if measure.kind == "value"},
     "auc_at_fpr": {"fpr": 0.1},
     "tpr_at_fpr": {"fpr": 0.1},
     "localized_auc": {"fpr": 0.1},
