@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import fastad
 from fastad._core.parameters import Integer
@@ -72,7 +73,7 @@ def complete(docname: str, text: str) -> str:
     return text
 
 
-def complete_measure(row: Measure, text: str) -> str:
+def complete_measure(row: Measure[Any], text: str) -> str:
     """Return the page of a measure: facts below its title, its docstring at the end."""
     title, rest = text.split("\n", 1)
     head, *lines = [[f"**{key}**", value] for key, value in facts(row).items()]
@@ -83,7 +84,7 @@ def complete_measure(row: Measure, text: str) -> str:
     )
 
 
-def facts(row: Measure) -> dict[str, str]:
+def facts(row: Measure[Any]) -> dict[str, str]:
     """Return what the registry says of a measure, in words."""
     return {
         "Function": f"{{py:func}}`fastad.measures.{row.name}`",
@@ -142,7 +143,7 @@ GENERATED = {
 }
 
 
-def _label(row: Measure) -> str:
+def _label(row: Measure[Any]) -> str:
     if row.kind != "value":
         return "does not stand in tables"
     if row.operating_point is None:
@@ -154,7 +155,7 @@ def _label(row: Measure) -> str:
     return f"{label}, {example}" if isinstance(row.point_parameter, Integer) else label
 
 
-def _operating(row: Measure) -> str:
+def _operating(row: Measure[Any]) -> str:
     if row.operating_point is None:
         return "none"
     if row.kind != "value":
@@ -167,7 +168,7 @@ def _operating(row: Measure) -> str:
     return f"`{row.operating_point}`; in tables {shown} unless the key names another"
 
 
-def _weights(row: Measure) -> str:
+def _weights(row: Measure[Any]) -> str:
     if "sample_weight" in inspect.signature(getattr(fastad.measures, row.name)).parameters:
         return _WEIGHTS[row.weights]
     return "not taken by the function; the method counts those of `rank_scores`"

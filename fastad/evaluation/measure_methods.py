@@ -22,7 +22,7 @@ class MeasureMethods:
         self._counts = counts
 
 
-def _method(measure: Measure) -> Callable[..., Any]:
+def _method(measure: Measure[Any]) -> Callable[..., Any]:
     def method(self: MeasureMethods, **parameters: Any) -> Any:
         return measure.compute(self._counts, **measure.check(parameters))
 

@@ -164,10 +164,9 @@ def localized_auc(
     >>> fastad.measures.localized_auc(y_true, y_score, fpr=0.1, coverage=0.75)
     0.5
     """
-    result: float | FloatVector = LOCALIZED_AUC.of(
+    return LOCALIZED_AUC.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, coverage=coverage, subsample=subsample
     )
-    return result
 
 
 def _beta_weighted_auc(
@@ -289,10 +288,9 @@ def beta_weighted_auc(
     >>> round(fastad.measures.beta_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.459632
     """
-    result: float | FloatVector = BETA_WEIGHTED_AUC.of(
+    return BETA_WEIGHTED_AUC.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, subsample=subsample
     )
-    return result
 
 
 def _gaussian_weighted_auc(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
@@ -402,10 +400,7 @@ def gaussian_weighted_auc(
     >>> round(fastad.measures.gaussian_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.468487
     """
-    result: float | FloatVector = GAUSSIAN_WEIGHTED_AUC.of(
-        y_true, y_score, sample_weight, pos_label, fpr=fpr
-    )
-    return result
+    return GAUSSIAN_WEIGHTED_AUC.of(y_true, y_score, sample_weight, pos_label, fpr=fpr)
 
 
 def _histogram_weighted_auc(
@@ -532,10 +527,9 @@ def histogram_weighted_auc(
     >>> round(fastad.measures.histogram_weighted_auc(y_true, y_score, fpr=0.1), 6)
     0.566667
     """
-    result: float | FloatVector = HISTOGRAM_WEIGHTED_AUC.of(
+    return HISTOGRAM_WEIGHTED_AUC.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, subsample=subsample
     )
-    return result
 
 
 def _n_normals(counts: OrderedCounts, measure: str) -> int:

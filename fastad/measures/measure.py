@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy.typing as npt
 
@@ -21,12 +21,13 @@ from fastad.ordering.orders import PackedOrder, order_values
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
 Reads = Literal["all", "prefix", "values"]
+Result = TypeVar("Result")
 
 _NO_PARAMETERS: Mapping[str, Parameter] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measure:
+class Measure(Generic[Result]):
     """All that is known of one measure: its computation, its parameters, and facts about it.
 
     Attributes
@@ -83,7 +84,7 @@ class Measure:
     name: str
     title: str
     key: str
-    compute: Callable[..., Any]
+    compute: Callable[..., Result]
     source: str
     parameters: Mapping[str, Parameter] = field(default_factory=lambda: _NO_PARAMETERS)
     operating_point: str | None = None
@@ -92,7 +93,7 @@ class Measure:
     kind: Kind = "value"
     reads: Reads = "all"
     curve_part: Callable[[Mapping[str, Any]], CurvePart] | None = None
-    from_order: Callable[..., Any] | None = None
+    from_order: Callable[..., Result | None] | None = None
     validate: Callable[[Mapping[str, Any]], None] | None = None
     standard: bool = False
     classes: Classes = "both"
@@ -114,7 +115,7 @@ class Measure:
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Label | None = None,
         **parameters: Any,
-    ) -> Any:
+    ) -> Result:
         """Check all arguments of the public function, order the scores, and compute."""
         checked = self.check(parameters) if self.parameters or parameters else {}
         with ReusedBuffers():
@@ -225,12 +226,13 @@ class BoundMeasure:
     """
 
     key: str
-    measure: Measure
+    measure: Measure[Any]
     parameters: Mapping[str, Any]
 
     def value(self, counts: OrderedCounts) -> float:
         """Return the number; raise `UndefinedMeasureError` where the counts leave it undefined."""
-        return float(self.measure.compute(counts, **self.parameters))
+        value: float = self.measure.compute(counts, **self.parameters)
+        return float(value)
 
     def value_or_nan(self, counts: OrderedCounts) -> float:
         """Return the number, NaN where the counts leave it undefined."""

@@ -103,8 +103,7 @@ def np_curve(
     >>> fastad.measures.np_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5).score
     array([1. , 0.5, 0.5, 0. , 1. ])
     """
-    result: NpCurve = NP_CURVE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
-    return result
+    return NP_CURVE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
 def _np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
@@ -202,10 +201,7 @@ def np_score(
     >>> fastad.measures.np_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.25)
     0.5
     """
-    result: float | FloatVector = NP_SCORE.of(
-        y_true, y_score, sample_weight, pos_label, alpha=alpha
-    )
-    return result
+    return NP_SCORE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
 def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
@@ -319,10 +315,7 @@ def cost_auc(
     >>> fastad.measures.cost_auc([0, 1, 1, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], cost_ratio=0.8)
     0.8
     """
-    result: float | FloatVector = COST_AUC.of(
-        y_true, y_score, sample_weight, pos_label, cost_ratio=cost_ratio
-    )
-    return result
+    return COST_AUC.of(y_true, y_score, sample_weight, pos_label, cost_ratio=cost_ratio)
 
 
 def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
@@ -423,8 +416,7 @@ def ht_auc(
     >>> fastad.measures.ht_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
     1.0
     """
-    result: float | FloatVector = HT_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
-    return result
+    return HT_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
 def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
@@ -529,8 +521,7 @@ def lf_auc(
     >>> fastad.measures.lf_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5)
     1.0
     """
-    result: float | FloatVector = LF_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
-    return result
+    return LF_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
 def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:

@@ -147,10 +147,9 @@ def tpr_at_fpr(
     >>> fastad.tpr_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.25)
     0.5
     """
-    result: float | FloatVector = TPR_AT_FPR.of(
+    return TPR_AT_FPR.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, interpolation=interpolation
     )
-    return result
 
 
 def _fpr_at_tpr(
@@ -254,10 +253,9 @@ def fpr_at_tpr(
     >>> fastad.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95)
     0.5
     """
-    result: float | FloatVector = FPR_AT_TPR.of(
+    return FPR_AT_TPR.of(
         y_true, y_score, sample_weight, pos_label, tpr=tpr, interpolation=interpolation
     )
-    return result
 
 
 def _auc_at_fpr(
@@ -381,10 +379,9 @@ def auc_at_fpr(
     >>> fastad.auc_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.75)
     0.6666666666666666
     """
-    result: float | FloatVector = AUC_AT_FPR.of(
+    return AUC_AT_FPR.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, min_fpr=min_fpr, normalize=normalize
     )
-    return result
 
 
 def _auc_at_tpr(
@@ -509,7 +506,7 @@ def auc_at_tpr(
     >>> fastad.measures.auc_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5)
     0.5
     """
-    result: float | FloatVector = AUC_AT_TPR.of(
+    return AUC_AT_TPR.of(
         y_true,
         y_score,
         sample_weight,
@@ -518,7 +515,6 @@ def auc_at_tpr(
         max_tpr=max_tpr,
         normalize=normalize,
     )
-    return result
 
 
 def _area_between(

@@ -113,8 +113,7 @@ def class_percentiles(
     >>> fastad.measures.class_percentiles([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=[50]).normals
     array([0.1])
     """
-    result: ClassPercentiles = CLASS_PERCENTILES.of(y_true, y_score, sample_weight, pos_label, p=p)
-    return result
+    return CLASS_PERCENTILES.of(y_true, y_score, sample_weight, pos_label, p=p)
 
 
 def _rp_distance(counts: OrderedCounts, p: Rates) -> float | FloatVector:
@@ -209,8 +208,7 @@ def rp_distance(
     >>> round(fastad.measures.rp_distance([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], p=50), 6)
     0.25
     """
-    result: float | FloatVector = RP_DISTANCE.of(y_true, y_score, sample_weight, pos_label, p=p)
-    return result
+    return RP_DISTANCE.of(y_true, y_score, sample_weight, pos_label, p=p)
 
 
 def _rp_curve(counts: OrderedCounts) -> RpCurve:
@@ -283,8 +281,7 @@ def rp_curve(
     >>> fastad.measures.rp_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).zero
     50.0
     """
-    result: RpCurve = RP_CURVE.of(y_true, y_score, sample_weight, pos_label)
-    return result
+    return RP_CURVE.of(y_true, y_score, sample_weight, pos_label)
 
 
 def _array(scores: list[Threshold]) -> ScoreVector:

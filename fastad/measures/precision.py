@@ -108,10 +108,9 @@ def precision_recall_curve(
     >>> fastad.precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).recall
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
-    result: PrecisionRecallCurve = PRECISION_RECALL_CURVE.of(
+    return PRECISION_RECALL_CURVE.of(
         y_true, y_score, sample_weight, pos_label, prevalence=prevalence
     )
-    return result
 
 
 def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
@@ -201,10 +200,7 @@ def average_precision(
     >>> round(fastad.average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
     0.833333
     """
-    result: float = AVERAGE_PRECISION.of(
-        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
-    )
-    return result
+    return AVERAGE_PRECISION.of(y_true, y_score, sample_weight, pos_label, prevalence=prevalence)
 
 
 def _pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
@@ -281,8 +277,7 @@ def pr_auc(
     >>> round(fastad.measures.pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
     0.797267
     """
-    result: float = PR_AUC.of(y_true, y_score, sample_weight, pos_label, prevalence=prevalence)
-    return result
+    return PR_AUC.of(y_true, y_score, sample_weight, pos_label, prevalence=prevalence)
 
 
 def _precision_gain_auc(counts: OrderedCounts) -> float:
@@ -365,8 +360,7 @@ def precision_gain_auc(
     >>> fastad.measures.precision_gain_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.25
     """
-    result: float = PRECISION_GAIN_AUC.of(y_true, y_score, sample_weight, pos_label)
-    return result
+    return PRECISION_GAIN_AUC.of(y_true, y_score, sample_weight, pos_label)
 
 
 def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
@@ -546,10 +540,9 @@ def recall_at_precision(
     >>> fastad.measures.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
     ValueAtThreshold(1.0, threshold=0.35)
     """
-    result: ValueAtThreshold | FloatVector = RECALL_AT_PRECISION.of(
+    return RECALL_AT_PRECISION.of(
         y_true, y_score, sample_weight, pos_label, precision=precision, prevalence=prevalence
     )
-    return result
 
 
 def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:

@@ -58,7 +58,7 @@ def _rate_at(counts: OrderedCounts, *, threshold: Threshold, name: str) -> float
     return value
 
 
-def _declare(name: str, title: str, **facts: Any) -> Measure:
+def _declare(name: str, title: str, **facts: Any) -> Measure[Any]:
     return Measure(
         name=name,
         title=f"{title} at a threshold",
@@ -71,7 +71,7 @@ def _declare(name: str, title: str, **facts: Any) -> Measure:
     )
 
 
-RATES: Mapping[str, Measure] = MappingProxyType(
+RATES: Mapping[str, Measure[Any]] = MappingProxyType(
     {
         **{
             name: _declare(name, title, higher_is_better=higher)

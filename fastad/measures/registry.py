@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from fastad.measures import (
     localized,
@@ -28,6 +29,6 @@ _FAMILIES = (
     scaled_scores.MEASURES,
 )
 
-MEASURES: Mapping[str, Measure] = MappingProxyType(
+MEASURES: Mapping[str, Measure[Any]] = MappingProxyType(
     {measure.name: measure for family in _FAMILIES for measure in family}
 )

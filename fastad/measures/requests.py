@@ -18,7 +18,7 @@ _VALUES = sorted(
 )
 
 # A measure at an operating point, as a key says it; it may lack the range of the scores.
-_Named = tuple[Measure, Mapping[str, Any]]
+_Named = tuple[Measure[Any], Mapping[str, Any]]
 
 
 def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
@@ -90,7 +90,7 @@ def read_key(text: str) -> _Named | None:
     return None
 
 
-def example_key(measure: Measure) -> str:
+def example_key(measure: Measure[Any]) -> str:
     """Return a key of a measure, at an operating point where it needs one."""
     if measure.default_points:
         return measure.key_at(measure.default_points[0])
@@ -128,7 +128,7 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
     )
 
 
-def _read_point(measure: Measure, number: str, text: str) -> Any:
+def _read_point(measure: Measure[Any], number: str, text: str) -> Any:
     try:
         # By way of a float: a fraction would also read "1/2", and "1e999999999" for ever.
         point = Fraction(repr(float(number)))
@@ -142,7 +142,7 @@ def _read_point(measure: Measure, number: str, text: str) -> Any:
         raise InvalidInputError(str(error), argument="measures") from None
 
 
-def _at(measure: Measure, point: Any) -> _Named:
+def _at(measure: Measure[Any], point: Any) -> _Named:
     return measure, {} if point is None else {str(measure.operating_point): point}
 
 

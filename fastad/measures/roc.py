@@ -102,10 +102,7 @@ def roc_curve(
     >>> fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).tpr
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
-    result: RocCurve = ROC_CURVE.of(
-        y_true, y_score, sample_weight, pos_label, drop_collinear=drop_collinear
-    )
-    return result
+    return ROC_CURVE.of(y_true, y_score, sample_weight, pos_label, drop_collinear=drop_collinear)
 
 
 def _roc_auc(counts: OrderedCounts) -> float:
@@ -196,8 +193,7 @@ def roc_auc(
     >>> fastad.roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    result: float = ROC_AUC.of(y_true, y_score, sample_weight, pos_label)
-    return result
+    return ROC_AUC.of(y_true, y_score, sample_weight, pos_label)
 
 
 def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
@@ -285,10 +281,7 @@ def weighted_auc(
     >>> fastad.weighted_auc([0, 0, 0, 0, 1], [0.1, 0.2, 0.3, 0.5, 0.4])
     1.0833333333333333
     """
-    result: float = WEIGHTED_AUC.of(
-        y_true, y_score, sample_weight, pos_label, quadrature=quadrature
-    )
-    return result
+    return WEIGHTED_AUC.of(y_true, y_score, sample_weight, pos_label, quadrature=quadrature)
 
 
 def _det_curve(counts: OrderedCounts) -> DetCurve:
@@ -359,8 +352,7 @@ def det_curve(
     >>> fastad.measures.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
     array([1. , 0.5, 0.5, 0. , 0. ])
     """
-    result: DetCurve = DET_CURVE.of(y_true, y_score, sample_weight, pos_label)
-    return result
+    return DET_CURVE.of(y_true, y_score, sample_weight, pos_label)
 
 
 def _equal_error_rate(counts: OrderedCounts) -> float:
@@ -438,8 +430,7 @@ def equal_error_rate(
     >>> fastad.measures.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    result: float = EQUAL_ERROR_RATE.of(y_true, y_score, sample_weight, pos_label)
-    return result
+    return EQUAL_ERROR_RATE.of(y_true, y_score, sample_weight, pos_label)
 
 
 def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -94,8 +94,7 @@ def rp_auc(
     >>> fastad.measures.rp_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
     0.6625
     """
-    result: float = RP_AUC.of(y_true, y_score, sample_weight, pos_label, score_range=score_range)
-    return result
+    return RP_AUC.of(y_true, y_score, sample_weight, pos_label, score_range=score_range)
 
 
 def _probabilistic_auc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
@@ -166,10 +165,7 @@ def probabilistic_auc(
     >>> fastad.measures.probabilistic_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], score_range=(0, 1))
     0.6625
     """
-    result: float = PROBABILISTIC_AUC.of(
-        y_true, y_score, sample_weight, pos_label, score_range=score_range
-    )
-    return result
+    return PROBABILISTIC_AUC.of(y_true, y_score, sample_weight, pos_label, score_range=score_range)
 
 
 def _scored_auc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
@@ -244,10 +240,7 @@ def scored_auc(
     >>> round(fastad.measures.scored_auc(y, s, score_range=(0, 1)), 6)
     0.3375
     """
-    result: float = SCORED_AUC.of(
-        y_true, y_score, sample_weight, pos_label, score_range=score_range
-    )
-    return result
+    return SCORED_AUC.of(y_true, y_score, sample_weight, pos_label, score_range=score_range)
 
 
 def _smooth_roc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
@@ -327,10 +320,7 @@ def smooth_roc(
     >>> round(fastad.measures.smooth_roc(y, s, score_range=(0, 1)), 6)
     0.731395
     """
-    result: float = SMOOTH_ROC.of(
-        y_true, y_score, sample_weight, pos_label, score_range=score_range
-    )
-    return result
+    return SMOOTH_ROC.of(y_true, y_score, sample_weight, pos_label, score_range=score_range)
 
 
 def _separation(counts: OrderedCounts, score_range: _Bounds, measure: str) -> float:

@@ -153,10 +153,9 @@ def threshold_at_fpr(
     >>> fastad.threshold_at_fpr([0, 0, 0, 0, 1], [0.9, 0.8, 0.1, 0.0, 1.0], fpr=0.25)
     0.9
     """
-    result: Threshold | ScoreVector = THRESHOLD_AT_FPR.of(
+    return THRESHOLD_AT_FPR.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, interpolation=interpolation
     )
-    return result
 
 
 def _threshold_at_rate(
@@ -458,10 +457,9 @@ def precision_at_fpr(
     >>> fastad.precision_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
     0.6666666666666666
     """
-    result: float | FloatVector = PRECISION_AT_FPR.of(
+    return PRECISION_AT_FPR.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
     )
-    return result
 
 
 def _confusion_at(
@@ -557,10 +555,7 @@ def confusion_at(
     >>> fastad.confusion_at([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=0.35)
     Confusion(tp=2, fp=1, tn=1, fn=0)
     """
-    result: Confusion = CONFUSION_AT.of(
-        y_true, y_score, sample_weight, pos_label, threshold=threshold, k=k
-    )
-    return result
+    return CONFUSION_AT.of(y_true, y_score, sample_weight, pos_label, threshold=threshold, k=k)
 
 
 def confusion(counts: OrderedCounts, point: int) -> Confusion:

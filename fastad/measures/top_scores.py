@@ -121,8 +121,7 @@ def precision_at_k(
     >>> fastad.precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     1.0
     """
-    result: float | FloatVector = PRECISION_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
-    return result
+    return PRECISION_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
 
 
 def _recall_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
@@ -221,8 +220,7 @@ def recall_at_k(
     >>> fastad.recall_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     0.5
     """
-    result: float | FloatVector = RECALL_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
-    return result
+    return RECALL_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
 
 
 def _precision_at_p(
@@ -352,10 +350,9 @@ def precision_at_p(
     >>> round(fastad.precision_at_p(labels, scores, p=0.2), 6)
     0.416667
     """
-    result: float | FloatVector = PRECISION_AT_P.of(
+    return PRECISION_AT_P.of(
         y_true, y_score, sample_weight, pos_label, p=p, n_repeats=n_repeats, rng=rng
     )
-    return result
 
 
 def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
@@ -451,8 +448,7 @@ def rank_power(
     >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
     0.6
     """
-    result: float | FloatVector = RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
-    return result
+    return RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
 
 
 def _at_each_k(

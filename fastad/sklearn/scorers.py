@@ -250,12 +250,12 @@ def factory_name(measure: str) -> str:
     return f"{measure}_scorer"
 
 
-def _higher_is_better(measure: Measure, value: float) -> float:
+def _higher_is_better(measure: Measure[Any], value: float) -> float:
     # A difference, since -1 times 0.0 is -0.0.
     return 0.0 - value if measure.higher_is_better is False else float(value)
 
 
-def make_factory(measure: Measure) -> Callable[..., MeasureScorer]:
+def make_factory(measure: Measure[Any]) -> Callable[..., MeasureScorer]:
     """Make the function that makes scorers of a measure, from its declaration."""
 
     def factory(

@@ -202,7 +202,7 @@ EVERY_PARAMETER = pytest.mark.parametrize(
 )
 
 
-def calls(measure: Measure, **options: Any) -> list[Callable[[], Any]]:
+def calls(measure: Measure[Any], **options: Any) -> list[Callable[[], Any]]:
     """Return the public function and the method with valid parameters, but for those given."""
     given: dict[str, Any] = {
         name: (0, 1) if isinstance(parameter, ScoreBounds) else parameter.example
@@ -218,7 +218,7 @@ def calls(measure: Measure, **options: Any) -> list[Callable[[], Any]]:
 
 
 @EVERY_PARAMETER
-def test_values_out_of_range_are_refused_by_name(measure: Measure, name: str) -> None:
+def test_values_out_of_range_are_refused_by_name(measure: Measure[Any], name: str) -> None:
     parameter = measure.parameters[name]
     for value, shown in [
         *OUT_OF_RANGE[type(parameter)],
@@ -233,7 +233,7 @@ def test_values_out_of_range_are_refused_by_name(measure: Measure, name: str) ->
 
 
 @EVERY_PARAMETER
-def test_values_of_a_wrong_type_are_refused_by_name(measure: Measure, name: str) -> None:
+def test_values_of_a_wrong_type_are_refused_by_name(measure: Measure[Any], name: str) -> None:
     for value in OF_WRONG_TYPE[type(measure.parameters[name])]:
         for call in calls(measure, **{name: value}):
             with pytest.raises(TypeError, match=rf"^{name}\b.* must be"):

@@ -13,7 +13,7 @@ _POINTS |= {"alpha": 0.2, "cost_ratio": 2.0, "threshold": 0.5, "p": 0.05}
 _DOMAINS = {Integer: "count", Percentile: "percentile", Positive: "positive"}
 
 
-def domain(row: Measure) -> str:
+def domain(row: Measure[Any]) -> str:
     """What kind of number an operating point is: a rate unless something else is declared."""
     if row.operating_point is None:
         return "none"
@@ -23,7 +23,7 @@ def domain(row: Measure) -> str:
     return _DOMAINS.get(type(row.point_parameter), "rate")
 
 
-def options_of(row: Measure) -> dict[str, Any]:
+def options_of(row: Measure[Any]) -> dict[str, Any]:
     """Keywords with which a measure can be called; scores may lie in [-10, 10]."""
     options: dict[str, Any] = {}
     if row.operating_point:
