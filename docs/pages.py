@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 MARK = "<!-- generated -->"
 # The public packages, and the package of each name of `fastad` itself.
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
+PACKAGES.append("study.papers")
 HOMES = {
     name: f"fastad.{package}"
     for package in PACKAGES
