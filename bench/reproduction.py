@@ -301,7 +301,7 @@ def agreement() -> str:
                 for one in three
             ]
             body.append([f"goix's protocol, {setting}, {criterion.upper()}", *cells])
-    return table(["pairs ordered alike", "as ROC", "as PR", "as both"], body)
+    return table(["pairs ordered identically", "as ROC", "as PR", "as both"], body)
 
 
 def distances() -> str:
