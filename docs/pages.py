@@ -70,7 +70,9 @@ def complete(docname: str, text: str) -> str:
     if folder == "measures" and name in MEASURES:
         return complete_measure(MEASURES[name], text)
     if docname in GENERATED:
-        return text.replace(MARK, GENERATED[docname]())
+        text = text.replace(MARK, GENERATED[docname]())
+    elif folder == "reference" and name in PACKAGES:
+        text += "\n" + package_reference(name)
     return text
 
 
@@ -119,11 +121,6 @@ def measure_table() -> str:
     return _table(head, lines) + "\n\n" + contents
 
 
-def measure_list() -> str:
-    """Return links to the functions of the measures."""
-    return "\n".join(f"- {{py:func}}`fastad.measures.{name}`" for name in MEASURES)
-
-
 def short_names() -> str:
     """Return the names that `fastad` itself offers, by package."""
     lines = [
@@ -137,9 +134,37 @@ def short_names() -> str:
     return _table(["package", "names"], lines)
 
 
+def package_reference(package: str) -> str:
+    """Return the directives that describe a package: functions first, then classes."""
+    module = importlib.import_module(f"fastad.{package}")
+    public = {name: getattr(module, name) for name in module.__all__ if name not in MEASURES}
+    functions, classes = [], []
+    for name, member in public.items():
+        path = f"{module.__name__}.{name}"
+        if not inspect.isclass(member):
+            functions.append(f"autofunction:: {path}")
+        elif issubclass(member, BaseException):
+            classes.append(f"autoexception:: {path}")
+        else:
+            classes.append(f"autoclass:: {path}")
+    options = ":members:\n   :inherited-members: Mapping, BaseException, BaseEstimator, object"
+    sections = [
+        _directives("## Functions", functions),
+        _directives("## Classes", classes, options),
+    ]
+    head = _directives("", [f"automodule:: {module.__name__}"])
+    return "\n\n".join([head, *(section for section in sections if section)])
+
+
+def _directives(title: str, directives: list[str], options: str = "") -> str:
+    if not directives:
+        return ""
+    blocks = [f".. {one}" + (f"\n   {options}" if options else "") for one in directives]
+    return f"{title}\n\n```{{eval-rst}}\n" + "\n\n".join(blocks) + "\n```\n"
+
+
 GENERATED = {
     "measures/index": measure_table,
-    "reference/measures": measure_list,
     "reference/fastad": short_names,
 }
 
