@@ -63,9 +63,12 @@ def hide_constructor(
 def resolve_short_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
 ) -> nodes.Element | None:
-    """Resolve ``fastad.evaluate`` to where it is described, ``fastad.evaluation.evaluate``."""
-    name, *attributes = node.get("reftarget", "").removeprefix("fastad.").split(".")
-    if node.get("refdomain") != "py" or name not in pages.HOMES:
+    """Resolve ``fastad.evaluate`` and ``Interval`` to where they are described."""
+    written = node.get("reftarget", "")
+    name, *attributes = written.removeprefix("fastad.").split(".")
+    # `volume` alone may be an argument; a class is known by its capital.
+    known = name in pages.HOMES and (written.startswith("fastad.") or name[:1].isupper())
+    if node.get("refdomain") != "py" or not known:
         return None
     target = ".".join([pages.HOMES[name], name, *attributes])
     domain = env.get_domain("py")

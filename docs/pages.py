@@ -17,14 +17,13 @@ from fastad.measures.registry import MEASURES
 HERE = Path(__file__).parent
 # Where generated text goes.
 MARK = "<!-- generated -->"
-# The public packages, and the package of each name of `fastad` itself.
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
 PACKAGES.append("study.papers")
+# The package of each public name.
 HOMES = {
     name: f"fastad.{package}"
     for package in PACKAGES
     for name in importlib.import_module(f"fastad.{package}").__all__
-    if name in fastad.__all__
 }
 
 _KINDS = {
@@ -123,13 +122,13 @@ def measure_table() -> str:
 
 def short_names() -> str:
     """Return the names that `fastad` itself offers, by package."""
+    names = [name for name in fastad.__all__ if name in HOMES]
     lines = [
         [
-            f"[`fastad.{package}`]({package}.md)",
-            ", ".join(f"{{py:obj}}`~fastad.{name}`" for name in fastad.__all__ if name in names),
+            f"[`{home}`]({home.removeprefix('fastad.')}.md)",
+            ", ".join(f"{{py:obj}}`~fastad.{name}`" for name in names if HOMES[name] == home),
         ]
-        for package in PACKAGES
-        if (names := [name for name, home in HOMES.items() if home == f"fastad.{package}"])
+        for home in dict.fromkeys(HOMES[name] for name in names)
     ]
     return _table(["package", "names"], lines)
 
