@@ -288,7 +288,7 @@ def agreement() -> str:
             for references in ([sides[1]], [sides[2]], [sides[1], sides[2]]):
                 found = count_pairs(sides[0], references, own.detector_of, resampling)
                 cells.append(
-                    f"{100 * found.share:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+                    f"{100 * found.fraction:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
                 )
             body.append([f"{group}, all models, {name.upper()}", *cells])
     benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in pq.read_table(GOIX).to_pylist())

@@ -277,9 +277,9 @@ def test_pairs_of_all_models_are_counted(
         if models == "all":
             n_seen += 1
             alike, n = share_of_pairs(results, name, references[reference])
-            assert (columns["n_alike"][i], columns["n_pairs"][i]) == (alike, n)
-            assert columns["share"][i] == alike / n
-            assert columns["low"][i] <= columns["share"][i] <= columns["high"][i]
+            assert (columns["n_agreeing"][i], columns["n_pairs"][i]) == (alike, n)
+            assert columns["fraction"][i] == alike / n
+            assert columns["low"][i] <= columns["fraction"][i] <= columns["high"][i]
             shown = f"{alike:g} of {n} ({100 * alike / n:.1f} %)"
             assert any(shown in row for row in found.rows)
     assert n_seen == 6
@@ -331,7 +331,7 @@ def test_pairs_are_counted_as_one_by_one(data: st.DataObject) -> None:
             elif len(signs) < 3 or (signs[1] == signs[2] != 0):
                 n += 1
                 alike += 1 - abs(signs[0] - signs[1]) / 2
-    assert (found.n_alike, found.n_pairs, found.n_left_out) == (alike, n, left_out)
+    assert (found.n_agreeing, found.n_pairs, found.n_left_out) == (alike, n, left_out)
 
 
 def test_goix_protocol_has_the_counts_of_its_benchmark(

@@ -35,7 +35,9 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
     assert config.data == DataSelection(paths=("toy",))
     assert config.protocol == Protocol(repeats=2, contaminations=(0.0, 0.05))
     assert config.volumes == VolumePlan(300, (0.05, 0.2))
-    protocol = GoixProtocol(n_draws=2, n_features=2, max_direct=2, n_uniform=300, n_resamples=20)
+    protocol = GoixProtocol(
+        n_subspaces=2, n_features=2, max_direct=2, n_uniform=300, n_resamples=20
+    )
     assert config.extra == {"goix": GoixPlan(("novelty", "unsupervised"), protocol)}
     assert [one.key for one in config.detectors] == [
         *("kNN k=1, score=kappa", "kNN k=1, score=delta"),
@@ -84,9 +86,9 @@ def test_a_file_goes_before_its_profile(
     assert config.title == title
     assert config.data.max_subproblems == max_subproblems
     assert read(tmp_path, f'goix = false\nprofile = "{name}"\n{DATA}').extra == {}
-    goix = read(tmp_path, f'profile = "{name}"\n{DATA}[goix]\nn_draws = 7\n').extra["goix"]
+    goix = read(tmp_path, f'profile = "{name}"\n{DATA}[goix]\nn_subspaces = 7\n').extra["goix"]
     assert isinstance(goix, GoixPlan)
-    assert goix.protocol.n_draws == 7
+    assert goix.protocol.n_subspaces == 7
     assert goix.protocol.max_train == goix_max_train
 
 
@@ -107,7 +109,7 @@ def test_what_the_results_depend_on_is_plain() -> None:
         ("protocol", {"repeats": 3}),
         ("volumes", {"fpr": [0.05]}),
         ("detectors", [{"kind": "lof", "n_neighbors": 1}]),
-        ("goix", {"n_draws": 3}),
+        ("goix", {"n_subspaces": 3}),
         ("data", {"paths": ["a"], "min_anomalies": 3}),
     ]:
         assert make_config({**values, key: value}).to_dict() != plain
@@ -150,9 +152,9 @@ def test_rates_may_be_any_sequence() -> None:
         ('[goix]\nsettings = "novelty"', "goix.settings must be an array; found 'novelty'"),
         ('[goix]\nsettings = ["novel"]', "goix.settings must be one of 'novelty'"),
         ("[goix]\nsettings = []", "goix.settings must contain at least one setting"),
-        ('[goix]\nn_draws = "3"', "goix.n_draws must be an integer; found str"),
-        ("[goix]\nn_draws = 0", "goix.n_draws must be at least 1; found 0"),
-        ("[goix]\ndraws = 3", r"goix.draws is no key of a study; did you mean goix.n_draws\?"),
+        ('[goix]\nn_subspaces = "3"', "goix.n_subspaces must be an integer; found str"),
+        ("[goix]\nn_subspaces = 0", "goix.n_subspaces must be at least 1; found 0"),
+        ("[goix]\nsubspaces = 3", r"goix.subspaces is no key of a study; did you mean goix.n_subspaces\?"),
         ("protocol = 3", "protocol must be a table; found 3"),
         ('[protocol]\nrepeats = "3"', "protocol.repeats must be an integer; found str"),
         ("[protocol]\nrepeat = 3", r"protocol.repeat is no key .* did you mean protocol.repeats\?"),

@@ -34,7 +34,7 @@ Matrix = npt.NDArray[np.float64]
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "goix_tables.json").read_text("utf-8"))
 # Few points and draws, and rows as they came.
-FEW = GoixProtocol(n_draws=6, n_uniform=2000, n_resamples=50, max_train=500, max_test=500)
+FEW = GoixProtocol(n_subspaces=6, n_uniform=2000, n_resamples=50, max_train=500, max_test=500)
 PLAIN = dataclasses.replace(FEW, standardize=False)
 FAST = {
     "forest": IsolationForest(n_estimators=10),
@@ -183,7 +183,7 @@ def test_data_that_cannot_be_cut(X: Matrix, y: Any, setting: Any, message: str) 
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"min_distinct": 0}, {"max_anomaly_share": 1.0}, {"max_train": 0}, {"n_draws": 0}]
+    "wrong", [{"min_distinct": 0}, {"max_anomaly_share": 1.0}, {"max_train": 0}, {"n_subspaces": 0}]
 )
 def test_numbers_of_the_protocol_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
@@ -211,7 +211,7 @@ def test_the_box_is_that_of_the_judged_rows(setting: Setting, max_direct: int) -
     # One level set, the whole box: MV is 0.099 of it, EM(t) = 1 - t * volume down to 0.9.
     assert row.mv.value == pytest.approx(0.099 * volume)
     assert row.em.value == pytest.approx(0.095 / volume)
-    assert row.n_draws == (0 if max_direct == 8 else 6)
+    assert row.n_subspaces == (0 if max_direct == 8 else 6)
     assert (row.n_judged, row.n_test) == (split.evaluated.shape[0], split.X_test.shape[0])
     assert row.n_anomalies == split.y_test.sum()
     assert row.n_train == split.X_train.shape[0]
@@ -624,16 +624,16 @@ def test_the_table_of_the_docs_is_whole() -> None:
         assert bool(one.em.reason) == math.isnan(one.em.log_value)
         assert one.n_train <= 10_000
         assert one.n_test <= 20_000
-        assert one.n_draws == (50 if one.n_features > 8 else 0)
+        assert one.n_subspaces == (50 if one.n_features > 8 else 0)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
 def test_real_data() -> None:
-    protocol = dataclasses.replace(FEW, n_draws=2)
+    protocol = dataclasses.replace(FEW, n_subspaces=2)
     found = goix_benchmark(load_goix(SHARED, ["pima", "ionosphere"]), protocol=protocol, rng=0)
     pima, ionosphere = found.rows[:3], found.rows[6:9]
-    assert {(one.n_features, one.n_draws) for one in pima} == {(8, 0)}
-    assert {(one.n_features, one.n_draws) for one in ionosphere} == {(32, 2)}
+    assert {(one.n_features, one.n_subspaces) for one in pima} == {(8, 0)}
+    assert {(one.n_features, one.n_subspaces) for one in ionosphere} == {(32, 2)}
     assert {one.n_test for one in pima} == {384}
     assert all(one.n_judged == one.n_test - one.n_anomalies for one in (*pima, *ionosphere))
     assert all(one.roc > 0.85 for one in ionosphere)

@@ -270,7 +270,7 @@ def _goix(rng: np.random.Generator) -> list[dict[str, Any]]:
                         n_anomalies=40,
                         n_judged=360,
                         n_features=6,
-                        n_draws=10,
+                        n_subspaces=10,
                     ).to_dict()
                 )
     return rows

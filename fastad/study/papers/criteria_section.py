@@ -123,10 +123,10 @@ def _append(
         "criterion": name,
         "models": which,
         "reference": reference,
-        "n_alike": counts.n_alike,
+        "n_agreeing": counts.n_agreeing,
         "n_pairs": counts.n_pairs,
         "n_left_out": counts.n_left_out,
-        "share": counts.share,
+        "fraction": counts.fraction,
         "low": counts.low,
         "high": counts.high,
     }

@@ -14,8 +14,8 @@ class Papers(Extension):
     def profiles(self) -> Mapping[str, Mapping[str, Any]]:
         """Return goix's protocol in minutes, in an hour, and as in the paper."""
         return {
-            "quick": {"goix": {"n_draws": 5, "n_uniform": 20_000, "max_train": 1000}},
-            "medium": {"goix": {"n_draws": 10, "max_train": 2000, "max_test": 5000}},
+            "quick": {"goix": {"n_subspaces": 5, "n_uniform": 20_000, "max_train": 1000}},
+            "medium": {"goix": {"n_subspaces": 10, "max_train": 2000, "max_test": 5000}},
             "full": {"goix": {}},
         }
 

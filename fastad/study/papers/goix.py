@@ -48,11 +48,11 @@ def goix_benchmark(
         What makes the detectors, as for `emmv_subsampled`; by default the paper's, with the
         defaults of scikit-learn: ``iForest``, ``OCSVM`` and ``LOF``.
     protocol : GoixProtocol
-        The numbers: rows, draws, uniform points.
+        The numbers: rows, subspaces, uniform points.
     rng : int or numpy.random.Generator, optional
         Seed or generator. With a seed, the rows of a data set do not depend on the others.
     n_jobs : int, optional
-        Processes of joblib over draws of features.
+        Processes of joblib over subspaces.
     progress : callable, optional
         Called with the numbers of pairs of data set and setting done and to be done.
 
@@ -143,7 +143,7 @@ def goix_cell(
     rng : int or numpy.random.Generator, optional
         Seed or generator. A seed gives the rows that `goix_benchmark` finds with it.
     progress : callable, optional
-        Called with the numbers of draws of features done and to be done.
+        Called with the numbers of subspaces done and to be done.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def goix_cell(
                 n_anomalies=int(np.count_nonzero(split.y_test)),
                 n_judged=split.evaluated.shape[0],
                 n_features=n_features,
-                n_draws=0 if is_direct else protocol.n_draws,
+                n_subspaces=0 if is_direct else protocol.n_subspaces,
                 reason=reason,
             )
         )
@@ -332,12 +332,12 @@ def _subsampled(
     n_jobs: int | None,
     progress: Callable[[int, int | None], object] | None,
 ) -> UnsupervisedEvaluation:
-    """Evaluate detectors that are trained anew on draws of features."""
+    """Evaluate detectors that are trained anew in random subspaces."""
     return emmv_subsampled(
         makers,
         split.X_train,
         split.evaluated,
-        n_subspaces=protocol.n_draws,
+        n_subspaces=protocol.n_subspaces,
         n_features=protocol.n_features,
         n_uniform=protocol.n_uniform,
         n_resamples=protocol.n_resamples,

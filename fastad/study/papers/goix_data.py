@@ -51,12 +51,12 @@ class GoixProtocol:
         needs a time of the square of its training rows.
     max_direct : int
         Features up to which EM and MV are those of all features together, in one box.
-    n_draws, n_features : int
-        Beyond that: draws of features, and features of a draw.
+    n_subspaces, n_features : int
+        Beyond that: random subspaces, and features of each.
     n_uniform : int
-        Uniform points, of a box or of each draw.
+        Uniform points, of a box or of each subspace.
     n_resamples : int
-        Bootstrap replicates, of points or of draws.
+        Bootstrap replicates, of points or of subspaces.
     confidence_level : float
         Of each interval, and of all verdicts on a data set at once.
     """
@@ -67,7 +67,7 @@ class GoixProtocol:
     max_train: int | None = 10_000
     max_test: int | None = 20_000
     max_direct: int = 8
-    n_draws: int = 50
+    n_subspaces: int = 50
     n_features: int = 5
     n_uniform: int = 100_000
     n_resamples: int = 1000

@@ -15,8 +15,8 @@ from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark
 from fastad.study.problems import Problem
 
-# About how long a batch takes: seconds a draw of features, and a draw and uniform point.
-_DRAW_COST = (0.3, 1e-5)
+# About how long a batch takes: seconds a subspace, and a subspace and uniform point.
+_SUBSPACE_COST = (0.3, 1e-5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class GoixBatch:
     def estimated_seconds(self) -> float:
         """Return how long it takes on one core, about."""
         protocol = self.protocol
-        n_draws = 1 if self.problem.n_features <= protocol.max_direct else protocol.n_draws
-        return n_draws * (_DRAW_COST[0] + _DRAW_COST[1] * protocol.n_uniform)
+        n_subspaces = 1 if self.problem.n_features <= protocol.max_direct else protocol.n_subspaces
+        return n_subspaces * (_SUBSPACE_COST[0] + _SUBSPACE_COST[1] * protocol.n_uniform)
 
 
 def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:

@@ -50,8 +50,8 @@ class GoixRow:
         Training rows, test rows, anomalies among these, and those that EM and MV are measured on.
     n_features : int
         Features after dropping.
-    n_draws : int
-        Draws of features; 0 where EM and MV are those of all features together.
+    n_subspaces : int
+        Random subspaces; 0 where EM and MV are those of all features together.
     reason : str
         Why ROC and PR are undefined.
     """
@@ -70,7 +70,7 @@ class GoixRow:
     n_anomalies: int
     n_judged: int
     n_features: int
-    n_draws: int
+    n_subspaces: int
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:

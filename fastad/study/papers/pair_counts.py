@@ -26,7 +26,7 @@ class PairCounts:
 
     Attributes
     ----------
-    n_alike : float
+    n_agreeing : float
         Pairs that are ordered the same way; a tie in one of the two is one half.
     n_pairs : int
         Pairs that count.
@@ -37,19 +37,19 @@ class PairCounts:
         data sets count.
     """
 
-    n_alike: float
+    n_agreeing: float
     n_pairs: int
     n_left_out: int
     low: float
     high: float
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Fraction of the pairs that are ordered the same way; NaN where no pair counts."""
-        return self.n_alike / self.n_pairs if self.n_pairs else float("nan")
+        return self.n_agreeing / self.n_pairs if self.n_pairs else float("nan")
 
     def __str__(self) -> str:
-        return count_text(self.n_alike, self.n_pairs)
+        return count_text(self.n_agreeing, self.n_pairs)
 
 
 def count_text(n: float, total: int) -> str:
