@@ -154,7 +154,10 @@ def test_rates_may_be_any_sequence() -> None:
         ("[goix]\nsettings = []", "goix.settings must contain at least one setting"),
         ('[goix]\nn_subspaces = "3"', "goix.n_subspaces must be an integer; found str"),
         ("[goix]\nn_subspaces = 0", "goix.n_subspaces must be at least 1; found 0"),
-        ("[goix]\nsubspaces = 3", r"goix.subspaces is no key of a study; did you mean goix.n_subspaces\?"),
+        (
+            "[goix]\nsubspaces = 3",
+            r"goix.subspaces is no key of a study; did you mean goix.n_subspaces\?",
+        ),
         ("protocol = 3", "protocol must be a table; found 3"),
         ('[protocol]\nrepeats = "3"', "protocol.repeats must be an integer; found str"),
         ("[protocol]\nrepeat = 3", r"protocol.repeat is no key .* did you mean protocol.repeats\?"),
