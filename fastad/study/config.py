@@ -306,9 +306,9 @@ def _check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
     return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
 
 
-def check_keys(values: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
+def check_keys(values: Mapping[str, Any], allowed: Iterable[str], prefix: str) -> None:
     """Check the keys of a table; prefix is what messages put before a key."""
-    names = list(known)
+    names = list(allowed)
     for key in values:
         if key not in names:
             close = difflib.get_close_matches(str(key), names, n=1)

@@ -262,11 +262,13 @@ def _named(name: str, value: Any) -> str:
 
 
 def _check_keys(
-    entry: Mapping[str, Any], known: Sequence[str], where: str, *, needed: str | None = None
+    entry: Mapping[str, Any], allowed: Sequence[str], where: str, *, needed: str | None = None
 ) -> None:
     for key in entry:
-        if key not in known:
-            expected = f"known are {', '.join(known)}" if known else "no other key is known here"
+        if key not in allowed:
+            expected = (
+                f"known are {', '.join(allowed)}" if allowed else "no other key is known here"
+            )
             raise InvalidInputError(f"{where}.{key} is no key of a detector: {expected}")
     if needed is not None and needed not in entry:
         raise InvalidInputError(f"{where}.{needed} must be given; found no such key")

@@ -156,13 +156,13 @@ def load_bundled(name: str) -> LabelledData:
 def checked_data(
     X: npt.NDArray[Any],
     y: npt.NDArray[Any],
-    texts: Mapping[str, Sequence[object]],
+    strings: Mapping[str, Sequence[object]],
     columns: Sequence[str],
 ) -> LabelledData:
     """Check a data set; columns are what messages call its features."""
     samples = _checked_samples(X, columns)
     labels = _checked_labels(y)
-    lengths = {name: len(values) for name, values in texts.items()}
+    lengths = {name: len(values) for name, values in strings.items()}
     for name, length in {"y": labels.shape[0], **lengths}.items():
         if length != samples.shape[0]:
             raise InvalidInputError(
@@ -170,8 +170,8 @@ def checked_data(
                 f"found {length}",
                 argument=name,
             )
-    classes = _checked_classes(texts["cls"], labels) if "cls" in texts else None
-    grades = _checked_grades(texts["difficulty"], labels) if "difficulty" in texts else None
+    classes = _checked_classes(strings["cls"], labels) if "cls" in strings else None
+    grades = _checked_grades(strings["difficulty"], labels) if "difficulty" in strings else None
     return LabelledData(set_readonly(samples), set_readonly(labels), classes, grades)
 
 
@@ -212,8 +212,8 @@ def _from_arrays(path: Path) -> LabelledData:
         raise InvalidInputError(
             f"y must contain 0 (normal) and 1 (anomaly); found {y.dtype}", argument="y"
         )
-    texts = {name: array.tolist() for name, array in arrays.items()}
-    return checked_data(X, y, texts, [str(i) for i in range(X.shape[1])])
+    strings = {name: array.tolist() for name, array in arrays.items()}
+    return checked_data(X, y, strings, [str(i) for i in range(X.shape[1])])
 
 
 def _from_table(path: Path) -> LabelledData:
@@ -238,9 +238,9 @@ def _from_table(path: Path) -> LabelledData:
     names = list(table.column_names)
     _check_names(names)
     features = [name for name in names if name not in _NO_FEATURES]
-    texts = {name: table[name].to_pylist() for name in _NO_FEATURES[1:] if name in names}
+    strings = {name: table[name].to_pylist() for name in _NO_FEATURES[1:] if name in names}
     X = np.column_stack([_numbers(table[name], name) for name in features])
-    return checked_data(X, _numbers(table["y"], "y"), texts, [repr(name) for name in features])
+    return checked_data(X, _numbers(table["y"], "y"), strings, [repr(name) for name in features])
 
 
 def _check_names(names: Sequence[str]) -> None:

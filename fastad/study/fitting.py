@@ -1,4 +1,4 @@
-"""Fitting the configurations of a batch, and scoring: what they share is computed once."""
+"""Fitting the configurations of a batch, and scoring: what they have in common is computed once."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from fastad.regions.scores import block_score
 from fastad.regions.uniform import Draws
 from fastad.study.configurations import Configuration
 
-# Groups of configurations that share neighbours, and distances.
+# Groups of configurations with common neighbours, and common distances.
 NEIGHBOURS, MACHINES = "neighbours", "ocsvm"
 _MACHINE = "sklearn.svm.OneClassSVM"
 # Characters of a reason that is kept in the table.
@@ -53,7 +53,7 @@ class Fitted:
 
 
 def group_of(configuration: Configuration) -> str:
-    """Return the name of what a configuration shares with others; its own if nothing."""
+    """Return the group of a configuration: by common computation, or a group for it alone."""
     if configuration.rule is not None:
         return NEIGHBOURS
     if _is_machine(configuration):
@@ -96,8 +96,8 @@ def fit_batch(
         elif _is_machine(configurations[0]):
             _fit_machines(configurations, X_train, seeds, fitted)
         else:
-            for one, seed in zip(configurations, seeds, strict=True):
-                _fit_single(one, X_train, seed, fitted)
+            for configuration, seed in zip(configurations, seeds, strict=True):
+                _fit_single(configuration, X_train, seed, fitted)
     return fitted
 
 
@@ -129,7 +129,7 @@ def reason_of(error: BaseException) -> str:
 
 
 class _SingleScorer:
-    """A detector that shares nothing."""
+    """A detector without common computation."""
 
     def __init__(self, score: Any, n_features: int) -> None:
         self._score = block_score(score, n_features)
@@ -146,13 +146,21 @@ def _is_machine(configuration: Configuration) -> bool:
 def _fit_neighbours(
     configurations: Sequence[Configuration], X_train: FloatMatrix, fitted: Fitted
 ) -> None:
-    rules = {one: one.rule for one in configurations if one.rule is not None}
+    rules = {
+        configuration: configuration.rule
+        for configuration in configurations
+        if configuration.rule is not None
+    }
     impossible = impossible_rules(X_train.shape[0], list(rules.values()))
-    members = [one for one, rule in rules.items() if rule not in impossible]
-    fitted.reasons |= {one: impossible[rule] for one, rule in rules.items() if rule in impossible}
+    members = [configuration for configuration, rule in rules.items() if rule not in impossible]
+    fitted.reasons |= {
+        configuration: impossible[rule]
+        for configuration, rule in rules.items()
+        if rule in impossible
+    }
 
     def fit() -> Scorer:
-        return Neighbourhood(X_train, [rules[one] for one in members])
+        return Neighbourhood(X_train, [rules[configuration] for configuration in members])
 
     _add(fit, members, fitted)
 
@@ -164,19 +172,25 @@ def _fit_machines(
     fitted: Fitted,
 ) -> None:
     machines = {}
-    for one, seed in zip(configurations, seeds, strict=True):
+    for configuration, seed in zip(configurations, seeds, strict=True):
         began = perf_counter()
         try:
-            machines[one] = one.fit(X_train, seed)
+            machines[configuration] = configuration.fit(X_train, seed)
         except Exception as error:  # whatever it is, the others go on
-            fitted.reasons[one] = reason_of(error)
-        fitted.seconds[one] = perf_counter() - began
+            fitted.reasons[configuration] = reason_of(error)
+        fitted.seconds[configuration] = perf_counter() - began
     _add(lambda: SupportGroup(list(machines.values()), X_train), list(machines), fitted)
 
 
-def _fit_single(one: Configuration, X_train: FloatMatrix, seed: int, fitted: Fitted) -> None:
+def _fit_single(
+    configuration: Configuration, X_train: FloatMatrix, seed: int, fitted: Fitted
+) -> None:
     # A copy, as others are fitted on the same rows, and a detector may write on its own.
-    _add(lambda: _SingleScorer(one.compiled(X_train.copy(), seed), X_train.shape[1]), [one], fitted)
+    _add(
+        lambda: _SingleScorer(configuration.compiled(X_train.copy(), seed), X_train.shape[1]),
+        [configuration],
+        fitted,
+    )
 
 
 def _add(fit: Callable[[], Scorer], members: list[Configuration], fitted: Fitted) -> None:
@@ -188,6 +202,6 @@ def _add(fit: Callable[[], Scorer], members: list[Configuration], fitted: Fitted
         fitted.scorers.append((fit(), members))
     except Exception as error:  # whatever it is, the other batches go on
         fitted.reasons |= dict.fromkeys(members, reason_of(error))
-    shared = (perf_counter() - began) / len(members)
-    for one in members:
-        fitted.seconds[one] = fitted.seconds.get(one, 0.0) + shared
+    seconds_each = (perf_counter() - began) / len(members)
+    for configuration in members:
+        fitted.seconds[configuration] = fitted.seconds.get(configuration, 0.0) + seconds_each

@@ -48,7 +48,9 @@ def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch
     ]
 
 
-def make_manifest(config: StudyConfig, found: FoundProblems, batches: Sequence[Batch]) -> Manifest:
+def make_manifest(
+    config: StudyConfig, selected: FoundProblems, batches: Sequence[Batch]
+) -> Manifest:
     """Return the manifest of a study that is about to run with the libraries that are here."""
     tables: dict[str, list[str]] = {}
     for batch in batches:
@@ -70,12 +72,12 @@ def make_manifest(config: StudyConfig, found: FoundProblems, batches: Sequence[B
                 "n_features": problem.n_features,
                 "digest": problem.digest,
             }
-            for problem in found.problems
+            for problem in selected.problems
         ],
         batches=tables,
         versions=versions,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        notes=found.notes,
+        notes=selected.notes,
     )
 
 

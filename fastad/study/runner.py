@@ -115,9 +115,9 @@ def run_study(
         raise MissingExtraError("run_study needs joblib: pip install 'fastad[study]'") from None
     check_jobs(n_jobs)
     available_threads()  # which refuses a variable that is wrong, else every task would fail
-    found = find_problems(config.data, folder=config.folder, seed=config.seed)
-    batches = plan_batches(config, found.problems)
-    with StudyStore.open(output, make_manifest(config, found, batches)) as store:
+    selected = find_problems(config.data, folder=config.folder, seed=config.seed)
+    batches = plan_batches(config, selected.problems)
+    with StudyStore.open(output, make_manifest(config, selected, batches)) as store:
         for note in store.notes:
             warnings.warn(note, stacklevel=2)
         done = store.done()

@@ -111,14 +111,19 @@ class TaskBatch:
             self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
         )
         key = (settings.seed, string_seed(self.problem.name), self.repeat)
-        seeds = [detector_seed(key, one, self.contamination) for one in self.configurations]
+        seeds = [
+            detector_seed(key, configuration, self.contamination)
+            for configuration in self.configurations
+        ]
         # The same points for all detectors.
         seed = np.random.SeedSequence([*key, _UNIFORM]).generate_state(1, np.uint64)[0]
         draws = Draws(box, seed)
         fitted = fit_batch(self.configurations, split.X_train, seeds)
-        rows = {one: self._row(split, one) for one in self.configurations}
-        for one, seconds in fitted.seconds.items():
-            rows[one]["fit_time_s"] = seconds
+        rows = {
+            configuration: self._row(split, configuration) for configuration in self.configurations
+        }
+        for configuration, seconds in fitted.seconds.items():
+            rows[configuration]["fit_time_s"] = seconds
         for scorer, members in fitted.scorers:
             began = perf_counter()
             try:
@@ -127,10 +132,10 @@ class TaskBatch:
                 fitted.reasons |= dict.fromkeys(members, reason_of(error))
                 continue
             seconds = (perf_counter() - began) / len(members)
-            for one, y_score, uniform_score in zip(members, tested, uniform, strict=True):
+            for configuration, y_score, uniform_score in zip(members, tested, uniform, strict=True):
                 reason = _nan_reason(y_score) or _nan_reason(uniform_score)
                 if reason:
-                    fitted.reasons[one] = reason
+                    fitted.reasons[configuration] = reason
                     continue
                 try:
                     measured = measure_scores(
@@ -140,15 +145,15 @@ class TaskBatch:
                         with_curves=self.with_curves,
                     )
                 except Exception as error:  # whatever it is, the others go on
-                    fitted.reasons[one] = reason_of(error)
+                    fitted.reasons[configuration] = reason_of(error)
                     continue
                 undefined = (f"{label}: {why}" for label, why in measured.undefined.items())
-                rows[one] |= measured.values
-                rows[one]["score_time_s"] = seconds
-                rows[one]["undefined"] = "; ".join(undefined)
-                rows[one] |= measured.curves
-        for one, reason in fitted.reasons.items():
-            rows[one]["reason"] = reason
+                rows[configuration] |= measured.values
+                rows[configuration]["score_time_s"] = seconds
+                rows[configuration]["undefined"] = "; ".join(undefined)
+                rows[configuration] |= measured.curves
+        for configuration, reason in fitted.reasons.items():
+            rows[configuration]["reason"] = reason
         columns = {
             name: [row[name] for row in rows.values()] for name in rows[self.configurations[0]]
         }

@@ -3,7 +3,7 @@
 Tables and figures of Škvára, Pevný and Šmídl, 2019 and 2020, and of Ning et al., 2020.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
@@ -71,30 +71,28 @@ def ranks_section(results: StudyResults) -> Section:
         "detectors differ at all, Nemenyi's which of them do; bars join those whose difference is "
         "not significant.",
     )
-    for collection, table in _RANK_TABLES.items():
-        if results.collections and collection not in results.collections:
-            builder.lacks(table, f"the study has no results of the collection {collection}")
+    _note_collections(builder, results, _RANK_TABLES)
     for cell in results.cells(builder):
         measures = cell.present(TABLE_MEASURES, builder)
-        for name, title, compare in (
+        for name, title, function in (
             ("ranks", "Mean ranks ± standard deviation over data sets", average_ranks),
             ("friedman", "Whether detectors differ at all: Friedman's test", friedman),
         ):
-            make = partial(compare, cell.table, measures=measures, **results.options)
-            found = builder.attempt(cell.where, make)
-            if found is not None:
-                builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", found)
+            make = partial(function, cell.table, measures=measures, **results.options)
+            result = builder.attempt(cell.where, make)
+            if result is not None:
+                builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", result)
         for measure in _PRINCIPAL_MEASURES:
             if measure not in measures:
                 continue
             what = f"{cell.where} by {measure}"
-            compared = builder.attempt(
+            comparison = builder.attempt(
                 what, partial(nemenyi, cell.table, measure=measure, **results.options)
             )
-            if compared is not None:
+            if comparison is not None:
                 ending = f"{file_name(measure)}-{cell.key}"
-                builder.table(f"nemenyi-{ending}", f"Which detectors differ, {what}", compared)
-                builder.picture(f"critical-difference-{ending}", f"Mean ranks, {what}", compared)
+                builder.table(f"nemenyi-{ending}", f"Which detectors differ, {what}", comparison)
+                builder.picture(f"critical-difference-{ending}", f"Mean ranks, {what}", comparison)
     return builder.section()
 
 
@@ -136,15 +134,15 @@ def selection_section(results: StudyResults) -> Section:
             builder.lacks(cell.where, _ONE_MEASURE)
             continue
         make = partial(selection_loss, cell.table, measures=measures, **results.options)
-        found = builder.attempt(cell.where, make)
-        _add_matrix(builder, "selection-loss", "Loss from selection", cell, found)
-        if found is not None:
-            by_collection.setdefault(cell.collection, []).append((cell, found))
-    for collection, found_at in by_collection.items():
+        losses = builder.attempt(cell.where, make)
+        _add_matrix(builder, "selection-loss", "Loss from selection", cell, losses)
+        if losses is not None:
+            by_collection.setdefault(cell.collection, []).append((cell, losses))
+    for collection, losses_by_level in by_collection.items():
         builder.table(
             f"selection-mean-{results.slugs[collection]}",
             f"Mean loss over all measures by the measure that selects, {collection}",
-            _mean_losses(found_at),
+            _mean_losses(losses_by_level),
         )
     for collection, levels in results.collections.items():
         for level, table in _LOSS_TABLES.items():
@@ -165,17 +163,15 @@ def classes_section(results: StudyResults) -> Section:
         "contamination. The diagonal counts: the measure is the same, but the anomalies are "
         "others.",
     )
-    for collection, table in _CLASS_TABLES.items():
-        if results.collections and collection not in results.collections:
-            builder.lacks(table, f"the study has no results of the collection {collection}")
+    _note_collections(builder, results, _CLASS_TABLES)
     for cell in results.cells(builder):
         if cell.table.anomaly_classes is None:
             builder.lacks(cell.where, "its data sets have one class of anomalies each")
             continue
         measures = cell.present(_CLASS_MEASURES, builder)
         make = partial(class_sensitivity, cell.table, measures=measures, **results.options)
-        found = builder.attempt(cell.where, make)
-        _add_matrix(builder, "class-sensitivity", "Loss on other classes", cell, found)
+        losses = builder.attempt(cell.where, make)
+        _add_matrix(builder, "class-sensitivity", "Loss on other classes", cell, losses)
     return builder.section()
 
 
@@ -191,12 +187,16 @@ def operating_section(results: StudyResults) -> Section:
         "table.",
     )
     for cell in results.cells(builder):
-        found = _discriminability(cell, results, builder)
-        if len(found) < len(get_args(LevelMeasure)):
+        comparisons = _discriminability(cell, results, builder)
+        if len(comparisons) < len(get_args(LevelMeasure)):
             continue
-        labels = cell.present(_RATE_MEASURES, builder)
+        measures = [cell.table.measure(label) for label in cell.present(_RATE_MEASURES, builder)]
+        resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
         for criterion, table in _RATE_TABLES.items():
-            make = partial(_loss_at, cell, labels, found, criterion, results)
+            make = partial(
+                loss_at_rates,
+                *(cell.table, measures, comparisons, criterion, "optimal", resampling),
+            )
             loss = builder.attempt(f"{table} for {cell.where}", make)
             if loss is not None:
                 title = f"Loss with AUC and TPR at the rate that {criterion} selects ({table})"
@@ -230,22 +230,22 @@ def distance_section(results: StudyResults) -> Section:
                 measures=cell.present(labels, builder),
                 **results.options,
             )
-            found = builder.attempt(what, make)
-            if found is not None:
+            result = builder.attempt(what, make)
+            if result is not None:
                 name = f"rank-distance-{file_name(reference)}-{cell.key}"
                 title = f"Distance from the ranking by {reference}, {cell.where} ({figure})"
-                builder.table(name, title, found)
-                picture = Picture(f"{name}-by-data-set", title, partial(draw_distances, found))
+                builder.table(name, title, result)
+                picture = Picture(f"{name}-by-data-set", title, partial(draw_distances, result))
                 builder.parts.append(picture)
     return builder.section()
 
 
-def draw_distances(found: RankDistances) -> "Figure":
+def draw_distances(result: RankDistances) -> "Figure":
     """Draw the distance of each measure on each data set.
 
     Parameters
     ----------
-    found : RankDistances
+    result : RankDistances
         What `fastad.benchmarking.rank_distance` returns.
 
     Returns
@@ -264,16 +264,16 @@ def draw_distances(found: RankDistances) -> "Figure":
     drawing.need_matplotlib()
     from matplotlib.figure import Figure
 
-    places = np.arange(len(found.datasets))
-    width = min(max(_MIN_WIDTH, _DATASET_WIDTH * len(places) + 3), _MAX_WIDTH)
+    positions = np.arange(len(result.datasets))
+    width = min(max(_MIN_WIDTH, _DATASET_WIDTH * len(positions) + 3), _MAX_WIDTH)
     figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
     axes = figure.subplots()
-    for i, label in enumerate(found.measures):
+    for i, label in enumerate(result.measures):
         style = {**drawing.line_style(i), "linewidth": 1.0}
-        axes.plot(places, found.distances[:, i], marker="o", markersize=4, label=label, **style)
-    names = [drawing.plain_text(name) for name in found.datasets]
-    axes.set_xticks(places, names, rotation=90, fontsize="small")
-    axes.set_ylabel(f"Distance from {found.reference}")
+        axes.plot(positions, result.distances[:, i], marker="o", markersize=4, label=label, **style)
+    names = [drawing.plain_text(name) for name in result.datasets]
+    axes.set_xticks(positions, names, rotation=90, fontsize="small")
+    axes.set_ylabel(f"Distance from {result.reference}")
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize="small")
     return figure
@@ -291,56 +291,65 @@ def recommendation_section(results: StudyResults) -> Section:
     )
     for cell in results.cells(builder):
         present = cell.present(TABLE_MEASURES, builder)
-        for application in _TARGETS:
-            if application not in present:
+        for target in _TARGETS:
+            if target not in present:
                 continue
-            what = f"{cell.where}, for {application}"
+            what = f"{cell.where}, for {target}"
             make = partial(
                 recommend,
                 cell.table,
-                target_measure=application,
+                target_measure=target,
                 measures=present,
                 **results.options,
             )
-            found = builder.attempt(what, make)
-            if found is not None:
-                builder.paragraphs.append(f"{what}: {found.text}")
-                name = f"recommendation-{file_name(application)}-{cell.key}"
-                builder.table(name, f"Evidence, {what}", found)
+            recommendation = builder.attempt(what, make)
+            if recommendation is not None:
+                builder.paragraphs.append(f"{what}: {recommendation.text}")
+                name = f"recommendation-{file_name(target)}-{cell.key}"
+                builder.table(name, f"Evidence, {what}", recommendation)
     return builder.section()
 
 
+def _note_collections(
+    builder: SectionBuilder, results: StudyResults, tables: Mapping[str, str]
+) -> None:
+    """Note which tables have no collection to be made of."""
+    for collection, table in tables.items():
+        if results.collections and collection not in results.collections:
+            builder.lacks(table, f"the study has no results of the collection {collection}")
+
+
 def _add_matrix(
-    builder: SectionBuilder, name: str, title: str, cell: Cell, found: MeasureMatrix | None
+    builder: SectionBuilder, name: str, title: str, cell: Cell, matrix: MeasureMatrix | None
 ) -> None:
     """Add a table and its heat map."""
-    if found is not None:
-        builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", found)
-        builder.picture(f"{name}-map-{cell.key}", f"{title}, {cell.where}", found)
+    if matrix is not None:
+        builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", matrix)
+        builder.picture(f"{name}-map-{cell.key}", f"{title}, {cell.where}", matrix)
 
 
-def _mean_losses(found: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
+def _mean_losses(losses: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
     """Return the mean of each row with its interval, by contamination."""
-    labels = list(dict.fromkeys(label for _, one in found for label in one.rows))
+    selectors = list(dict.fromkeys(label for _, matrix in losses for label in matrix.rows))
     header = ["selected by"]
-    rows: list[list[str | None]] = [[label] for label in labels]
+    rows: list[list[str | None]] = [[label] for label in selectors]
     columns: dict[str, list[object]] = {"selected_by": [], "contamination": []}
     columns |= {"mean_loss": [], "low": [], "high": []}
-    for cell, one in found:
+    for cell, matrix in losses:
         header.append(f"{100 * cell.contamination:g} % contamination")
-        mean = one.means["mean"]
-        for label, row in zip(labels, rows, strict=True):
-            if label not in one.rows:
+        mean = matrix.means["mean"]
+        for label, row in zip(selectors, rows, strict=True):
+            if label not in matrix.rows:
                 row.append(None)
                 continue
-            i = one.rows.index(label)
+            i = matrix.rows.index(label)
             value, low, high = (float(part[i]) for part in (mean.value, mean.low, mean.high))
             text = number_text(value, ".1%")
             row.append(text if low != low else f"{text} {interval_text(low, high, '.1%')}")
-            own = (label, cell.contamination, value, low, high)
-            for cells, entry in zip(columns.values(), own, strict=True):
+            entries = (label, cell.contamination, value, low, high)
+            for cells, entry in zip(columns.values(), entries, strict=True):
                 cells.append(entry)
-    level = f"{100 * found[0][1].confidence_level:g} %"
+    level = f"{100 * losses[0][1].confidence_level:g} %"
     return SimpleTable(header, rows, [f"intervals at {level}, from data sets drawn again"], columns)
 
 
@@ -348,26 +357,13 @@ def _discriminability(
     cell: Cell, results: StudyResults, builder: SectionBuilder
 ) -> dict[str, Discriminability]:
     """Compare models at each rate, once for all criteria: it takes the longest."""
-    found: dict[str, Discriminability] = {}
+    comparisons: dict[str, Discriminability] = {}
     for measure in get_args(LevelMeasure):
         make = partial(discriminability, cell.table, measure=measure, **results.options)
-        one = builder.attempt(cell.where, make)
-        if one is not None:
-            found[measure] = one
+        result = builder.attempt(cell.where, make)
+        if result is not None:
+            comparisons[measure] = result
             title = f"False positive rates where models differ by {measure.upper()}, {cell.where}"
-            builder.table(f"discriminability-{measure}-{cell.key}", title, one)
-            builder.picture(f"discriminability-{measure}-curves-{cell.key}", title, one)
-    return found
-
-
-def _loss_at(
-    cell: Cell,
-    labels: list[str],
-    found: dict[str, Discriminability],
-    criterion: CriterionName,
-    results: StudyResults,
-) -> LossMatrix:
-    """Return what `loss_at_selected_fpr` does."""
-    known = [cell.table.measure(label) for label in labels]
-    resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
-    return loss_at_rates(cell.table, known, found, criterion, "optimal", resampling)
+            builder.table(f"discriminability-{measure}-{cell.key}", title, result)
+            builder.picture(f"discriminability-{measure}-curves-{cell.key}", title, result)
+    return comparisons

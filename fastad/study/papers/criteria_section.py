@@ -55,10 +55,10 @@ def criteria_section(results: StudyResults) -> Section:
             continue
         criteria = [name for name in get_args(CriterionName) if name in present]
         make = partial(_agreement, cell.table, criteria, results.options)
-        found = builder.attempt(cell.where, make) if criteria else None
-        if found is not None:
+        table = builder.attempt(cell.where, make) if criteria else None
+        if table is not None:
             builder.table(
-                f"unsupervised-{cell.key}", f"Pairs ordered the same way, {cell.where}", found
+                f"unsupervised-{cell.key}", f"Pairs ordered the same way, {cell.where}", table
             )
         undefined = list(_undefined(cell, criteria, results))
         if undefined:
@@ -84,7 +84,9 @@ def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) 
         for which, models in selected.items():
             row = [name.upper(), which]
             for reference, labels in _REFERENCES.items():
-                merits = [table.measure(one).sign * table.means(one) for one in (name, *labels)]
+                merits = [
+                    table.measure(label).sign * table.means(label) for label in (name, *labels)
+                ]
                 criterion, *references = (merit[:, models] for merit in merits)
                 counts = count_pairs(criterion, references, table.detector_of[models], resampling)
                 row += [str(counts), interval_text(100 * counts.low, 100 * counts.high, ".1f")]
@@ -206,9 +208,9 @@ def _add_goix(builder: SectionBuilder, results: StudyResults) -> None:
     builder.table("unsupervised-goix", title, SimpleTable(header, rows, notes))
 
 
-def _text(found: PairAgreement | LabelAgreement | None) -> str:
-    if found is None:
+def _text(agreement: PairAgreement | LabelAgreement | None) -> str:
+    if agreement is None:
         return DASH
-    if isinstance(found, PairAgreement):
-        return count_text(found.n_agreeing, found.n_pairs)
-    return count_text(found.n_recovered, found.n_labels)
+    if isinstance(agreement, PairAgreement):
+        return count_text(agreement.n_agreeing, agreement.n_pairs)
+    return count_text(agreement.n_recovered, agreement.n_labels)

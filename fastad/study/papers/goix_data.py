@@ -74,14 +74,14 @@ class GoixProtocol:
     confidence_level: Point = 0.95
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name in ("max_anomaly_share", "confidence_level"):
-                check_inside(value, one.name)
-            elif one.name == "standardize":
-                check_flag(value, one.name)
-            elif value is not None or one.name not in ("max_train", "max_test"):
-                check_count(value, one.name)
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in ("max_anomaly_share", "confidence_level"):
+                check_inside(value, option.name)
+            elif option.name == "standardize":
+                check_flag(value, option.name)
+            elif value is not None or option.name not in ("max_train", "max_test"):
+                check_count(value, option.name)
 
 
 class GoixSplit(NamedTuple):
@@ -141,11 +141,11 @@ def load_goix(
             f"{', '.join(missing)}",
             argument="folder",
         )
-    found = {}
+    arrays = {}
     for name, path in paths.items():
         with np.load(path, allow_pickle=False) as file:
-            found[name] = file["X"], file["y"]
-    return found
+            arrays[name] = file["X"], file["y"]
+    return arrays
 
 
 def split_goix(
@@ -217,10 +217,12 @@ def split_goix(
     return GoixSplit(table[train], table[test], labels[test], table[evaluated])
 
 
-def _without_surplus(labels: LabelVector, share: Point, rng: np.random.Generator) -> IntVector:
+def _without_surplus(
+    labels: LabelVector, max_fraction: Point, rng: np.random.Generator
+) -> IntVector:
     """Return the rows that stay where anomalies beyond a share are left out at random."""
     normals, anomalies = (np.flatnonzero(labels == label) for label in (0, 1))
-    exact = check_inside(share, "max_anomaly_share")
+    exact = check_inside(max_fraction, "max_anomaly_share")
     most = math.floor(exact * normals.shape[0] / (1 - exact))
     if anomalies.shape[0] > most:
         anomalies = rng.permutation(anomalies)[:most]

@@ -78,38 +78,40 @@ class GoixRow:
 
         ``em`` and ``mv`` are values; whatever else is known of them has names as ``em_low``.
         """
-        found: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
+        result: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
             if isinstance(value, Criterion):
                 plain = value.to_dict()
-                found[one.name] = plain.pop("value")
-                found |= {f"{one.name}_{name}": own for name, own in plain.items()}
+                result[field.name] = plain.pop("value")
+                result |= {f"{field.name}_{name}": part for name, part in plain.items()}
             elif isinstance(value, tuple):
-                found[one.name] = SEPARATOR.join(value)
+                result[field.name] = SEPARATOR.join(value)
             else:
-                found[one.name] = None if value != value else value
-        return found
+                result[field.name] = None if value != value else value
+        return result
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "GoixRow":
         """Return the row of which `to_dict` made plain values, or their text (of a CSV file)."""
-        found: dict[str, Any] = {}
-        for one in fields(cls):
-            if one.name in CRITERIA:
-                parts = {part.name: f"{one.name}_{part.name}" for part in fields(Criterion)}
-                parts["value"] = one.name
-                found[one.name] = Criterion(
+        result: dict[str, Any] = {}
+        for field in fields(cls):
+            if field.name in CRITERIA:
+                parts = {part.name: f"{field.name}_{part.name}" for part in fields(Criterion)}
+                parts["value"] = field.name
+                result[field.name] = Criterion(
                     **{
                         part.name: _read(values[parts[part.name]], part.type)
                         for part in fields(Criterion)
                     }
                 )
-            elif one.name.endswith("better_than"):
-                found[one.name] = tuple(name for name in values[one.name].split(SEPARATOR) if name)
+            elif field.name.endswith("better_than"):
+                result[field.name] = tuple(
+                    name for name in values[field.name].split(SEPARATOR) if name
+                )
             else:
-                found[one.name] = _read(values[one.name], one.type)
-        return cls(**found)
+                result[field.name] = _read(values[field.name], field.type)
+        return cls(**result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,8 @@ class GoixBenchmark(TableResult):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: those of `GoixRow.to_dict`."""
-        found = [row.to_dict() for row in self.rows]
-        return {name: [row[name] for row in found] for name in (found[0] if found else ())}
+        rows = [row.to_dict() for row in self.rows]
+        return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
     def agreement(
         self,
@@ -261,10 +263,10 @@ def _of_labels(cells: list[list[GoixRow]], criterion: CriterionName) -> LabelAgr
         return None
 
 
-def _is_separated(one: GoixRow, other: GoixRow, criterion: CriterionName) -> bool:
+def _is_separated(first: GoixRow, second: GoixRow, criterion: CriterionName) -> bool:
     """Tell whether a criterion shows one of two detectors to be better."""
-    ahead = (getattr(row, f"{criterion}_better_than") for row in (one, other))
-    return any(row.detector in names for row, names in zip((other, one), ahead, strict=True))
+    ahead = (getattr(row, f"{criterion}_better_than") for row in (first, second))
+    return any(row.detector in names for row, names in zip((second, first), ahead, strict=True))
 
 
 def _read(value: Any, kind: Any) -> Any:

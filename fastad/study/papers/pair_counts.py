@@ -79,11 +79,11 @@ def count_pairs(
     """
     missing: npt.NDArray[np.bool_] = np.any(np.isnan([criterion, *references]), axis=0)
     counts = [
-        _count([row, *others], detector_of)
-        for row, *others in zip(criterion, *references, strict=True)
+        _count([row, *values], detector_of)
+        for row, *values in zip(criterion, *references, strict=True)
     ]
-    agreeing = np.array([one.agreeing for one in counts])
-    counted = np.array([one.counted for one in counts])
+    agreeing = np.array([pairs.agreeing for pairs in counts])
+    counted = np.array([pairs.counted for pairs in counts])
     left_out = _n_different(np.zeros_like(missing), detector_of)
     left_out -= _n_different(missing, detector_of)
     low, high = _interval(agreeing, counted, resampling)
@@ -95,8 +95,8 @@ def _count(values: Sequence[FloatVector], detector_of: IntVector) -> _Pairs:
     whole = _count_all(values)
     agreeing, counted = whole
     for detector in np.unique(detector_of):
-        own = _count_all([one[detector_of == detector] for one in values])
-        agreeing, counted = agreeing - own.agreeing, counted - own.counted
+        same = _count_all([row[detector_of == detector] for row in values])
+        agreeing, counted = agreeing - same.agreeing, counted - same.counted
     return _Pairs(agreeing, counted)
 
 
@@ -106,16 +106,16 @@ def _count_all(values: Sequence[FloatVector]) -> _Pairs:
         return _Pairs(0.0, 0)
     both = (references[0], references[1]) if len(references) > 1 else None
     try:
-        found = pairwise_agreement(criterion, references[0], references=both)
+        agreement = pairwise_agreement(criterion, references[0], references=both)
     except UndefinedMeasureError:  # no pair counts
         return _Pairs(0.0, 0)
-    return _Pairs(found.n_agreeing, found.n_pairs)
+    return _Pairs(agreement.n_agreeing, agreement.n_pairs)
 
 
 def _n_different(missing: npt.NDArray[np.bool_], detector_of: IntVector) -> IntVector:
     """Return the number of pairs of models of different detectors that have all values."""
     sizes = np.stack(
-        [(~missing[:, detector_of == one]).sum(axis=1) for one in np.unique(detector_of)]
+        [(~missing[:, detector_of == detector]).sum(axis=1) for detector in np.unique(detector_of)]
     )
     pairs: IntVector = (sizes.sum(axis=0) ** 2 - (sizes**2).sum(axis=0)) // 2
     return pairs

@@ -103,15 +103,15 @@ def draw_curves(
     _draw_excess(panels[3], detectors)
     rows = [
         _Row(
-            one.detector,
-            one.params,
-            one.style,
+            detector.detector,
+            detector.params,
+            detector.style,
             [
-                number_text(one.values.get(name, np.nan), form)
+                number_text(detector.values.get(name, np.nan), form)
                 for name, form in (("auc", ".3f"), ("auc_pr", ".3f"), ("mv", ".3g"), ("em", ".3g"))
             ],
         )
-        for one in detectors
+        for detector in detectors
     ]
     x = _LEFT + 2 * (_PANEL[0] + _ACROSS) - 0.3
     _draw_table(figure, x, ("AUC", "AUC-PR", "MV", "EM"), rows)
@@ -130,28 +130,32 @@ def draw_scores(detectors: Sequence[DetectorCurves], title: str) -> "Figure":
     title : str
         The title above the panels.
     """
-    lacking = [one for one in detectors if not all(one.curves[name].size for name in _PERCENTILES)]
-    detectors = [one for one in detectors if one not in lacking]
+    missing = [
+        detector
+        for detector in detectors
+        if not all(detector.curves[name].size for name in _PERCENTILES)
+    ]
+    detectors = [detector for detector in detectors if detector not in missing]
     height = max(3.0, _BAR * len(detectors) + 0.2, _HEAD + _ROW * len(detectors) - _BOTTOM)
     figure = _new_figure(_TOP + height + _BOTTOM, title)
     bars = _add_axes(figure, _LABELS, _TOP, (_BARS, height))
     distances = _add_axes(figure, _LABELS + _BARS + _APART, _TOP, (_DISTANCES, height))
-    scaled = [_scaled(one) for one in detectors]
+    scaled = [_scaled(detector) for detector in detectors]
     _draw_bars(bars, detectors, scaled)
     rp = [anomaly[::-1] - normal for normal, anomaly in scaled]
     _draw_distances(distances, detectors, rp)
-    if lacking:
-        text = drawing.plain_text(f"infinite scores: {_named(lacking)}")
+    if missing:
+        text = drawing.plain_text(f"infinite scores: {_named(missing)}")
         top: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": _SMALL}
         figure.text(1 - 0.12 / _WIDTH, 1 - 0.1 / figure.get_figheight(), text, **top)
     rows = []
-    for one, distance in zip(detectors, rp, strict=True):
+    for detector, distance in zip(detectors, rp, strict=True):
         # The integral of straight lines between percentiles, as a fraction of all distances.
         area = 0.5 + float(np.trapezoid(distance)) / 200
         below = np.flatnonzero(distance <= 0)
         zero = f"{below[0]:.0f}" if below.size else number_text(np.nan)
         cells = [f"{area:.3f}", number_text(float(distance[_MARKED]), ".2f"), zero]
-        rows.append(_Row(one.detector, one.params, one.style, cells))
+        rows.append(_Row(detector.detector, detector.params, detector.style, cells))
     x = _LABELS + _BARS + _APART + _DISTANCES + 0.2
     _draw_table(figure, x, ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
     return figure
@@ -184,17 +188,17 @@ def _style(style: int) -> dict[str, Any]:
 def _draw_rates(
     roc: "Axes", precision: "Axes", detectors: Sequence[DetectorCurves], fraction: float
 ) -> None:
-    """Draw the two panels whose curves know which points are anomalies."""
+    """Draw the two panels whose curves need labels."""
     _label(roc, "ROC", "False positive rate", "True positive rate")
     _label(precision, "Precision-recall", "Recall", "Precision")
     drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
     if not np.isnan(fraction):
         drawing.draw_reference(precision, [0, 1], [fraction, fraction], "chance")
-    for one in detectors:
-        tpr, at_recall = one.curves["roc"], one.curves["pr"]
-        roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(one.style))
+    for detector in detectors:
+        tpr, at_recall = detector.curves["roc"], detector.curves["pr"]
+        roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(detector.style))
         recall = np.linspace(0, 1, at_recall.size + 1)[1:]
-        precision.plot(recall, at_recall, **_style(one.style))
+        precision.plot(recall, at_recall, **_style(detector.style))
     for axes in (roc, precision):
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
@@ -207,8 +211,8 @@ def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
         _fill_with(axes, f"All volumes are 0: {_NO_VOLUME}")
         return
     edge = _edge(volumes) if _spans_decades(volumes) else 0.0
-    for one, mass, volume in lines:
-        axes.plot(mass, np.maximum(volume, edge), **_style(one.style))
+    for detector, mass, volume in lines:
+        axes.plot(mass, np.maximum(volume, edge), **_style(detector.style))
     if edge:
         axes.set_yscale("log")
         axes.minorticks_off()
@@ -225,11 +229,11 @@ def _draw_excess(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
     across = "Level, mass by fraction of the box"
     _label(axes, "Excess mass (higher is better)", across, "Excess mass")
     lines = _lines(detectors, "em_level", "em_mass")
-    # Levels go up to that which a criterion asks for: detectors differ by where they end.
+    # Levels go up to the one that a criterion needs: detectors differ by where they end.
     ends = np.array([level.max() for _, level, _ in lines])
     edge = _edge(_joined([level for _, level, _ in lines])) if _spans_decades(ends) else 0.0
-    for one, level, mass in lines:
-        axes.plot(np.maximum(level, edge), mass, **_style(one.style))
+    for detector, level, mass in lines:
+        axes.plot(np.maximum(level, edge), mass, **_style(detector.style))
     if edge:
         axes.set_xscale("log")
         axes.minorticks_off()
@@ -239,11 +243,11 @@ def _draw_excess(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
 def _lines(detectors: Sequence[DetectorCurves], x: str, y: str) -> _Lines:
     """Return the points of the detectors that have any."""
     lines = []
-    for one in detectors:
-        across, up = one.curves[x], one.curves[y]
+    for detector in detectors:
+        across, up = detector.curves[x], detector.curves[y]
         finite = np.isfinite(across) & np.isfinite(up)
         if finite.any():
-            lines.append((one, across[finite], up[finite]))
+            lines.append((detector, across[finite], up[finite]))
     return lines
 
 
@@ -260,31 +264,31 @@ def _edge(values: FloatVector) -> float:
 def _name_undefined(
     axes: "Axes", name: str, detectors: Sequence[DetectorCurves], lines: _Lines
 ) -> None:
-    """Say whose curve is undefined, and why where it is everyone's."""
-    drawn = {one.style for one, _, _ in lines}
-    lacking = [one for one in detectors if one.style not in drawn]
-    if lacking and not drawn:
-        _fill_with(axes, f"{name.upper()} is undefined: {_reason(lacking[0], name)}")
-    elif lacking:
+    """Name the detectors whose curve is undefined, and the reason where all are."""
+    drawn = {detector.style for detector, _, _ in lines}
+    missing = [detector for detector in detectors if detector.style not in drawn]
+    if missing and not drawn:
+        _fill_with(axes, f"{name.upper()} is undefined: {_reason(missing[0], name)}")
+    elif missing:
         place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
-        text = drawing.plain_text(f"undefined: {_named(lacking)}")
+        text = drawing.plain_text(f"undefined: {_named(missing)}")
         drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
 
 
 def _named(detectors: Sequence[DetectorCurves]) -> str:
-    return some_of([one.detector for one in detectors], 3)
+    return some_of([detector.detector for detector in detectors], 3)
 
 
 def _fill_with(axes: "Axes", text: str) -> None:
-    """Write a text into a panel that has no lines."""
+    """Write a sentence into a panel that has no lines."""
     place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-    shown = drawing.plain_text(textwrap.fill(text, 36))
-    axes.text(0.5, 0.5, shown, color="0.2", fontsize=_SMALL, **place)
+    wrapped = drawing.plain_text(textwrap.fill(text, 36))
+    axes.text(0.5, 0.5, wrapped, color="0.2", fontsize=_SMALL, **place)
     axes.set(xticks=[], yticks=[])
 
 
-def _reason(one: DetectorCurves, name: str) -> str:
-    for part in one.undefined.split("; "):
+def _reason(detector: DetectorCurves, name: str) -> str:
+    for part in detector.undefined.split("; "):
         measure, _, why = part.partition(": ")
         if measure == name and why:
             return why
@@ -302,9 +306,9 @@ def _spans_decades(values: FloatVector) -> bool:
     return bool(positive.size and positive.max() > _DECADES * positive.min())
 
 
-def _scaled(one: DetectorCurves) -> tuple[FloatVector, FloatVector]:
+def _scaled(detector: DetectorCurves) -> tuple[FloatVector, FloatVector]:
     """Return the percentiles of both classes in the range of all scores."""
-    both = np.stack([one.curves["normal_percentiles"], one.curves["anomaly_percentiles"]])
+    both = np.stack([detector.curves["normal_percentiles"], detector.curves["anomaly_percentiles"]])
     both = both.astype(np.float64)
     finite = both[np.isfinite(both)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
@@ -331,7 +335,7 @@ def _draw_bars(
         style: dict[str, Any] = {"markeredgecolor": colour, "markeredgewidth": 1.2}
         axes.plot(at[50], y, "o", markersize=5, color="white", zorder=4, clip_on=False, **style)
     axes.set(xlim=(-0.02, 1.02), ylim=(max(len(scaled), 1) - 0.5, -0.5))
-    names = [drawing.plain_text(textwrap.shorten(one.detector, 14)) for one in detectors]
+    names = [drawing.plain_text(textwrap.shorten(detector.detector, 14)) for detector in detectors]
     axes.set_yticks(range(len(scaled)), names)
     axes.tick_params(axis="y", length=0)
     axes.legend(
@@ -351,8 +355,8 @@ def _draw_distances(
     _label(axes, "RP distance", "Percentile p", "RP@p, in the scaled scores")
     drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
     axes.axvline(_MARKED, color="0.7", linewidth=1, zorder=1)
-    for one, distance in zip(detectors, distances, strict=True):
-        (line,) = axes.plot(np.arange(distance.size), distance, **_style(one.style))
+    for detector, distance in zip(detectors, distances, strict=True):
+        (line,) = axes.plot(np.arange(distance.size), distance, **_style(detector.style))
         drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
     axes.set_xlim(-1, 101)
 

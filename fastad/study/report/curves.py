@@ -127,8 +127,8 @@ def _section(
     if not datasets:
         return Section(name, title, [_NONE_KEPT])
     parts = [
-        Picture(f"{name}-{one.name}", one.title, partial(draw, one), _notes(one))
-        for one in datasets
+        Picture(f"{name}-{dataset.name}", dataset.title, partial(draw, dataset), _notes(dataset))
+        for dataset in datasets
     ]
     return Section(name, title, paragraphs, parts)
 

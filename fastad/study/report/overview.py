@@ -47,13 +47,13 @@ def overview_section(results: StudyResults) -> Section:
                 f"Of {n_planned} configurations of detectors {n_seen} have rows yet; the others "
                 "are not counted as missing."
             )
-        for name, title, header, found in (
+        for name, title, header, rows_of_table in (
             ("failures", "Tasks that failed", _FAILED, _failures(rows)),
             ("missing", "Tasks that are missing", _MISSING, _missing(gaps)),
             ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
         ):
-            if found:
-                builder.table(name, title, SimpleTable(header, found))
+            if rows_of_table:
+                builder.table(name, title, SimpleTable(header, rows_of_table))
             else:
                 builder.paragraphs.append(f"{title}: none.")
     else:
@@ -108,12 +108,12 @@ _FAILED = ("detector", "parameters", "reason", "tasks", "data sets")
 
 def _failures(rows: Mapping[str, ArrowTable]) -> list[Row]:
     """Return how often each configuration failed for each reason, and where."""
-    places: dict[Row, list[str]] = {}
+    datasets_of: dict[Row, list[str]] = {}
     for name, table in rows.items():
         failed = table.filter(np.asarray(table["reason"]) != "")
         for detector, params, reason, dataset in _tuples(failed, (*_MODEL, "reason", "dataset")):
-            places.setdefault((detector, params, reason), []).append(f"{name}/{dataset}")
-    return [(*key, len(found), _some(found)) for key, found in sorted(places.items())]
+            datasets_of.setdefault((detector, params, reason), []).append(f"{name}/{dataset}")
+    return [(*key, len(datasets), _some(datasets)) for key, datasets in sorted(datasets_of.items())]
 
 
 _MISSING = ("collection", "data set", "class", "tasks", "contaminations", "repeats", "detectors")
@@ -124,11 +124,11 @@ def _gaps(study: StudyTables, collection: str, rows: ArrowTable) -> Iterator[Row
 
     Of all that are planned or have rows; configurations are those that have rows anywhere.
     """
-    there = set(_tuples(rows, (*_SPLIT, *_MODEL)))
+    present = set(_tuples(rows, (*_SPLIT, *_MODEL)))
     planned = [
-        (one["dataset"], one["anomaly_class"])
-        for one in study.manifest.get("problems", ())
-        if one["collection"] == collection
+        (problem["dataset"], problem["anomaly_class"])
+        for problem in study.manifest.get("problems", ())
+        if problem["collection"] == collection
     ]
     protocol = study.manifest.get("config", {}).get("protocol", {})
     levels = {(float(level),) for level in protocol.get("contaminations", ())}
@@ -141,22 +141,22 @@ def _gaps(study: StudyTables, collection: str, rows: ArrowTable) -> Iterator[Row
     )
     for parts in product(*axes):
         key = tuple(chain.from_iterable(parts))
-        if key not in there:
+        if key not in present:
             yield key
 
 
 def _missing(gaps: Mapping[str, Sequence[Row]]) -> list[Row]:
     """Return how many tasks each problem lacks, and which."""
-    places: dict[Row, list[Row]] = {}
+    missing: dict[Row, list[Row]] = {}
     for name, keys in gaps.items():
-        for dataset, one, *rest in keys:
-            places.setdefault((name, dataset, one), []).append(tuple(rest))
-    found = []
-    for key, lacking in places.items():
-        levels, repeats, detectors, _ = zip(*lacking, strict=True)
-        texts = ([f"{100 * level:g} %" for level in levels], [str(i) for i in repeats], detectors)
-        found.append((*key, len(lacking), *map(_some, texts)))
-    return found
+        for dataset, anomaly_class, *rest in keys:
+            missing.setdefault((name, dataset, anomaly_class), []).append(tuple(rest))
+    rows = []
+    for key, tasks in missing.items():
+        levels, repeats, detectors, _ = zip(*tasks, strict=True)
+        columns = ([f"{100 * level:g} %" for level in levels], [str(i) for i in repeats], detectors)
+        rows.append((*key, len(tasks), *map(_some, columns)))
+    return rows
 
 
 _UNDEFINED = ("collection", "measure", "undefined", "tasks", "data sets", "reason")
@@ -164,7 +164,7 @@ _UNDEFINED = ("collection", "measure", "undefined", "tasks", "data sets", "reaso
 
 def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
     """Return in how many tasks that succeeded each measure is undefined, where, and why."""
-    found: list[Row] = []
+    undefined: list[Row] = []
     for name, table in rows.items():
         succeeded = table.filter(np.asarray(table["reason"]) == "")
         if not succeeded.num_rows:
@@ -176,30 +176,30 @@ def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
         reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), labels)
         for label in labels:
             values = np.asarray(succeeded[label].to_numpy(), np.float64)
-            lacking = np.isnan(values)
-            n = int(np.count_nonzero(lacking))
+            is_undefined = np.isnan(values)
+            n = int(np.count_nonzero(is_undefined))
             if n:
-                places = succeeded["dataset"].filter(lacking).to_pylist()
+                datasets = succeeded["dataset"].filter(is_undefined).to_pylist()
                 why = [reason for reason, _ in reasons[label].most_common()]
-                found.append(
-                    (name, label, n, succeeded.num_rows, _some(places), _some(why, 1) or None)
+                undefined.append(
+                    (name, label, n, succeeded.num_rows, _some(datasets), _some(why, 1) or None)
                 )
-    return found
+    return undefined
 
 
 def _manifest(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Return names and values in one level."""
-    found: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     for name, value in values.items():
         if not prefix and name in _LONG:
             continue
         if isinstance(value, Mapping):
-            found += _manifest(value, f"{prefix}{name}.")
+            entries += _manifest(value, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
-            found.append((f"{prefix}{name}", _some([str(one) for one in value])))
+            entries.append((f"{prefix}{name}", _some([str(item) for item in value])))
         else:
-            found.append((f"{prefix}{name}", str(value)))
-    return found
+            entries.append((f"{prefix}{name}", str(value)))
+    return entries
 
 
 def _some(names: Sequence[str], most: int = _MAX_NAMES) -> str:

@@ -176,7 +176,7 @@ def _style(cells: Sequence[str]) -> str:
 def _summary(study: StudyTables) -> str:
     """Return in a sentence what was run."""
     problems = study.manifest["problems"]
-    n_datasets = len({(one["collection"], one["dataset"]) for one in problems})
+    n_datasets = len({(problem["collection"], problem["dataset"]) for problem in problems})
     n_detectors = len(study.manifest["config"]["detectors"])
     n_failed = sum(map(bool, study.tasks["reason"].to_pylist()))
     summary = (

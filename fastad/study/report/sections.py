@@ -104,8 +104,8 @@ class SimpleTable(TableResult):
 
     def text_table(self) -> TextTable:
         """Return the cells as strings."""
-        texts = [[DASH if cell is None else str(cell) for cell in row] for row in self.rows]
-        return TextTable(self.header, texts)
+        cells = [[DASH if cell is None else str(cell) for cell in row] for row in self.rows]
+        return TextTable(self.header, cells)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists."""

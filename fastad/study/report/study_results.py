@@ -44,11 +44,11 @@ class Cell:
 
     def present(self, labels: Sequence[str], builder: SectionBuilder) -> list[str]:
         """Return the measures that there are, and note those that there are not."""
-        known = set(self.table.labels)
-        absent = [label for label in labels if label not in known]
+        measured = set(self.table.labels)
+        absent = [label for label in labels if label not in measured]
         if absent:
             builder.lacks(f"{', '.join(absent)} of {self.where}", "the study has not measured them")
-        return [label for label in labels if label in known]
+        return [label for label in labels if label in measured]
 
 
 class StudyResults:
