@@ -1,7 +1,7 @@
 """``BatchFolder``: the rows of one table of a study, in Parquet files of one batch or of many.
 
-A file is written aside and renamed, so that what has its name is whole, but for what a power cut
-or somebody else did to it. Each row has its batch, and each file names its batches.
+A file is written aside and renamed, so that a file with its final name is complete, unless a power
+cut or another program damaged it. Each row has its batch, and each file names its batches.
 
 Files of single batches are merged now and then: 2 000 of them take 4.9 s to ask for the reasons of
 failures and 19 s to read, and 36 MB; merged 0.05 s, 0.07 s and 16 kB (`pyarrow.dataset` reads the
@@ -46,7 +46,7 @@ def arrow() -> Any:
 
 
 class DamagedFileError(Exception):
-    """A file is not one of ours, or not whole."""
+    """A file is not a study's, or not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class BatchFolder:
         Raises
         ------
         DamagedFileError
-            If the file is not one of a study, or not whole.
+            If the file is not a study's, or not complete.
         FileNotFoundError
             If it is not there any more.
         """
@@ -142,7 +142,7 @@ class BatchFolder:
             target = self.file(f"all-{last + 1}")
             _write(target, _name_batches(whole, [path.stem for path in tables]), sync=True)
             for path in tables:
-                # Windows keeps a file that somebody reads; it is merged once more then.
+                # Windows keeps a file while it is read; it is merged once more then.
                 with contextlib.suppress(PermissionError):
                     path.unlink(missing_ok=True)
         return damaged
@@ -295,7 +295,7 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, pa.ArrowNotImplementedError) as error:
-        # What the system says has a number, and says nothing of the content of the file.
+        # Errors of the operating system have a number; they do not concern the content.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DamagedFileError(f"{path} is damaged: {error}") from None

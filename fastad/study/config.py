@@ -31,7 +31,7 @@ _MIN_DRAWS = 100
 # False positive rates at which volumes are read.
 OPERATING_RATES = (0.01, 0.05)
 
-# What a configuration does not say: minutes, an hour, and everything. Extensions add to them.
+# Defaults by name of a profile: for minutes, for an hour, and for all data. Extensions add to them.
 _PROFILES: Mapping[str, Mapping[str, Any]] = {
     "quick": {
         "title": "Quick study",
@@ -95,7 +95,7 @@ class StudyConfig:
     detectors : sequence of Configuration
         By default those of `paper_detectors`.
     extra : mapping of str to ExtraPlan
-        What runs besides, each in a table of its own: ``{"goix": GoixPlan()}``.
+        Plans of extensions by the name of their table: ``{"goix": GoixPlan()}``.
     folder : Path
         Paths of data are relative to it.
     """
@@ -105,8 +105,14 @@ class StudyConfig:
     seed: int = 0
     protocol: Protocol = field(default_factory=Protocol)
     volumes: VolumePlan = field(default_factory=VolumePlan)
-    measures: Sequence[str] = field(default_factory=lambda: _default_measures())
-    detectors: Sequence[Configuration] = field(default_factory=lambda: _default_detectors())
+    measures: Sequence[str] = field(
+        default_factory=lambda: tuple(
+            label for extension in extensions() for label in extension.measures()
+        )
+    )
+    detectors: Sequence[Configuration] = field(
+        default_factory=lambda: read_detectors(next(iter(detector_presets().values()), ()))
+    )
     extra: Mapping[str, ExtraPlan] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
 
@@ -183,7 +189,7 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
 
 
 def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> StudyConfig:
-    """Make a study of plain values, as a TOML file holds them.
+    """Make a study of plain values, such as those of a TOML file.
 
     Parameters
     ----------
@@ -207,7 +213,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     keys = ("title", "seed", "profile", "measures", "data", "protocol", "volumes", "detectors")
     check_keys(values, (*keys, *readers), "")
     merged = _merge(_profile(values), values)
-    # A profile's own can be left out.
+    # Extra plans of a profile can be left out.
     merged = {key: value for key, value in merged.items() if key in keys or value is not False}
     if "data" not in merged:
         raise InvalidInputError(
@@ -244,14 +250,6 @@ def check_measures(labels: Sequence[str], name: str) -> tuple[str, ...]:
                 argument=name,
             )
     return tuple(checked)
-
-
-def _default_measures() -> tuple[str, ...]:
-    return tuple(label for extension in extensions() for label in extension.measures())
-
-
-def _default_detectors() -> tuple[Configuration, ...]:
-    return read_detectors(next(iter(detector_presets().values()), ()))
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -319,7 +317,7 @@ def check_keys(values: Mapping[str, Any], allowed: Iterable[str], prefix: str) -
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON holds, as it comes back from there."""
+    """Return values as they are after writing and reading JSON."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

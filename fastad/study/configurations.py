@@ -115,7 +115,7 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
     Returns
     -------
     tuple of Configuration
-        In the order written; of several lists the last one changes first.
+        In the order written; of several lists the last changes first.
 
     Raises
     ------
@@ -307,12 +307,12 @@ def _check_estimator(factory: Any, where: str) -> None:
 
 def _check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
     """Check that an estimator has the parameters that are named, and gets those that it needs."""
-    names_known, required, takes_all = _parameters(factory)
+    allowed, required, takes_all = _parameters(factory)
     for name in names:
-        if name not in names_known and not takes_all:
+        if name not in allowed and not takes_all:
             raise InvalidInputError(
                 f"{where}.{name} is no parameter of {_name_of(factory)}; it has "
-                f"{', '.join(names_known) or 'none'}"
+                f"{', '.join(allowed) or 'none'}"
             )
     for name in required:
         if name not in names:
@@ -343,7 +343,7 @@ def _make(factory: Any, options: dict[str, Any]) -> Any:
 
 
 def _copied(estimator: Any) -> Any:
-    """Return an estimator, without what it has learnt where that can be told."""
+    """Return an unfitted clone of an estimator, or a copy where it cannot be cloned."""
     if hasattr(estimator, "get_params"):
         from sklearn.base import clone
 

@@ -72,7 +72,7 @@ class LabelledData:
         return keep
 
     def digest(self) -> str:
-        """Return the SHA-256 of the content, the same for whatever kind of file holds it."""
+        """Return the SHA-256 of the content, independent of the kind of file."""
         digest = hashlib.sha256(json.dumps(self.X.shape).encode())
         digest.update(np.ascontiguousarray(self.X, "<f8").data)
         digest.update(self.y.data)
@@ -98,7 +98,7 @@ def read_data(path: Path) -> LabelledData:
     Raises
     ------
     InvalidInputError
-        If the file cannot be read or holds something else; the message names the file and the
+        If the file cannot be read or contains something else; the message names the file and the
         value at fault. Rows and columns without names count from 0.
     MissingExtraError
         If ``.csv`` or ``.parquet`` files need pyarrow, which is not there.
@@ -121,7 +121,7 @@ def load_bundled(name: str) -> LabelledData:
     Parameters
     ----------
     name : {"breast-cancer", "diabetes", "digits", "iris", "wine"}
-        Which one.
+        Name of the data set.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def _numbers(column: ArrowColumn, name: str) -> npt.NDArray[np.float64]:
 
 
 def _first_non_number(column: ArrowColumn) -> str:
-    """Say what a column holds that is no number, and where the first one is."""
+    """Describe the first value of a column that is no number, with its row."""
     for row, value in enumerate(column.to_pylist()):
         try:
             float(value)

@@ -42,7 +42,7 @@ class Fitted:
     scorers : list of (Scorer, list of Configuration)
         Each writes a row for each of its configurations.
     seconds : dict of Configuration to float
-        What fitting each took; of what is shared an equal part.
+        Time to fit each; an equal part of the time for what they have in common.
     reasons : dict of Configuration to str
         Why the others failed.
     """
@@ -83,7 +83,7 @@ def fit_batch(
     X_train : numpy.ndarray of shape (n_train, n_features)
         Training rows.
     seeds : sequence of int
-        One for each configuration.
+        A seed for each configuration.
 
     Returns
     -------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 LOCK = "study.lock"
-# Who holds the lock; a file beside it, as Windows lets nobody read a file that is locked.
+# The process that has the lock; a file beside it, as Windows prevents reading a locked file.
 RUNNER = "study.runner.json"
 # Longer than `active_runner` takes to try a lock.
 _PATIENCE_S = 0.2
@@ -38,7 +38,7 @@ def runner_lock(folder: Path) -> Iterator[None]:
     Raises
     ------
     InvalidInputError
-        If another runner holds it.
+        If another runner has it.
     """
     lock = _lock(folder, _PATIENCE_S)
     with contextlib.ExitStack() as stack:
@@ -81,7 +81,7 @@ def active_runner(folder: Path) -> str | None:
 
 
 def _lock(folder: Path, patience_s: float) -> "BaseFileLock":
-    # Not bound to a thread: whoever closes a store may be another one than opened it.
+    # Not bound to a thread: another thread may close a store than the one that opened it.
     return file_lock()(folder / LOCK, timeout=patience_s, thread_local=False)
 
 

@@ -35,7 +35,7 @@ class Manifest:
     config : mapping
         Plain values: str, int, float, bool, None, lists and mappings of them.
     problems : sequence of mappings
-        For each problem its ``name``, the ``digest`` of its data, and what else is known of it.
+        For each problem its ``name``, the ``digest`` of its data, and further facts.
     batches : mapping of str to sequence of str
         By table their ids, in order; each is the name of a file.
     versions : mapping of str to str
@@ -65,7 +65,7 @@ class Manifest:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            # As JSON gives it back: lists for tuples, and nothing that others still change.
+            # As after reading JSON: lists for tuples, and copies of what callers may change.
             value = _plain(getattr(self, field.name), field.name)
             if not isinstance(value, _TYPES[field.name]):
                 raise TypeError(f"{field.name} must not be a {type(value).__name__}")
@@ -158,7 +158,7 @@ class Manifest:
 
 
 def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[str]:
-    """Say which values differ."""
+    """Describe the values that differ."""
     for name in dict.fromkeys((*here, *there)):
         if name not in there:
             yield f"{name} is {short_repr(here[name])} here and not set in the folder"
@@ -255,7 +255,7 @@ def begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
     Raises
     ------
     InvalidInputError
-        If the folder holds another study.
+        If the folder contains another study.
     """
     old = read_manifest(root)
     if old is None:

@@ -81,7 +81,7 @@ class Problem:
     Attributes
     ----------
     collection, dataset : str
-        The folder that holds the file, and the file's name without suffix.
+        The folder that contains the file, and the file's name without suffix.
     anomaly_class : str or None
         Which class the anomalies are; None where the data set has no classes.
     n_normals, n_anomalies, n_features : int
@@ -174,7 +174,7 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
     Raises
     ------
     InvalidInputError
-        If nothing is found, a file cannot be used, or two data sets have one name.
+        If there are no data, a file cannot be used, or two data sets have one name.
     MissingExtraError
         If a data set needs a library that is not there.
     """
@@ -230,7 +230,7 @@ def _files(location: Path, path: str) -> list[Path]:
         for file in location.rglob("*")
         if file.suffix.lower() in SUFFIXES
         and file.is_file()
-        and not _is_hidden(file, location)
+        and not any(part.startswith(".") for part in file.relative_to(location).parts)
         and studies.isdisjoint(file.parents)
     ]
     if not files:
@@ -241,12 +241,8 @@ def _files(location: Path, path: str) -> list[Path]:
     return files
 
 
-def _is_hidden(file: Path, location: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(location).parts)
-
-
 def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]:
-    """Check that each pattern of what is in matches; note those of what is not that do not."""
+    """Check that each pattern to include matches; note those to exclude that match nothing."""
     for pattern in selection.include:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidInputError(
@@ -361,7 +357,7 @@ def _read(location: str) -> LabelledData:
 
 @lru_cache(maxsize=2)
 def _loaded(source: str, digest: str) -> LabelledData:
-    """Return the data of a source, as long as they are what they were."""
+    """Return the data of a source; raise where they have changed."""
     data = _read(source)
     if data.digest() != digest:
         raise InvalidInputError(f"{source}: the data must be those that were found; they changed")

@@ -1,4 +1,4 @@
-"""What a study has found so far: `StudyTables`, read while it runs or afterwards."""
+"""``StudyTables``: the results of a study, read while it runs or afterwards."""
 
 import os
 from collections import Counter
@@ -24,7 +24,7 @@ KEYS = (
     *("collection", "dataset", "anomaly_class", "contamination", "repeat"),
     *("detector", "params"),
 )
-# What no two runs have in common, in a file of its own so that results are the same.
+# Times differ from run to run: a file of their own keeps the files of results identical.
 TIMES = ("fit_time_s", "score_time_s")
 # Of the first split of each data set; None for tasks without them.
 CURVES = (
@@ -37,7 +37,7 @@ ONE_CLASS = "anomalies"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyTables:
-    """What a study has found.
+    """The results of a study so far.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class StudyStatus:
 
 
 def read_study(folder: str | os.PathLike[str]) -> StudyTables:
-    """Read what a study has found so far; also while it is running.
+    """Read the results of a study so far; also while it is running.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def _run(batch: Batch, runner: int) -> tuple[str, BatchResult]:
 
 
 def _save(store: StudyStore, results: _Results, clock: "_Clock") -> None:
-    """Save results as they come."""
+    """Save each result when it is there."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _RESTARTED, UserWarning)
         try:

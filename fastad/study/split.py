@@ -97,7 +97,7 @@ def split_problem(
 
     Of N normal rows and M anomalies, each shuffled, n = floor(``train_share`` N) normal rows and
     min(floor(``contamination`` n), floor(M / 2)) anomalies train; all others test. The normal
-    rows of one repeat are shuffled alike for each contamination: the same ones test. Where
+    rows of one repeat are in the same order for each contamination: the same rows test. Where
     ``max_train`` makes n smaller, the rows that it takes from training go nowhere.
 
     Parameters
@@ -140,8 +140,8 @@ def split_problem(
         )
     rng = np.random.default_rng(np.random.SeedSequence([*seed_key, repeat]))
     normals, anomalies = rng.permutation(normals), rng.permutation(anomalies)
-    # Training takes the last anomalies, so that where max_test cuts, all contaminations are
-    # tested on the same ones as far as that goes.
+    # Training takes the last anomalies, so that where max_test cuts, the contaminations have as
+    # many test anomalies in common as possible.
     n_others = anomalies.shape[0] - n_train_anomalies
     train: IntVector = np.concatenate([normals[:n_train], anomalies[n_others:]])
     test_parts = normals[n_allotted:], anomalies[:n_others]

@@ -1,7 +1,7 @@
 """The folder of a study: what is done stays, whatever ends a run, and the next run goes on.
 
 ``study.json`` is the manifest, ``batches`` has a folder for each table with what is done so far,
-and the Parquet files are the results, once all is done. One runner at a time holds the lock.
+and the Parquet files are the results, once all is done. One runner at a time has the lock.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ _MAX_NAMES = 8
 class StudyStore:
     """Where a runner keeps results; `open` makes one.
 
-    One process holds it, and one thread of it at a time.
+    One process uses it, and one thread of that process at a time.
 
     Attributes
     ----------
@@ -285,10 +285,10 @@ def _refuse_others(root: Path) -> None:
         names = sorted(os.listdir(root))
     except FileNotFoundError:
         return
-    others = [name for name in names if name not in _HARMLESS and name[0] != "."]
-    if MANIFEST not in names and others:
+    other_names = [name for name in names if name not in _HARMLESS and name[0] != "."]
+    if MANIFEST not in names and other_names:
         raise InvalidInputError(
             f"folder must be new, empty or that of a study; {root} has no {MANIFEST} and contains "
-            f"{some_of(others, _MAX_NAMES)}",
+            f"{some_of(other_names, _MAX_NAMES)}",
             argument="folder",
         )

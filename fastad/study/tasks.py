@@ -71,7 +71,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskBatch:
-    """Tasks of one split that share what is expensive, and are saved together.
+    """Tasks of one split with a common expensive computation; they are saved together.
 
     Attributes
     ----------

@@ -162,7 +162,7 @@ def goix_cell(
     ROC and PR are those of detectors that are trained on all features. PR is `pr_auc`: the paper
     asks for the area under the whole curve, which `average_precision`, a sum of steps, is not.
 
-    All detectors share their uniform points, also where splitting would find volumes more
+    All detectors have the same uniform points, also where splitting would find volumes more
     precisely: then a difference between two of them is no difference of points or of methods.
 
     Examples
@@ -193,6 +193,8 @@ def goix_cell(
     n_varying = int(np.count_nonzero(np.ptp(split.evaluated, axis=0)))
     needed = n_features if is_direct else protocol.n_features
     evaluation: UnsupervisedEvaluation | None = None
+    no_volume = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
+    undefined = _undefined(no_volume, split.evaluated.shape[0], protocol)
     if n_varying >= needed:
         evaluation = (
             _direct(scores, split.evaluated, protocol, of_criteria)
@@ -203,11 +205,7 @@ def goix_cell(
     for name, score in scores.items():
         y_score = block_score(score, n_features).of_rows(split.X_test)
         roc, pr, reason = _areas(split.y_test, y_score)
-        criteria = (
-            _without_volume(n_varying, needed, split, protocol)
-            if evaluation is None
-            else evaluation[name]
-        )
+        criteria = undefined if evaluation is None else evaluation[name]
         rows.append(
             GoixRow(
                 dataset=dataset,
@@ -314,7 +312,7 @@ def _direct(
     return evaluate_unsupervised(
         scores,
         evaluated,
-        # Other than by default no feature is taken to be discrete: the paper has none.
+        # Unlike the default, no feature is discrete: the paper has none.
         box=Box.from_data(evaluated, discrete_threshold=None),
         method="uniform",
         n_draws=protocol.n_uniform,
@@ -361,14 +359,6 @@ def _better_than(
 ) -> tuple[str, ...]:
     pairs = [] if evaluation is None else evaluation.significant_pairs(criterion)
     return tuple(worse for better, worse in pairs if better == detector)
-
-
-def _without_volume(
-    n_varying: int, needed: int, split: GoixSplit, protocol: GoixProtocol
-) -> Criteria:
-    """Return criteria that no box of the rows defines."""
-    reason = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
-    return _undefined(reason, split.evaluated.shape[0], protocol)
 
 
 def _undefined(reason: str, n_judged: int, protocol: GoixProtocol) -> Criteria:

@@ -42,7 +42,8 @@ class GoixProtocol:
     min_distinct : int
         Features with fewer distinct values are dropped.
     max_anomaly_share : float
-        Share of anomalies in the unsupervised setting at most; others are left out at random.
+        Largest fraction of anomalies in the unsupervised setting; further ones are left out at
+        random.
     standardize : bool
         Whether each feature is divided by its deviation in the training rows. The paper's text
         does not say it, but its code does, and its printed volumes are those of such units.
@@ -58,7 +59,7 @@ class GoixProtocol:
     n_resamples : int
         Bootstrap replicates, of points or of subspaces.
     confidence_level : float
-        Of each interval, and of all verdicts on a data set at once.
+        Of each interval, and of all comparisons on a data set at once.
     """
 
     min_distinct: int = 10
@@ -115,7 +116,7 @@ def load_goix(
     Parameters
     ----------
     folder : path
-        Holds ``goix/adult.npz``, ``goix/arrhythmia.npz``, and of ADBench ``adbench/http.npz``,
+        Contains ``goix/adult.npz``, ``goix/arrhythmia.npz``, and of ADBench ``adbench/http.npz``,
         ``Pima``, ``cover``, ``Ionosphere``, ``pendigits``, ``shuttle`` and ``SpamBase``, each
         with arrays ``X`` and ``y``, 1 for an anomaly.
     names : iterable of str, optional
@@ -220,7 +221,7 @@ def split_goix(
 def _without_surplus(
     labels: LabelVector, max_fraction: Point, rng: np.random.Generator
 ) -> IntVector:
-    """Return the rows that stay where anomalies beyond a share are left out at random."""
+    """Return the rows that remain where anomalies beyond a fraction are left out at random."""
     normals, anomalies = (np.flatnonzero(labels == label) for label in (0, 1))
     exact = check_inside(max_fraction, "max_anomaly_share")
     most = math.floor(exact * normals.shape[0] / (1 - exact))

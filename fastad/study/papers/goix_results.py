@@ -45,7 +45,7 @@ class GoixRow:
     em, mv : Criterion
         Criteria without labels; undefined ones have a ``reason``.
     em_better_than, mv_better_than : tuple of str
-        Detectors that it is shown to be better than, by each criterion.
+        Detectors than which it is significantly better, by each criterion.
     n_train, n_test, n_anomalies, n_judged : int
         Training rows, test rows, anomalies among these, and those that EM and MV are measured on.
     n_features : int
@@ -76,7 +76,7 @@ class GoixRow:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values in one level, None for NaN.
 
-        ``em`` and ``mv`` are values; whatever else is known of them has names as ``em_low``.
+        ``em`` and ``mv`` are values; their other fields have names such as ``em_low``.
         """
         result: dict[str, Any] = {}
         for field in fields(self):
@@ -93,7 +93,7 @@ class GoixRow:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "GoixRow":
-        """Return the row of which `to_dict` made plain values, or their text (of a CSV file)."""
+        """Return the row of which `to_dict` made plain values, or strings (of a CSV file)."""
         result: dict[str, Any] = {}
         for field in fields(cls):
             if field.name in CRITERIA:
@@ -178,7 +178,7 @@ class GoixBenchmark(TableResult):
         Parameters
         ----------
         criterion : {"em", "mv"}, default "em"
-            Which one.
+            The criterion.
         setting : {"novelty", "unsupervised"}, optional
             Of which setting; by default of both.
         pairs : {"all", "separated", "open"}, default "all"
@@ -188,7 +188,7 @@ class GoixBenchmark(TableResult):
         Returns
         -------
         GoixAgreement
-            Shares with their counts.
+            Fractions with their counts.
 
         Raises
         ------
@@ -232,7 +232,7 @@ class _Values(NamedTuple):
         values = np.full((3, len(cells), size), np.nan)
         for i, cell in enumerate(cells):
             for j, row in enumerate(cell):
-                # The logarithm, which is known beyond all floats too.
+                # The logarithm, which is finite beyond the range of floats too.
                 log_value = getattr(row, criterion).log_value
                 values[:, i, j] = SIGNS[criterion] * log_value, row.roc, row.pr
         return cls(*values)
@@ -264,7 +264,7 @@ def _of_labels(cells: list[list[GoixRow]], criterion: CriterionName) -> LabelAgr
 
 
 def _is_separated(first: GoixRow, second: GoixRow, criterion: CriterionName) -> bool:
-    """Tell whether a criterion shows one of two detectors to be better."""
+    """Return whether the difference of two detectors is significant by a criterion."""
     ahead = (getattr(row, f"{criterion}_better_than") for row in (first, second))
     return any(row.detector in names for row, names in zip((second, first), ahead, strict=True))
 

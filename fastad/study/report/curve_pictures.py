@@ -181,10 +181,6 @@ def _add_axes(figure: "Figure", x: float, y: float, size: tuple[float, float]) -
     return axes
 
 
-def _style(style: int) -> dict[str, Any]:
-    return drawing.line_style(style)
-
-
 def _draw_rates(
     roc: "Axes", precision: "Axes", detectors: Sequence[DetectorCurves], fraction: float
 ) -> None:
@@ -196,9 +192,9 @@ def _draw_rates(
         drawing.draw_reference(precision, [0, 1], [fraction, fraction], "chance")
     for detector in detectors:
         tpr, at_recall = detector.curves["roc"], detector.curves["pr"]
-        roc.plot(np.linspace(0, 1, tpr.size), tpr, **_style(detector.style))
+        roc.plot(np.linspace(0, 1, tpr.size), tpr, **drawing.line_style(detector.style))
         recall = np.linspace(0, 1, at_recall.size + 1)[1:]
-        precision.plot(recall, at_recall, **_style(detector.style))
+        precision.plot(recall, at_recall, **drawing.line_style(detector.style))
     for axes in (roc, precision):
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
@@ -212,7 +208,7 @@ def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
         return
     edge = _edge(volumes) if _spans_decades(volumes) else 0.0
     for detector, mass, volume in lines:
-        axes.plot(mass, np.maximum(volume, edge), **_style(detector.style))
+        axes.plot(mass, np.maximum(volume, edge), **drawing.line_style(detector.style))
     if edge:
         axes.set_yscale("log")
         axes.minorticks_off()
@@ -233,7 +229,7 @@ def _draw_excess(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
     ends = np.array([level.max() for _, level, _ in lines])
     edge = _edge(_joined([level for _, level, _ in lines])) if _spans_decades(ends) else 0.0
     for detector, level, mass in lines:
-        axes.plot(np.maximum(level, edge), mass, **_style(detector.style))
+        axes.plot(np.maximum(level, edge), mass, **drawing.line_style(detector.style))
     if edge:
         axes.set_xscale("log")
         axes.minorticks_off()
@@ -356,7 +352,9 @@ def _draw_distances(
     drawing.draw_reference(axes, [0, 100], [0, 0], "no distance")
     axes.axvline(_MARKED, color="0.7", linewidth=1, zorder=1)
     for detector, distance in zip(detectors, distances, strict=True):
-        (line,) = axes.plot(np.arange(distance.size), distance, **_style(detector.style))
+        (line,) = axes.plot(
+            np.arange(distance.size), distance, **drawing.line_style(detector.style)
+        )
         drawing.draw_mark(axes, _MARKED, float(distance[_MARKED]), line)
     axes.set_xlim(-1, 101)
 
@@ -372,7 +370,7 @@ def _draw_table(figure: "Figure", x: float, heads: Sequence[str], rows: Sequence
     axes.text(left, _TOP + 0.08, _in_columns(heads), color="0.35", **fixed)
     for i, row in enumerate(rows):
         y = _TOP + _HEAD + _ROW * i + 0.08
-        axes.plot([0, _SAMPLE], [y, y], **_style(row.style))
+        axes.plot([0, _SAMPLE], [y, y], **drawing.line_style(row.style))
         name = textwrap.shorten(f"{row.name} {row.about}", 44, placeholder=" …")
         axes.text(left, y, drawing.plain_text(name), fontsize=_SMALL, va="center")
         axes.text(left, y + 0.155, _in_columns(row.cells), color="0.25", **fixed)

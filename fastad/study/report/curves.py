@@ -63,7 +63,7 @@ def curves_section(study: StudyTables) -> Section:
     Parameters
     ----------
     study : StudyTables
-        What the study has found.
+        Results of the study.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def scores_section(study: StudyTables) -> Section:
     Parameters
     ----------
     study : StudyTables
-        What the study has found.
+        Results of the study.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def _with_curves(study: StudyTables) -> list[_Dataset]:
         task = by_key.get(key, {})
         detector = key[KEYS.index("detector")]
         selected = best.setdefault(key[: len(_PROBLEM)], {})
-        # Of equal ones the first: it is the first in the plan of the study.
+        # Of equally good tasks the first in the plan of the study.
         if detector not in selected or _auc(task) > _auc(selected[detector].task):
             selected[detector] = _Best(i, task)
     order = _positions(study)
@@ -203,7 +203,7 @@ def _positions(study: StudyTables) -> dict[str, int]:
 
 
 def _anomaly_fraction(dataset: _Dataset) -> float:
-    """Return the fraction of anomalies among the test points; NaN where it is not known."""
+    """Return the fraction of anomalies among the test points; NaN where it is unknown."""
     task = dataset.best[0].task
     n_test = task.get("n_test")
     return float(task["n_test_anomalies"] / n_test) if n_test else math.nan

@@ -1,4 +1,4 @@
-"""``make_report``: tables, figures and a page of what a study has found so far."""
+"""``make_report``: tables, figures and a page of the results of a study so far."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ from fastad.study.report.page import PagePicture, PageSection, PageTable, check_
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables, read_study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _FOLDER, _PAGE, _TABLES, _FIGURES = "report", "index.html", "tables", "figures"
@@ -77,14 +74,14 @@ def make_report(
 def make_sections(
     study: StudyTables, *, n_resamples: int = N_RESAMPLES, rng: int = 0
 ) -> Iterator[Section]:
-    """Make the sections of a study one by one, each when it is reached.
+    """Make the sections of a study lazily, in order.
 
-    What a study does not allow is no error: its section says what is missing, and why.
+    A section that a study does not allow is no error: it tells what is missing, and why.
 
     Parameters
     ----------
     study : StudyTables
-        What has been found; it need not be finished.
+        Its results; it need not be finished.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int, default 0
@@ -127,7 +124,7 @@ def write_report(
     Parameters
     ----------
     study : StudyTables
-        What the study has found.
+        Results of the study.
     folder : Path
         Where the report goes; files of an earlier one are replaced.
     sections : iterable of Section
@@ -198,14 +195,10 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
                 figure.savefig(aside, dpi=_DPI, metadata=metadata)
             links[kind] = f"{_FIGURES}/{name}"
     image = (folder / links["PNG"]).read_bytes()
+    width, height = (round(inches * _SCREEN) for inches in figure.get_size_inches())
     return PagePicture(
-        picture.name, picture.title, _compress(image), *_size_of(figure), picture.notes, links
+        picture.name, picture.title, _compress(image), width, height, picture.notes, links
     )
-
-
-def _size_of(figure: "Figure") -> tuple[int, int]:
-    width, height = figure.get_size_inches()
-    return round(width * _SCREEN), round(height * _SCREEN)
 
 
 def _compress(image: bytes) -> bytes:

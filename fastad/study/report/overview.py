@@ -17,7 +17,7 @@ _SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
 _MODEL = ("detector", "params")
 # Names in a cell.
 _MAX_NAMES = 8
-# What a manifest says of every batch and problem is too long for a page.
+# Entries of a manifest for every batch and problem, which are too long for a page.
 _LONG = ("batches", "problems", "notes")
 
 Row = tuple[Any, ...]
@@ -188,7 +188,7 @@ def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
 
 
 def _manifest(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return names and values in one level."""
+    """Return names and values, nested ones by their dotted names."""
     entries: list[tuple[str, str]] = []
     for name, value in values.items():
         if not prefix and name in _LONG:
@@ -211,5 +211,5 @@ def _tuples(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
 
 
 def _distinct(rows: ArrowTable, names: Sequence[str]) -> list[Row]:
-    """Return the combinations that occur, as they come."""
+    """Return the distinct combinations in the order of the rows."""
     return list(dict.fromkeys(_tuples(rows, names)))

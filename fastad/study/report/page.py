@@ -141,7 +141,7 @@ def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
     Parameters
     ----------
     study : StudyTables
-        What the study has found.
+        Results of the study.
     sections : sequence of PageSection
         What is shown.
 

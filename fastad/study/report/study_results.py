@@ -43,7 +43,7 @@ class Cell:
         return describe_cell(self.collection, self.contamination)
 
     def present(self, labels: Sequence[str], builder: SectionBuilder) -> list[str]:
-        """Return the measures that there are, and note those that there are not."""
+        """Return those of the measures that the study has, and note the missing ones."""
         measured = set(self.table.labels)
         absent = [label for label in labels if label not in measured]
         if absent:
@@ -57,7 +57,7 @@ class StudyResults:
     Parameters
     ----------
     study : StudyTables
-        What has been found.
+        Results of the study.
     seed : int
         Of all intervals.
     n_resamples : int
@@ -71,7 +71,7 @@ class StudyResults:
 
     @cached_property
     def collections(self) -> Mapping[str, Sequence[float]]:
-        """Contaminations of each collection, rising; collections as they come in the table."""
+        """Contaminations of each collection, rising; collections in the order of the table."""
         tasks = self.study.tasks
         if not tasks.num_rows:
             return {}
