@@ -94,7 +94,7 @@ def lines(benchmark: GoixBenchmark) -> str:
     found = [_line(head), _line(["---"] * len(head))]
     for setting in (*SETTINGS, None):
         for criterion in CRITERIA:
-            for pairs in ("all", "separated", "open"):
+            for pairs in ("all", "significant", "not_significant"):
                 own = benchmark.agreement(criterion, setting=setting, pairs=pairs)
                 cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
                 labels = _cell(own.labels) if pairs == "all" else ""

@@ -24,7 +24,7 @@ class Protocol:
 
     Attributes
     ----------
-    train_share : float
+    train_fraction : float
         Fraction of the normal rows that is for training, in [0.2, 1).
     contaminations : tuple of float
         Anomalies in training, as ratios to the normal rows there.
@@ -38,7 +38,7 @@ class Protocol:
         Whether each feature is centred and divided by its deviation, over all rows of a problem.
     """
 
-    train_share: Point = 0.8
+    train_fraction: Point = 0.8
     contaminations: tuple[float, ...] = (0.0, 0.01, 0.05)
     repeats: int = 10
     max_train: int | None = None
@@ -46,10 +46,10 @@ class Protocol:
     standardize: bool = True
 
     def __post_init__(self) -> None:
-        if check_inside(self.train_share, "protocol.train_share") < _MIN_FRACTION:
+        if check_inside(self.train_fraction, "protocol.train_fraction") < _MIN_FRACTION:
             raise InvalidInputError(
-                f"protocol.train_share must be at least {float(_MIN_FRACTION)}; found "
-                f"{self.train_share}"
+                f"protocol.train_fraction must be at least {float(_MIN_FRACTION)}; found "
+                f"{self.train_fraction}"
             )
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
         check_count(self.repeats, "protocol.repeats")
@@ -95,7 +95,7 @@ def split_problem(
 ) -> Split:
     """Split the rows of a problem into training and test.
 
-    Of N normal rows and M anomalies, each shuffled, n = floor(``train_share`` N) normal rows and
+    Of N normal rows and M anomalies, each shuffled, n = floor(``train_fraction`` N) normal rows and
     min(floor(``contamination`` n), floor(M / 2)) anomalies train; all others test. The normal
     rows of one repeat are in the same order for each contamination: the same rows test. Where
     ``max_train`` makes n smaller, the rows that it takes from training go nowhere.
@@ -127,7 +127,9 @@ def split_problem(
     """
     check_count(repeat, "repeat")
     normals, anomalies = (np.flatnonzero(y == label) for label in (0, 1))
-    n_allotted = math.floor(exact_rate(protocol.train_share, "train_share") * normals.shape[0])
+    n_allotted = math.floor(
+        exact_rate(protocol.train_fraction, "train_fraction") * normals.shape[0]
+    )
     most_anomalies = anomalies.shape[0] // 2
     ratio = exact_rate(contamination, "contamination")
     n_train = _limited(n_allotted, ratio, most_anomalies, protocol.max_train)

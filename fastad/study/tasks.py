@@ -162,7 +162,7 @@ class TaskBatch:
     def estimated_seconds(self) -> float:
         """Return how long it takes on one core, about."""
         problem, protocol = self.problem, self.settings.protocol
-        n_train = float(protocol.train_share) * problem.n_normals
+        n_train = float(protocol.train_fraction) * problem.n_normals
         n_test = problem.n_normals - n_train + problem.n_anomalies
         if protocol.max_train is not None:
             n_train = min(n_train, protocol.max_train)

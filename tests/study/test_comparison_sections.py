@@ -341,7 +341,7 @@ def test_goix_protocol_has_the_counts_of_its_benchmark(
     benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in study.extra["goix"].to_pylist())
     assert len(found.rows) == 8
     for setting, criterion, pairs, *cells in found.rows:
-        which: Any = "all" if pairs == "all" else "separated"
+        which: Any = "all" if pairs == "all" else "significant"
         wanted = benchmark.agreement(criterion.lower(), setting=setting, pairs=which)
         counts = [wanted.roc, wanted.pr, wanted.both]
         for cell, one in zip(cells, counts, strict=False):

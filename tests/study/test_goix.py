@@ -116,7 +116,7 @@ def test_halves_of_the_unsupervised_setting() -> None:
 @pytest.mark.parametrize(("share", "most"), [(0.1, 33), (0.25, 100), (0.29, 122), (0.5, 300)])
 def test_surplus_anomalies_are_left_out_at_random(share: float, most: int) -> None:
     X, y = numbered(300, 400)
-    split = cut(X, y, "unsupervised", dataclasses.replace(PLAIN, max_anomaly_share=share))
+    split = cut(X, y, "unsupervised", dataclasses.replace(PLAIN, max_anomaly_fraction=share))
     rows = np.concatenate([split.X_train, split.X_test])[:, 0]
     kept = rows[rows >= 300]
     assert kept.shape[0] == most
@@ -183,7 +183,8 @@ def test_data_that_cannot_be_cut(X: Matrix, y: Any, setting: Any, message: str) 
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"min_distinct": 0}, {"max_anomaly_share": 1.0}, {"max_train": 0}, {"n_subspaces": 0}]
+    "wrong",
+    [{"min_distinct": 0}, {"max_anomaly_fraction": 1.0}, {"max_train": 0}, {"n_subspaces": 0}],
 )
 def test_numbers_of_the_protocol_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
@@ -212,7 +213,7 @@ def test_the_box_is_that_of_the_judged_rows(setting: Setting, max_direct: int) -
     assert row.mv.value == pytest.approx(0.099 * volume)
     assert row.em.value == pytest.approx(0.095 / volume)
     assert row.n_subspaces == (0 if max_direct == 8 else 6)
-    assert (row.n_judged, row.n_test) == (split.evaluated.shape[0], split.X_test.shape[0])
+    assert (row.n_evaluated, row.n_test) == (split.evaluated.shape[0], split.X_test.shape[0])
     assert row.n_anomalies == split.y_test.sum()
     assert row.n_train == split.X_train.shape[0]
     assert row.roc == 0.5
@@ -393,7 +394,7 @@ def test_the_paper_s_detectors_on_bundled_data() -> None:
         assert row.roc > 0.5
         assert row.em.value > 0
         assert row.mv.value > 0
-        assert row.em.n_test == row.n_judged
+        assert row.em.n_test == row.n_evaluated
     overall = found.agreement("mv")
     assert overall.roc is not None
     assert overall.roc.n_pairs == 12
@@ -529,7 +530,7 @@ def test_pairs_that_are_told_apart() -> None:
             row("b", "novelty", "z", (0.8, 0.3, math.nan, 3.0)),
         ]
     )
-    apart = found.agreement("em", pairs="separated")
+    apart = found.agreement("em", pairs="significant")
     assert apart.roc is not None
     assert apart.pr is not None
     assert apart.both is not None
@@ -537,10 +538,10 @@ def test_pairs_that_are_told_apart() -> None:
     assert (apart.pr.n_agreeing, apart.pr.n_pairs) == (1, 3)
     assert (apart.both.n_agreeing, apart.both.n_pairs, apart.both.n_undecided) == (1, 2, 1)
     assert apart.labels is None
-    unclear = found.agreement("em", pairs="open").roc
+    unclear = found.agreement("em", pairs="not_significant").roc
     assert unclear is not None
     assert (unclear.n_agreeing, unclear.n_pairs, unclear.n_left_out) == (1, 1, 2)  # y > z on a
-    none = found.agreement("mv", pairs="separated")
+    none = found.agreement("mv", pairs="significant")
     assert none == dataclasses.replace(none, roc=None, pr=None, both=None)
     assert found.agreement("em", setting="unsupervised").labels is None
     with pytest.raises(InvalidInputError, match="pairs must be one of"):
@@ -635,9 +636,9 @@ def test_real_data() -> None:
     assert {(one.n_features, one.n_subspaces) for one in pima} == {(8, 0)}
     assert {(one.n_features, one.n_subspaces) for one in ionosphere} == {(32, 2)}
     assert {one.n_test for one in pima} == {384}
-    assert all(one.n_judged == one.n_test - one.n_anomalies for one in (*pima, *ionosphere))
+    assert all(one.n_evaluated == one.n_test - one.n_anomalies for one in (*pima, *ionosphere))
     assert all(one.roc > 0.85 for one in ionosphere)
     unsupervised = found.rows[3:6]
     # 500 normals beside which 55 anomalies stay.
     assert {one.n_train + one.n_test for one in unsupervised} == {555}
-    assert {one.n_judged for one in unsupervised} == {278}
+    assert {one.n_evaluated for one in unsupervised} == {278}

@@ -644,7 +644,7 @@ def decimal(value: float | Fraction) -> Fraction:
 
 def expected_counts(n: int, m: int, contamination: float, protocol: Protocol) -> tuple[int, ...]:
     """Count normal rows and anomalies in training and in test: points 5 to 7 of the README."""
-    share = math.floor(decimal(protocol.train_share) * n)
+    share = math.floor(decimal(protocol.train_fraction) * n)
 
     def in_training(n_train: int) -> int:
         return min(math.floor(decimal(contamination) * n_train), m // 2)
@@ -828,9 +828,9 @@ def test_one_hot_and_label_columns_have_unit_variance_with_test_rows() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"train_share": 1.0}, "protocol.train_share must lie strictly between 0 and 1"),
-        ({"train_share": 0.1}, "protocol.train_share must be at least 0.2; found 0.1"),
-        ({"train_share": "0.8"}, "protocol.train_share must be a number; found str"),
+        ({"train_fraction": 1.0}, "protocol.train_fraction must lie strictly between 0 and 1"),
+        ({"train_fraction": 0.1}, "protocol.train_fraction must be at least 0.2; found 0.1"),
+        ({"train_fraction": "0.8"}, "protocol.train_fraction must be a number; found str"),
         ({"contaminations": 0.1}, "protocol.contaminations must be a list of numbers; found float"),
         ({"contaminations": ()}, "protocol.contaminations must be different numbers, at least one"),
         ({"contaminations": (0, 0.0)}, "must be different numbers, at least one; found (0, 0.0)"),

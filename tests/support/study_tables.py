@@ -268,7 +268,7 @@ def _goix(rng: np.random.Generator) -> list[dict[str, Any]]:
                         n_train=500,
                         n_test=400,
                         n_anomalies=40,
-                        n_judged=360,
+                        n_evaluated=360,
                         n_features=6,
                         n_subspaces=10,
                     ).to_dict()

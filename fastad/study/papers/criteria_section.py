@@ -30,7 +30,7 @@ _REFERENCES: Mapping[str, tuple[str, ...]] = {
 # Which pairs of goix's protocol count.
 _PAIRS: Mapping[WhichPairs, str] = {
     "all": "all",
-    "separated": "significantly different by the criterion",
+    "significant": "significantly different by the criterion",
 }
 _ALL, _ONE = "all", "one each"
 # So many notes are shown.

@@ -173,7 +173,7 @@ def goix_cell(
     >>> X = np.concatenate([rng.normal(size=(540, 2)), rng.uniform(-5, 5, size=(60, 2))])
     >>> y = np.repeat([0, 1], [540, 60])
     >>> forest, svm, lof = goix_cell(X, y, dataset="bell", setting="unsupervised", rng=0)
-    >>> forest.detector, forest.n_train, forest.n_judged
+    >>> forest.detector, forest.n_train, forest.n_evaluated
     ('iForest', 300, 300)
     """
     check_choice(setting, SETTINGS, "setting")
@@ -220,7 +220,7 @@ def goix_cell(
                 n_train=split.X_train.shape[0],
                 n_test=split.X_test.shape[0],
                 n_anomalies=int(np.count_nonzero(split.y_test)),
-                n_judged=split.evaluated.shape[0],
+                n_evaluated=split.evaluated.shape[0],
                 n_features=n_features,
                 n_subspaces=0 if is_direct else protocol.n_subspaces,
                 reason=reason,
@@ -361,11 +361,11 @@ def _better_than(
     return tuple(worse for better, worse in pairs if better == detector)
 
 
-def _undefined(reason: str, n_judged: int, protocol: GoixProtocol) -> Criteria:
+def _undefined(reason: str, n_evaluated: int, protocol: GoixProtocol) -> Criteria:
     undefined = Criterion(
         *(math.nan,) * 8,
         confidence_level=float(protocol.confidence_level),
-        n_test=n_judged,
+        n_test=n_evaluated,
         n_uniform=None,
         n_resamples=0,
         n_undefined=0,

@@ -41,7 +41,7 @@ class GoixProtocol:
     ----------
     min_distinct : int
         Features with fewer distinct values are dropped.
-    max_anomaly_share : float
+    max_anomaly_fraction : float
         Largest fraction of anomalies in the unsupervised setting; further ones are left out at
         random.
     standardize : bool
@@ -63,7 +63,7 @@ class GoixProtocol:
     """
 
     min_distinct: int = 10
-    max_anomaly_share: Point = 0.1
+    max_anomaly_fraction: Point = 0.1
     standardize: bool = True
     max_train: int | None = 10_000
     max_test: int | None = 20_000
@@ -77,7 +77,7 @@ class GoixProtocol:
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
-            if option.name in ("max_anomaly_share", "confidence_level"):
+            if option.name in ("max_anomaly_fraction", "confidence_level"):
                 check_inside(value, option.name)
             elif option.name == "standardize":
                 check_flag(value, option.name)
@@ -96,7 +96,7 @@ class GoixSplit(NamedTuple):
         What ROC and PR are measured on.
     y_test : numpy.ndarray of shape (n_test,)
         1 for its anomalies.
-    evaluated : numpy.ndarray of shape (n_judged, n_features)
+    evaluated : numpy.ndarray of shape (n_evaluated, n_features)
         What EM and MV are measured on: the test rows, in the novelty setting its normal ones.
     """
 
@@ -201,7 +201,7 @@ def split_goix(
         )
     rows = np.arange(samples.shape[0])
     if setting == "unsupervised":
-        rows = _without_surplus(labels, protocol.max_anomaly_share, rng)
+        rows = _without_surplus(labels, protocol.max_anomaly_fraction, rng)
     order = rng.permutation(rows)
     half = order.shape[0] // 2
     train, test = order[:half], order[half:]
@@ -223,7 +223,7 @@ def _without_surplus(
 ) -> IntVector:
     """Return the rows that remain where anomalies beyond a fraction are left out at random."""
     normals, anomalies = (np.flatnonzero(labels == label) for label in (0, 1))
-    exact = check_inside(max_fraction, "max_anomaly_share")
+    exact = check_inside(max_fraction, "max_anomaly_fraction")
     most = math.floor(exact * normals.shape[0] / (1 - exact))
     if anomalies.shape[0] > most:
         anomalies = rng.permutation(anomalies)[:most]

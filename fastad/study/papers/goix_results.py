@@ -22,8 +22,8 @@ from fastad.errors import UndefinedMeasureError
 from fastad.study.papers.goix_data import SETTINGS, Setting
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criterion, CriterionName
 
-WhichPairs: TypeAlias = Literal["all", "separated", "open"]
-_PAIRS = ("all", "separated", "open")
+WhichPairs: TypeAlias = Literal["all", "significant", "not_significant"]
+_PAIRS = ("all", "significant", "not_significant")
 # Between names in a column.
 SEPARATOR = "; "
 
@@ -46,7 +46,7 @@ class GoixRow:
         Criteria without labels; undefined ones have a ``reason``.
     em_better_than, mv_better_than : tuple of str
         Detectors than which it is significantly better, by each criterion.
-    n_train, n_test, n_anomalies, n_judged : int
+    n_train, n_test, n_anomalies, n_evaluated : int
         Training rows, test rows, anomalies among these, and those that EM and MV are measured on.
     n_features : int
         Features after dropping.
@@ -68,7 +68,7 @@ class GoixRow:
     n_train: int
     n_test: int
     n_anomalies: int
-    n_judged: int
+    n_evaluated: int
     n_features: int
     n_subspaces: int
     reason: str = ""
@@ -181,7 +181,7 @@ class GoixBenchmark(TableResult):
             The criterion.
         setting : {"novelty", "unsupervised"}, optional
             Of which setting; by default of both.
-        pairs : {"all", "separated", "open"}, default "all"
+        pairs : {"all", "significant", "not_significant"}, default "all"
             Pairs of detectors on a data set: all, those whose difference is significant
             by the criterion, or those whose difference is not.
 
@@ -207,7 +207,7 @@ class GoixBenchmark(TableResult):
             pair
             for cell in cells.values()
             for pair in combinations(cell, 2)
-            if pairs == "all" or (pairs == "separated") == _is_separated(*pair, criterion)
+            if pairs == "all" or (pairs == "significant") == _is_significant(*pair, criterion)
         ]
         values = _Values.of(selected, criterion)
         return GoixAgreement(
@@ -263,7 +263,7 @@ def _of_labels(cells: list[list[GoixRow]], criterion: CriterionName) -> LabelAgr
         return None
 
 
-def _is_separated(first: GoixRow, second: GoixRow, criterion: CriterionName) -> bool:
+def _is_significant(first: GoixRow, second: GoixRow, criterion: CriterionName) -> bool:
     """Return whether the difference of two detectors is significant by a criterion."""
     ahead = (getattr(row, f"{criterion}_better_than") for row in (first, second))
     return any(row.detector in names for row, names in zip((second, first), ahead, strict=True))
