@@ -20,7 +20,7 @@ def test_nothing_imports_upwards() -> None:
     assert upwards == []
 
 
-def test_only_the_command_line_imports_the_front_door() -> None:
+def test_only_the_command_line_imports_fastad_itself() -> None:
     users = {package_of(module) for module, imported in ARROWS.items() if "fastad" in imported}
     assert users <= {"cli"}
 

@@ -94,9 +94,10 @@ def test_all_names_are_public_sorted_and_what_dir_shows(package: ModuleType) -> 
     assert list(package.__all__) == sorted(set(package.__all__))
     assert not [name for name in package.__all__ if name.startswith("_")]
     assert set(package.__all__) <= set(dir(package))
+    assert [name for name in dir(package) if not hasattr(package, name)] == []
 
 
-def test_the_front_door_has_the_names_that_most_users_need() -> None:
+def test_the_top_package_has_the_names_that_most_users_need() -> None:
     assert 30 <= len(FRONT) <= 40
     assert set(FRONT) <= set(HOMES)
     assert all(getattr(fastad, name) is PUBLIC[name] for name in FRONT)

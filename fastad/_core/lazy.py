@@ -34,4 +34,5 @@ def lazy_names(
         return value
 
     public = sorted([*module_of, *packages])
-    return load, lambda: [*public, "__version__"], public
+    own = ["__version__"] if hasattr(sys.modules[package], "__version__") else []
+    return load, lambda: [*public, *own], public

@@ -117,7 +117,7 @@ def evaluate(
     confidence_level : float, optional
         Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
     chance : bool, default False
-        Tell what every value is worth by chance, as `chance` does.
+        Put the level of chance beside every value, as `chance_level` does.
     n_resamples : int, default 2000
         Replicates of an interval that needs them, and permutations of the labels for chance.
     rng : int or numpy.random.Generator, optional

@@ -72,9 +72,9 @@ class DetectorEvaluation(Mapping[str, float]):
     operating_points : sequence of OperatingPoint
         Threshold and flagged counts at each false positive rate in use.
     intervals : mapping of str to Interval
-        Interval of each measure that has one, where they were asked for.
+        Interval of each measure that has one, where ``confidence_level`` was given.
     chance : mapping of str to ChanceLevel
-        What each measure is worth by chance, where that was asked for.
+        Level of chance of each measure, with ``chance=True``.
     interval_errors : mapping of str to str
         Why a value has no interval, or no level of chance.
     error : str or None
@@ -218,19 +218,21 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                 reasons.setdefault(reason, []).append(f"{result.detector} {label}")
         interval_notes: dict[str, list[str]] = {}
         for result in self._detectors.values():
-            by_label = {label: one.reliability_note for label, one in result.intervals.items()}
+            by_label = {label: x.reliability_note for label, x in result.intervals.items()}
             for label, note in (by_label | dict(result.interval_errors)).items():
                 if note is not None:
                     interval_notes.setdefault(note, []).append(f"{result.detector} {label}")
         return [
             f"{kind}: {note} ({', '.join(names)})"
-            for kind, lines in (("nan", reasons), ("interval_errors", interval_notes))
+            for kind, lines in (("nan", reasons), ("interval", interval_notes))
             for note, names in lines.items()
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each detector counts, values and reasons."""
-        return with_versions({"detectors": [one.to_dict() for one in self._detectors.values()]})
+        return with_versions(
+            {"detectors": [result.to_dict() for result in self._detectors.values()]}
+        )
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each detector.
@@ -259,12 +261,12 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
     for label in results[0]:
         if any(result.intervals for result in results):
             intervals = [result.intervals.get(label) for result in results]
-            columns[f"{label}_low"] = [one.low if one else math.nan for one in intervals]
-            columns[f"{label}_high"] = [one.high if one else math.nan for one in intervals]
+            columns[f"{label}_low"] = [x.low if x else math.nan for x in intervals]
+            columns[f"{label}_high"] = [x.high if x else math.nan for x in intervals]
         if any(result.chance for result in results):
             levels = [result.chance.get(label) for result in results]
-            columns[f"{label}_adjusted"] = [one.adjusted if one else math.nan for one in levels]
-            columns[f"{label}_p"] = [one.p_value if one else math.nan for one in levels]
+            columns[f"{label}_adjusted"] = [x.adjusted if x else math.nan for x in levels]
+            columns[f"{label}_p"] = [x.p_value if x else math.nan for x in levels]
     return columns
 
 

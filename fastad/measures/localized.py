@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from fastad._core.parameters import OpenRate, Rate
 from fastad._core.types import FloatVector, Label, Point, Points
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
-from fastad.measures.points import Rates, at_each, need_both
+from fastad.measures.points import Rates, at_each, need_both, need_whole
 from fastad.measures.threshold_distribution import (
     BetaWeights,
     NormalWeights,
@@ -535,11 +535,7 @@ def histogram_weighted_auc(
 def _n_normals(counts: OrderedCounts, measure: str) -> int:
     """Return the number of normals, after a check of the classes and of the weights."""
     need_both(counts, measure)
-    if counts.weighting == "real":
-        raise InvalidInputError(
-            f"{measure} counts whole points: sample_weight must contain integers; "
-            "found other values"
-        )
+    need_whole(counts, measure)
     return int(counts.n_normals)
 
 

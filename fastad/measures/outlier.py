@@ -215,7 +215,7 @@ def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
         if max(int(ranks[-1]) * ratio.numerator, divisor) >= _INT64:
             scaled = ranks.astype(object)
         scaled = scaled * ratio.numerator
-        # No rank is above the highest, so that larger limits are all alike.
+        # No rank is above the highest, so that larger limits are all equivalent.
         limits = np.minimum(scaled // divisor, int(ranks[-1]) + 1).astype(np.int64)
         # The first distinct score whose rank is above the limit, and the one before it.
         beyond = np.searchsorted(ranks, limits, side="right")
@@ -438,7 +438,7 @@ def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
 LF_AUC = Measure(
     name="lf_auc",
-    title="low-FPR AUC: only a fraction of the highest anomalies is judged",
+    title="low-FPR AUC: only a fraction of the highest anomalies is counted",
     key="lf_auc@",
     compute=_lf_auc,
     source="Ning et al. 2020, equation (2)",
@@ -476,7 +476,7 @@ def lf_auc(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Low-FPR AUC: only the fraction alpha of the highest anomalies is judged.
+    """Low-FPR AUC: only the fraction alpha of the highest anomalies is counted.
 
     The k = floor(alpha n) highest-scored of the n anomalies are kept, the others count as won:
     the sum over the pairs of those kept, ties counting half, divided by n m, plus (n - k) / n.

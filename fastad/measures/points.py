@@ -159,7 +159,8 @@ def need_whole(counts: OrderedCounts, measure: str) -> None:
     if counts.weighting == "real":
         raise InvalidInputError(
             f"{measure} counts whole points: sample_weight must contain integers; "
-            "found other values"
+            "found other values",
+            argument="sample_weight",
         )
 
 

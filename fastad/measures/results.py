@@ -234,7 +234,7 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """Fraction of points that are judged rightly."""
+        """Fraction of points that are classified correctly."""
         return _ratio(self.tp + self.tn, self.tp + self.fp + self.tn + self.fn)
 
     @property

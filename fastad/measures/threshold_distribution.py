@@ -27,7 +27,7 @@ from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
 
 # So many rates take a third of a second; beyond a billion points only weights can ask for more.
-_LARGEST_LAW = 2**22
+_MOST_RATES = 2**22
 # Probabilities below this part of the largest one cannot move the sixteenth digit of a sum.
 _NEGLIGIBLE = 1e-18
 # Floats decide unless they are so close to the bound, relative to it; then integers do.
@@ -78,9 +78,9 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
     while True:
         spread = reach * _root(variance) + 1
         first, last = max(lowest, math.floor(mean - spread)), min(highest, math.ceil(mean + spread))
-        if last - first > _LARGEST_LAW:
+        if last - first > _MOST_RATES:
             raise InvalidInputError(
-                f"rates of subsamples are listed one by one, up to {_LARGEST_LAW}; found more for "
+                f"rates of subsamples are listed one by one, up to {_MOST_RATES}; found more for "
                 f"{h} of {m} normal samples"
             )
         likelihoods = _likelihoods(m, h, k, first, last)

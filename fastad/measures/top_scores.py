@@ -235,7 +235,8 @@ def _precision_at_p(
     if counts.weighting == "real":
         raise InvalidInputError(
             "precision_at_p draws whole points: sample_weight must contain integers; "
-            "found other values"
+            "found other values",
+            argument="sample_weight",
         )
 
     def precision(fraction: Fraction) -> float:

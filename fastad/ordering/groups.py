@@ -41,11 +41,6 @@ class Groups:
     starts: IntVector
     codes: IntVector | None
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.starts) - 1
-
     def slices(self) -> Iterator[slice]:
         """Yield where each group lies when rows are brought in order."""
         for start, stop in pairwise(self.starts.tolist()):

@@ -24,7 +24,7 @@ from fastad.ordering.raw import KeyCodec, RawScores, view_raw
 
 # Fewer keys are sorted soon enough in any way.
 _FEWEST_KEYS = 2**12
-# SIMD takes a tenth of the time of the stable sort, which has none; without it they are alike.
+# SIMD takes a tenth of the time of the stable sort, which has none; without it they take the same.
 _SIMD_RATIO = 0.5
 
 

@@ -345,3 +345,12 @@ def test_undefined_values_print_with_their_reasons() -> None:
     assert any(
         line.startswith("nan: roc_auc is undefined") and "score auc" in line for line in lines
     )
+
+
+def test_intervals_that_are_not_reliable_print_with_their_reasons() -> None:
+    y, s = [0, 1, 0, 1], [1, 2, 3, 4]
+    result = fastad.evaluate(y, s, measures=["auc_w"], confidence_level=0.9, rng=0)
+    assert result["score"].intervals["auc_w"].reliability_note is not None
+    (note,) = result.notes
+    assert note.startswith("interval: ")
+    assert note.endswith("(score auc_w)")

@@ -358,8 +358,9 @@ def test_options_lie_inside(option: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_real_weights_are_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"{name} counts whole points"):
+    with pytest.raises(InvalidInputError, match=f"{name} counts whole points") as error:
         getattr(fastad.measures, name)(Y, S, fpr=0.1, sample_weight=[0.5] * 9)
+    assert error.value.argument == "sample_weight"
 
 
 def test_labels_in_tables() -> None:
