@@ -98,7 +98,8 @@ def lines(benchmark: GoixBenchmark) -> str:
                 own = benchmark.agreement(criterion, setting=setting, pairs=pairs)
                 cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
                 labels = _cell(own.labels) if pairs == "all" else ""
-                found.append(_line([setting or "both", criterion.upper(), pairs, *cells, labels]))
+                which = pairs.replace("_", " ")
+                found.append(_line([setting or "both", criterion.upper(), which, *cells, labels]))
     return "\n".join(found)
 
 

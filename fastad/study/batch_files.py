@@ -161,7 +161,7 @@ class BatchFolder:
         if not unique:
             return BatchRows(pa.table({}), done, damaged)
         bare = [table.replace_schema_metadata(None) for table in unique]
-        # In one piece, of which rows are taken at once; from many they are gathered one by one.
+        # In one piece, from which rows are selected at once, not one by one as from many.
         whole = pa.concat_tables(bare, promote_options="permissive").combine_chunks()
         # In the order of the plan; rows of a batch stay in the order in which they were saved.
         planned = pa.array(self._planned, pa.string())

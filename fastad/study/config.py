@@ -132,7 +132,7 @@ class StudyConfig:
         object.__setattr__(self, "extra", dict(self.extra))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the results depend on, as values that JSON can hold.
+        """Return what the results depend on, as values that JSON can represent.
 
         Where the data lie is left out: the content of each data set counts.
         """
@@ -217,7 +217,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     merged = {key: value for key, value in merged.items() if key in keys or value is not False}
     if "data" not in merged:
         raise InvalidInputError(
-            "data must say which data sets to run; found no such table", argument="data"
+            "data must name the data sets to run; found no such table", argument="data"
         )
     options: dict[str, Any] = {
         key: merged[key] for key in ("title", "seed", "measures") if key in merged
@@ -326,7 +326,7 @@ def _plain(value: Any) -> Any:
 
 
 def _toml() -> Any:
-    """Return the library that reads TOML: Python's own from 3.11 on."""
+    """Return the library that reads TOML: from Python 3.11 on the standard one."""
     try:
         return importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     except ModuleNotFoundError:

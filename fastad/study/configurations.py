@@ -59,7 +59,7 @@ class Configuration:
 
     @property
     def key(self) -> str:
-        """Label and parameters, which no two configurations of a study share."""
+        """Label and parameters, unique within a study."""
         return f"{self.detector} {self.params}".rstrip()
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class Configuration:
         """Return the score of a new detector, fitted; parameters as for `fit`."""
         fitted = self.fit(X_train, seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of one that has no compiled form
+            warnings.simplefilter("ignore")  # of a detector without a compiled form
             return compile_scorer(fitted)
 
 

@@ -1,4 +1,4 @@
-"""What packages above add to a study: presets, batches of their own, and sections of the report.
+"""What packages above add to a study: presets, batches, and sections of the report.
 
 The study itself knows no paper. `fastad.study.papers` is an extension, known by its name and
 imported where a configuration or a report asks for it; others can be added by `register`.
@@ -67,7 +67,7 @@ class ExtraPlan(Protocol):
         """Return its batches in the order of their results."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what its results depend on, as values that JSON can hold."""
+        """Return what its results depend on, as values that JSON can represent."""
 
 
 class Extension:

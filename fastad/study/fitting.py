@@ -65,7 +65,7 @@ def group_of(configuration: Configuration) -> str:
 
 @contextmanager
 def ignore_warnings() -> Iterator[None]:
-    """Hide warnings, of which a detector may have one on every other split."""
+    """Hide warnings, which some detectors raise on most splits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -185,7 +185,7 @@ def _fit_machines(
 def _fit_single(
     configuration: Configuration, X_train: FloatMatrix, seed: int, fitted: Fitted
 ) -> None:
-    # A copy, as others are fitted on the same rows, and a detector may write on its own.
+    # A copy: a detector may change its training rows, on which others are fitted too.
     _add(
         lambda: _SingleScorer(configuration.compiled(X_train.copy(), seed), X_train.shape[1]),
         [configuration],

@@ -81,7 +81,7 @@ def active_runner(folder: Path) -> str | None:
 
 
 def _lock(folder: Path, patience_s: float) -> "BaseFileLock":
-    # Not bound to a thread: another thread may close a store than the one that opened it.
+    # Not bound to a thread: one thread may open a store and another close it.
     return file_lock()(folder / LOCK, timeout=patience_s, thread_local=False)
 
 

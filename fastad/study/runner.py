@@ -154,7 +154,7 @@ def _save(store: StudyStore, results: _Results, clock: "_Clock") -> None:
                     store.compact()
                 clock.tick(name, result)
         finally:
-            warnings.simplefilter("ignore")  # of lost tasks, which whoever stops them knows
+            warnings.simplefilter("ignore")  # of lost tasks: the run is being stopped
             results.close()
 
 

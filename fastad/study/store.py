@@ -203,7 +203,7 @@ class StudyStore:
                     if part.num_rows:
                         write_table(self.folder / file, part)
                 table = parts.tasks
-            # After the others: where it is, they are as they should be.
+            # Last: where it exists, the other files are complete.
             write_table(table_file(self.folder, name), table)
 
     def _make_folders(self) -> None:

@@ -47,7 +47,7 @@ _OTHER_COST = (0.02, 1.3e-6)
 
 
 class Settings(NamedTuple):
-    """What tasks need to know of their study.
+    """The settings of a study on which its tasks depend.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, config: StudyConfig) -> "Settings":
-        """Return what tasks need to know of a study."""
+        """Return the settings of a study."""
         return cls(config.seed, config.protocol, config.volumes, config.measures)
 
 

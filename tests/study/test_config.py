@@ -182,7 +182,7 @@ def test_errors_name_the_file_and_the_key(tmp_path: Path, text: str, says: str) 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "data must say which data sets to run; found no such table"),
+        ("", "data must name the data sets to run; found no such table"),
         ("data = 3", "data must be a table; found 3"),
         ('[data]\npaths = "toy"', "data.paths must be a list of strings; found str"),
         ("[data]\npaths = [3]", r"data.paths\[0\] must be a string; found int"),

@@ -49,7 +49,7 @@ _RATE_TABLES: dict[CriterionName, str] = {
 }
 _RATE_MEASURES = [label for label in TABLE_MEASURES if not label.startswith("cvol@")]
 _TARGETS = ("tpr@0.01", "tpr@0.05")
-# By figure what the application asks for, and the measures that are compared.
+# By figure the reference of the application, and the measures that are compared.
 _USUAL = ("auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8")
 _DISTANCE_FIGURES = {
     "Figure 3": ("tpr@0.4", ("ht_auc@0.4", *_USUAL)),

@@ -1,4 +1,4 @@
-"""What the papers add to a study, as `fastad.study.extensions` asks for it."""
+"""What the papers add to a study: an extension as `fastad.study.extensions` defines it."""
 
 # Functions are imported within methods, so that a run does not load what only reports need.
 

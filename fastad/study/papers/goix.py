@@ -295,7 +295,7 @@ def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
 
 
 def _seed(rng: int | np.random.Generator | None) -> int:
-    """Return a seed: the one given, or one that is drawn."""
+    """Return the given seed, or draw one."""
     generator = check_generator(rng)
     if rng is None or isinstance(rng, np.random.Generator):
         return random_seed(generator)

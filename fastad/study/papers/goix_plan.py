@@ -52,7 +52,7 @@ class GoixPlan:
                 yield GoixBatch(f"goix-{name}-{setting}", whole, setting, self.protocol, seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return settings and protocol as values that JSON can hold."""
+        """Return settings and protocol as values that JSON can represent."""
         return dataclasses.asdict(self)
 
 

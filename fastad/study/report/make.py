@@ -126,7 +126,7 @@ def write_report(
     study : StudyTables
         Results of the study.
     folder : Path
-        Where the report goes; files of an earlier one are replaced.
+        Where the report goes; files of an earlier report are replaced.
     sections : iterable of Section
         Each is written when it is reached, the page at the end.
     progress : callable, optional
@@ -221,7 +221,7 @@ def _most_frequent(pixels: _Bytes, groups: _Bytes) -> _Bytes:
     pairs, counts = np.unique(numbers << 8 | groups, return_counts=True)
     pairs = pairs[np.argsort(counts, kind="stable")]
     palette = np.zeros(_COLOURS, np.uint32)
-    palette[pairs & 255] = pairs >> 8  # of a group the last one stays
+    palette[pairs & 255] = pairs >> 8  # of a group the last remains
     return np.stack([palette >> 16, palette >> 8 & 255, palette & 255], axis=1).astype(np.uint8)
 
 

@@ -18,7 +18,7 @@ _OPEN, _LONG, _PROSE = 12, 25, 24
 # Fraction of its size on the screen that a picture keeps where there is no room: its type can be
 # read.
 _MIN_FRACTION = 0.85
-# What a cell of numbers consists of; a dash or nothing stands for one that is not there.
+# Cells of numbers; a dash or an empty cell stands for a missing number.
 _NUMBERS = re.compile(r"([-+±<=≤.,:;/%∞\[\]()\s\d]|(?<=\d)e(?=[-+]\d)|\bof\b)*")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Result = TypeVar("Result")
-# So many of what is missing for one reason are named.
+# Names of missing things listed for one reason.
 _MAX_NAMES = 12
 
 
@@ -94,7 +94,7 @@ class SimpleTable(TableResult):
     notes : sequence of str
         What is below it.
     values : mapping of str to list, optional
-        Columns of `to_frame`, where they are others than those that are shown.
+        Columns of `to_frame`, where they differ from those of the printed table.
     """
 
     header: Sequence[str]

@@ -169,7 +169,7 @@ def reasons_by_measure(cells: Iterable[str], labels: Sequence[str]) -> dict[str,
         By label; empty where a measure is defined.
     """
     alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    # A reason may have a semicolon of its own, but behind it no label.
+    # A reason may contain a semicolon, but no label after it.
     start = re.compile(rf"(?:^|; )({alternatives}): ")
     reasons: dict[str, Counter[str]] = {label: Counter() for label in labels}
     for cell, n in Counter(cells).items():
