@@ -1,7 +1,7 @@
 """What packages above add to a study: presets, batches, and sections of the report.
 
 The study itself knows no paper. `fastad.study.papers` is an extension, known by its name and
-imported where a configuration or a report asks for it; others can be added by `register`.
+imported where a configuration or a report asks for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ Columns: TypeAlias = dict[str, list[Any]]
 
 # Modules with an object ``EXTENSION``. Names, not imports: what is below does not need what is
 # above, and nothing is loaded before it is used.
-_MODULES = ["fastad.study.papers.extension"]
+_MODULES = ("fastad.study.papers.extension",)
 
 
 @dataclass(slots=True)
@@ -92,12 +92,6 @@ class Extension:
     def sections(self) -> Sequence[Callable[[Any], Any]]:
         """Return functions from `StudyResults` to a `Section`, in the order of the report."""
         return ()
-
-
-def register(module: str) -> None:
-    """Add an extension: the object ``EXTENSION`` of a module, by the name of the module."""
-    if module not in _MODULES:
-        _MODULES.append(module)
 
 
 def extensions() -> tuple[Extension, ...]:
