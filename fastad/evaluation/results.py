@@ -207,7 +207,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def notes(self) -> list[str]:
         """A line for each reason why values are undefined, and the names it concerns.
 
-        Another one for each reason why intervals are missing or not reliable.
+        Another one for each reason why intervals or levels of chance are missing or not reliable.
         """
         reasons: dict[str, list[str]] = {}
         for result in self._detectors.values():
@@ -224,7 +224,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                     interval_notes.setdefault(note, []).append(f"{result.detector} {label}")
         return [
             f"{kind}: {note} ({', '.join(names)})"
-            for kind, lines in (("nan", reasons), ("interval", interval_notes))
+            for kind, lines in (("nan", reasons), ("note", interval_notes))
             for note, names in lines.items()
         ]
 

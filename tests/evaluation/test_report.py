@@ -352,5 +352,5 @@ def test_intervals_that_are_not_reliable_print_with_their_reasons() -> None:
     result = fastad.evaluate(y, s, measures=["auc_w"], confidence_level=0.9, rng=0)
     assert result["score"].intervals["auc_w"].reliability_note is not None
     (note,) = result.notes
-    assert note.startswith("interval: ")
+    assert note.startswith("note: ")
     assert note.endswith("(score auc_w)")
