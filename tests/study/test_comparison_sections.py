@@ -117,15 +117,15 @@ def test_every_picture_can_be_drawn(sections: dict[str, Section]) -> None:
 def test_the_picture_of_distances_has_a_line_for_each_measure(
     sections: dict[str, Section],
 ) -> None:
-    found = table(sections["distance"], "rank-distance-tpr-0.4-uci-0")
+    result = table(sections["distance"], "rank-distance-tpr-0.4-uci-0")
     name = "rank-distance-tpr-0.4-uci-0-by-data-set"
     (picture,) = (one for one in sections["distance"].parts if one.name == name)
     assert isinstance(picture, Picture)
     (axes,) = picture.draw().axes
-    assert [line.get_label() for line in axes.lines] == found.measures
-    for line, distances in zip(axes.lines, found.distances.T, strict=True):
+    assert [line.get_label() for line in axes.lines] == result.measures
+    for line, distances in zip(axes.lines, result.distances.T, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), distances)
-    assert [label.get_text() for label in axes.get_xticklabels()] == found.datasets
+    assert [label.get_text() for label in axes.get_xticklabels()] == result.datasets
 
 
 @pytest.mark.system
@@ -188,8 +188,8 @@ def test_comparisons_are_those_of_the_rows_that_went_well(
             results, operating_fpr=0.05, **several
         ),
     }
-    for (section, name), found in wanted.items():
-        assert numbers(table(sections[section], f"{name}-{collection}-0")) == numbers(found)
+    for (section, name), result in wanted.items():
+        assert numbers(table(sections[section], f"{name}-{collection}-0")) == numbers(result)
 
 
 @pytest.mark.parametrize("collection", PROBLEMS)
@@ -221,8 +221,8 @@ def test_loss_on_other_classes_is_where_there_are_classes(
         wanted = fastad.benchmarking.class_sensitivity(
             direct(study, collection), measures=labels, **HOW
         )
-        found = table(sections["classes"], f"class-sensitivity-{collection}-0")
-        assert numbers(found) == numbers(wanted)
+        result = table(sections["classes"], f"class-sensitivity-{collection}-0")
+        assert numbers(result) == numbers(wanted)
     (missing,) = sections["classes"].paragraphs[1:]
     assert missing == (
         "Missing: adbench at 0 % contamination: its data sets have one class of anomalies each."
@@ -266,8 +266,8 @@ def share_of_pairs(table: fastad.ResultTable, name: str, labels: list[str]) -> t
 def test_pairs_of_all_models_are_counted(
     study: StudyTables, sections: dict[str, Section], collection: str
 ) -> None:
-    found = table(sections["unsupervised"], f"unsupervised-{collection}-0")
-    columns = found.to_columns()
+    result = table(sections["unsupervised"], f"unsupervised-{collection}-0")
+    columns = result.to_columns()
     results = direct(study, collection)
     references = {"ROC": ["auc"], "PR": ["auc_pr"], "both": ["auc", "auc_pr"]}
     n_seen = 0
@@ -281,14 +281,14 @@ def test_pairs_of_all_models_are_counted(
             assert columns["fraction"][i] == alike / n
             assert columns["low"][i] <= columns["fraction"][i] <= columns["high"][i]
             shown = f"{alike:g} of {n} ({100 * alike / n:.1f} %)"
-            assert any(shown in row for row in found.rows)
+            assert any(shown in row for row in result.rows)
     assert n_seen == 6
 
 
 def test_where_em_is_undefined_is_counted_and_named(sections: dict[str, Section]) -> None:
-    found = table(sections["unsupervised"], "unsupervised-undefined-adbench-0")
+    result = table(sections["unsupervised"], "unsupervised-undefined-adbench-0")
     n = 3 * len(CONFIGURATIONS)
-    assert found.rows == [["wide", 120, "EM", n, n, "no level set of 120 features has a volume"]]
+    assert result.rows == [["wide", 120, "EM", n, n, "no level set of 120 features has a volume"]]
     notes = table(sections["unsupervised"], "unsupervised-adbench-0").notes
     n_pairs = sum(a[0] != b[0] for a, b in combinations(CONFIGURATIONS, 2))
     # On letter the last configuration of OCSVM failed.
@@ -319,7 +319,7 @@ def test_pairs_are_counted_as_one_by_one(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, 2), min_size=n_models, max_size=n_models))
     )
     resampling = check_resampling(np.arange(n_problems), 0.95, 20, 0)
-    found = count_pairs(values[0], list(values[1:]), detector_of, resampling)
+    result = count_pairs(values[0], list(values[1:]), detector_of, resampling)
     alike, n, left_out = 0.0, 0, 0
     for problem in range(n_problems):
         for i, j in combinations(range(n_models), 2):
@@ -331,16 +331,16 @@ def test_pairs_are_counted_as_one_by_one(data: st.DataObject) -> None:
             elif len(signs) < 3 or (signs[1] == signs[2] != 0):
                 n += 1
                 alike += 1 - abs(signs[0] - signs[1]) / 2
-    assert (found.n_agreeing, found.n_pairs, found.n_left_out) == (alike, n, left_out)
+    assert (result.n_agreeing, result.n_pairs, result.n_left_out) == (alike, n, left_out)
 
 
 def test_goix_protocol_has_the_counts_of_its_benchmark(
     study: StudyTables, sections: dict[str, Section]
 ) -> None:
-    found = table(sections["unsupervised"], "unsupervised-goix")
+    result = table(sections["unsupervised"], "unsupervised-goix")
     benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in study.extra["goix"].to_pylist())
-    assert len(found.rows) == 8
-    for setting, criterion, pairs, *cells in found.rows:
+    assert len(result.rows) == 8
+    for setting, criterion, pairs, *cells in result.rows:
         which: Any = "all" if pairs == "all" else "significant"
         wanted = benchmark.agreement(criterion.lower(), setting=setting, pairs=which)
         counts = [wanted.roc, wanted.pr, wanted.both]

@@ -73,11 +73,11 @@ def test_best_configuration_of_each_detector_is_drawn(
         max((row for row in rows if row["detector"] == name), key=lambda row: row["auc"])
         for name in ("kNN", "LOF", "IForest", "OCSVM")
     ]
-    found = section(study)
-    assert [part.title for part in found.parts] == [
+    result = section(study)
+    assert [part.title for part in result.parts] == [
         *("cardio (uci), anomalies of class 5", "wine (uci)", "wide (adbench)")
     ]
-    texts = words_of(drawn(found, 0))
+    texts = words_of(drawn(result, 0))
     assert [text for text in texts if "=" in text] == [
         f"{row['detector']} {row['params']}" for row in best
     ]
@@ -206,10 +206,10 @@ def chosen(study: StudyTables) -> list[str]:
 
 def firsts() -> list[str]:
     """The first configuration of each detector."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, own in study_tables.CONFIGURATIONS:
-        found.setdefault(name, f"{name} {own}")
-    return list(found.values())
+        result.setdefault(name, f"{name} {own}")
+    return list(result.values())
 
 
 @pytest.mark.parametrize("auc", [0.5, math.nan])
@@ -255,11 +255,11 @@ def best_rows(study: StudyTables, dataset: str) -> list[dict[str, Any]]:
         -math.inf if math.isnan(one) else one
         for one in map(lambda row: auc[tuple(row[key] for key in keys)], rows)
     ]
-    found = []
+    result = []
     for name in DETECTORS:
         own = [i for i, row in enumerate(rows) if row["detector"] == name]
-        found.append(rows[max(own, key=lambda i: merits[i])])
-    return found
+        result.append(rows[max(own, key=lambda i: merits[i])])
+    return result
 
 
 def test_lines_are_those_of_the_tables(study: StudyTables) -> None:

@@ -51,20 +51,20 @@ def _keys(*entries: Mapping[str, Any]) -> list[str]:
 
 
 def test_the_paper_compares_42_configurations() -> None:
-    found = paper_detectors()
-    assert len(found) == len({one.key for one in found}) == 42
-    assert [one.rule for one in found[:30]] == RULES
-    assert [one.key for one in (found[0], found[26], found[28], found[31], found[33])] == [
+    result = paper_detectors()
+    assert len(result) == len({one.key for one in result}) == 42
+    assert [one.rule for one in result[:30]] == RULES
+    assert [one.key for one in (result[0], result[26], result[28], result[31], result[33])] == [
         "kNN k=1, score=kappa",
         "kNN k=51, score=delta",
         "LOF n_neighbors=20",
         "IForest n_estimators=100",
         "OCSVM gamma=0.01, nu=0.5",
     ]
-    gammas = [dict(one.options)["gamma"] for one in found[33:]]
+    gammas = [dict(one.options)["gamma"] for one in result[33:]]
     assert gammas == [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100]
-    assert read_detectors([{"preset": "paper"}]) == found
-    assert pickle.loads(pickle.dumps(found)) == found
+    assert read_detectors([{"preset": "paper"}]) == result
+    assert pickle.loads(pickle.dumps(result)) == result
 
 
 def test_lists_are_combined_in_the_order_written() -> None:
@@ -161,8 +161,8 @@ def test_classes_are_made_with_their_parameters_and_the_seed() -> None:
         assert (one.compiled(training, 8).score_samples(X) != scores).any()
     machine = _one(kind="ocsvm", gamma=0.1, nu=0.5)
     fitted = OneClassSVM(gamma=0.1, nu=0.5).fit(training)
-    found = machine.compiled(training, 1).score_samples(X)
-    np.testing.assert_array_equal(found, compile_scorer(fitted).score_samples(X))
+    result = machine.compiled(training, 1).score_samples(X)
+    np.testing.assert_array_equal(result, compile_scorer(fitted).score_samples(X))
 
 
 def test_estimators_are_copied_and_steps_are_seeded() -> None:

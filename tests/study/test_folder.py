@@ -365,7 +365,7 @@ def test_manifest_comes_back_as_it_was() -> None:
 
 def test_what_makes_another_study() -> None:
     base = {"a": {"b": 1, "c": [1, {"d": True}]}, "e": {}}
-    for config, found in [
+    for config, result in [
         ({"a": {"b": 1.0, "c": [1.0, {"d": True}]}, "e": {}}, []),
         ({"e": {}, "a": {"c": [1, {"d": True}], "b": 1}}, []),
         ({"a": {"b": True, "c": [1, {"d": True}]}, "e": {}}, ["a.b is 1 here and True in"]),
@@ -374,8 +374,8 @@ def test_what_makes_another_study() -> None:
         ({"a": {"b": None, "c": [1, {"d": True}]}, "e": {}}, ["a.b is 1 here and None in"]),
     ]:
         sentences = plan(config=base).differences(plan(config=config))
-        assert len(sentences) == len(found)
-        assert all(one.startswith(start) for one, start in zip(sentences, found, strict=True))
+        assert len(sentences) == len(result)
+        assert all(one.startswith(start) for one, start in zip(sentences, result, strict=True))
     fewer = plan().differences(plan(problems=[]))
     assert fewer == ['"uci/ecoli" is new']
     assert plan(problems=[]).differences(plan()) == ['"uci/ecoli" is missing here']

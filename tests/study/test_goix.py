@@ -270,7 +270,7 @@ def test_anomalies_do_not_touch_the_criteria_of_the_novelty_setting(d: int) -> N
 def test_a_benchmark_is_made_of_cells_and_a_seed() -> None:
     datasets = {"low": data(200, 20, 3), "high": data(200, 20, 9)}
     told: list[tuple[int, int]] = []
-    found = goix_benchmark(
+    result = goix_benchmark(
         datasets,
         detectors=FAST,
         protocol=FEW,
@@ -278,7 +278,7 @@ def test_a_benchmark_is_made_of_cells_and_a_seed() -> None:
         progress=lambda done, total: told.append((done, total)),
     )
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert [(row.dataset, row.setting, row.detector) for row in found.rows] == [
+    assert [(row.dataset, row.setting, row.detector) for row in result.rows] == [
         (name, setting, detector) for name in datasets for setting in SETTINGS for detector in FAST
     ]
     draws: list[tuple[int, int | None]] = []
@@ -292,7 +292,7 @@ def test_a_benchmark_is_made_of_cells_and_a_seed() -> None:
         progress=lambda done, total: draws.append((done, total)),
     )
     assert draws == [(done + 1, 6) for done in range(6)]
-    assert [str(row.to_dict()) for row in alone] == [str(row.to_dict()) for row in found.rows[4:6]]
+    assert [str(row.to_dict()) for row in alone] == [str(row.to_dict()) for row in result.rows[4:6]]
     other = goix_benchmark(
         {"high": datasets["high"]}, settings=["novelty"], detectors=FAST, protocol=FEW, rng=6
     )
@@ -331,21 +331,21 @@ def test_undefined_criteria_are_recorded() -> None:
         # Draws from a box hit none of the values of the data.
         return lambda rows: np.array([0.0 if x in known else 1.0 for x in rows[:, 0]])
 
-    found = goix_benchmark(
+    result = goix_benchmark(
         {"a": (X, y)}, detectors={"seen": seen, "flat": flat}, protocol=PLAIN, rng=0
     )
-    for row in found.rows[::2]:
+    for row in result.rows[::2]:
         assert math.isnan(row.em.value)
         assert "uniform" in row.em.reason
         assert row.mv.value == 0
         assert not row.em_better_than
-    assert found.agreement("em").roc is None
+    assert result.agreement("em").roc is None
     # Both areas are 0.5 for both detectors, which MV orders: half of the pairs agree.
-    mv = found.agreement("mv").roc
+    mv = result.agreement("mv").roc
     assert mv is not None
     assert (mv.n_agreeing, mv.n_pairs) == (1.0, 2)
-    assert found.agreement("mv").both is None
-    assert "undefined" in str(found)
+    assert result.agreement("mv").both is None
+    assert "undefined" in str(result)
 
 
 @pytest.mark.parametrize("max_direct", [8, 1])
@@ -387,15 +387,15 @@ def test_the_paper_s_detectors_on_bundled_data() -> None:
     X, malignant = load_breast_cancer(return_X_y=True)
     wine, kind = load_wine(return_X_y=True)
     datasets = {"cancer": (X, malignant == 0), "wine": (wine, kind == 0)}
-    found = goix_benchmark(datasets, protocol=FEW, rng=0)
-    assert [row.detector for row in found.rows] == ["iForest", "OCSVM", "LOF"] * 4
-    for row in found.rows:
+    result = goix_benchmark(datasets, protocol=FEW, rng=0)
+    assert [row.detector for row in result.rows] == ["iForest", "OCSVM", "LOF"] * 4
+    for row in result.rows:
         assert row.n_features == datasets[row.dataset][0].shape[1]
         assert row.roc > 0.5
         assert row.em.value > 0
         assert row.mv.value > 0
         assert row.em.n_test == row.n_evaluated
-    overall = found.agreement("mv")
+    overall = result.agreement("mv")
     assert overall.roc is not None
     assert overall.roc.n_pairs == 12
 
@@ -484,18 +484,18 @@ def printed() -> GoixBenchmark:
 def test_agreement_of_the_printed_tables(
     setting: Setting, name: Any, with_roc: float, with_pr: float, both: float, n_both: int
 ) -> None:
-    found = printed().agreement(name, setting=setting)
-    assert found.roc is not None
-    assert found.pr is not None
-    assert found.both is not None
-    assert (found.roc.n_agreeing, found.roc.n_pairs) == (with_roc, 36)
-    assert (found.pr.n_agreeing, found.pr.n_pairs) == (with_pr, 36)
-    assert (found.both.n_agreeing, found.both.n_pairs) == (both, n_both)
+    result = printed().agreement(name, setting=setting)
+    assert result.roc is not None
+    assert result.pr is not None
+    assert result.both is not None
+    assert (result.roc.n_agreeing, result.roc.n_pairs) == (with_roc, 36)
+    assert (result.pr.n_agreeing, result.pr.n_pairs) == (with_pr, 36)
+    assert (result.both.n_agreeing, result.both.n_pairs) == (both, n_both)
 
 
 def test_labels_of_the_printed_table() -> None:
-    found = [printed().agreement(c, setting="novelty").labels for c in ("em", "mv")]
-    assert [(one.n_recovered, one.n_labels) for one in found if one] == [(26, 31), (21, 31)]
+    result = [printed().agreement(c, setting="novelty").labels for c in ("em", "mv")]
+    assert [(one.n_recovered, one.n_labels) for one in result if one] == [(26, 31), (21, 31)]
 
 
 def test_both_settings_add_up() -> None:
@@ -509,16 +509,16 @@ def test_values_beyond_all_floats_are_ordered() -> None:
     rows = [row("a", "novelty", name, (0.5, 0.5, 1.0, 1.0)) for name in "xy"]
     rows[1] = dataclasses.replace(rows[1], roc=0.6, pr=0.6)
     vast = [dataclasses.replace(criterion(1.0), value=math.inf, log_value=x) for x in (900, 800)]
-    found = GoixBenchmark(dataclasses.replace(r, mv=v) for r, v in zip(rows, vast, strict=True))
-    agreement = found.agreement("mv").roc
+    result = GoixBenchmark(dataclasses.replace(r, mv=v) for r, v in zip(rows, vast, strict=True))
+    agreement = result.agreement("mv").roc
     assert agreement is not None
     assert agreement.n_agreeing == 1
-    plain = [json.loads(json.dumps(r.to_dict(), allow_nan=False)) for r in found.rows]
+    plain = [json.loads(json.dumps(r.to_dict(), allow_nan=False)) for r in result.rows]
     assert [GoixRow.from_dict(one).mv.value for one in plain] == [math.inf, math.inf]
 
 
 def test_pairs_that_are_told_apart() -> None:
-    found = GoixBenchmark(
+    result = GoixBenchmark(
         [
             # EM tells x from y and z, and is right on x, z; MV tells nothing apart.
             row("a", "novelty", "x", (0.8, 0.8, 3.0, 1.0), (("y", "z"), ())),
@@ -530,7 +530,7 @@ def test_pairs_that_are_told_apart() -> None:
             row("b", "novelty", "z", (0.8, 0.3, math.nan, 3.0)),
         ]
     )
-    apart = found.agreement("em", pairs="significant")
+    apart = result.agreement("em", pairs="significant")
     assert apart.roc is not None
     assert apart.pr is not None
     assert apart.both is not None
@@ -538,14 +538,14 @@ def test_pairs_that_are_told_apart() -> None:
     assert (apart.pr.n_agreeing, apart.pr.n_pairs) == (1, 3)
     assert (apart.both.n_agreeing, apart.both.n_pairs, apart.both.n_undecided) == (1, 2, 1)
     assert apart.labels is None
-    unclear = found.agreement("em", pairs="not_significant").roc
+    unclear = result.agreement("em", pairs="not_significant").roc
     assert unclear is not None
     assert (unclear.n_agreeing, unclear.n_pairs, unclear.n_left_out) == (1, 1, 2)  # y > z on a
-    none = found.agreement("mv", pairs="significant")
+    none = result.agreement("mv", pairs="significant")
     assert none == dataclasses.replace(none, roc=None, pr=None, both=None)
-    assert found.agreement("em", setting="unsupervised").labels is None
+    assert result.agreement("em", setting="unsupervised").labels is None
     with pytest.raises(InvalidInputError, match="pairs must be one of"):
-        found.agreement(pairs="some")  # type: ignore[arg-type]
+        result.agreement(pairs="some")  # type: ignore[arg-type]
 
 
 # --- files
@@ -553,14 +553,14 @@ def test_pairs_that_are_told_apart() -> None:
 
 def test_rows_go_through_json_and_tables(tmp_path: Path) -> None:
     datasets = {"low": data(120, 20, 3), "high": data(120, 20, 9)}
-    found = goix_benchmark(datasets, detectors=FAST, protocol=FEW, rng=0)
-    texts = [str(one.to_dict()) for one in found.rows]
-    plain = [json.loads(json.dumps(one.to_dict(), allow_nan=False)) for one in found.rows]
+    result = goix_benchmark(datasets, detectors=FAST, protocol=FEW, rng=0)
+    texts = [str(one.to_dict()) for one in result.rows]
+    plain = [json.loads(json.dumps(one.to_dict(), allow_nan=False)) for one in result.rows]
     assert [str(GoixRow.from_dict(one).to_dict()) for one in plain] == texts
-    script.write(found, tmp_path / "table.csv")
+    script.write(result, tmp_path / "table.csv")
     again = script.read(tmp_path / "table.csv")
     assert [str(one.to_dict()) for one in again.rows] == texts
-    assert again.agreement("em") == found.agreement("em")
+    assert again.agreement("em") == result.agreement("em")
 
 
 def test_the_table_is_a_frame() -> None:
@@ -631,14 +631,14 @@ def test_the_table_of_the_docs_is_whole() -> None:
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
 def test_real_data() -> None:
     protocol = dataclasses.replace(FEW, n_subspaces=2)
-    found = goix_benchmark(load_goix(SHARED, ["pima", "ionosphere"]), protocol=protocol, rng=0)
-    pima, ionosphere = found.rows[:3], found.rows[6:9]
+    result = goix_benchmark(load_goix(SHARED, ["pima", "ionosphere"]), protocol=protocol, rng=0)
+    pima, ionosphere = result.rows[:3], result.rows[6:9]
     assert {(one.n_features, one.n_subspaces) for one in pima} == {(8, 0)}
     assert {(one.n_features, one.n_subspaces) for one in ionosphere} == {(32, 2)}
     assert {one.n_test for one in pima} == {384}
     assert all(one.n_evaluated == one.n_test - one.n_anomalies for one in (*pima, *ionosphere))
     assert all(one.roc > 0.85 for one in ionosphere)
-    unsupervised = found.rows[3:6]
+    unsupervised = result.rows[3:6]
     # 500 normals beside which 55 anomalies stay.
     assert {one.n_train + one.n_test for one in unsupervised} == {555}
     assert {one.n_evaluated for one in unsupervised} == {278}

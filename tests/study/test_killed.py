@@ -105,8 +105,8 @@ def kill_again_and_again(name: str, path: str) -> None:
             assert status == 0
 
 
-def _die(found: Progress, after: int) -> None:
-    if found.done == after < N_BATCHES:
+def _die(result: Progress, after: int) -> None:
+    if result.done == after < N_BATCHES:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -115,7 +115,7 @@ def test_a_study_may_be_killed_again_and_again(
 ) -> None:
     name = "kill_again_and_again"
     code = f"import sys; from tests.study.test_killed import {name} as f; f(*sys.argv[1:])"
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path), str(file)],
         env=environment(),
         cwd=ROOT,
@@ -123,7 +123,7 @@ def test_a_study_may_be_killed_again_and_again(
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stderr
+    assert result.returncode == 0, result.stderr
     assert contents(tmp_path / "out") == expected
 
 
@@ -182,8 +182,8 @@ def test_a_worker_that_is_killed_ends_the_run_with_a_message(tmp_path: Path) -> 
     assert "Traceback" not in errors
     assert "Error: a worker process was ended from outside" in errors.splitlines()[-1]
     go.touch()
-    found = run_study(read_config(file), folder)
-    assert (found.n_done, set(found.tasks["reason"].to_pylist())) == (found.n_batches, {""})
+    result = run_study(read_config(file), folder)
+    assert (result.n_done, set(result.tasks["reason"].to_pylist())) == (result.n_batches, {""})
 
 
 def call(file: Path, folder: Path) -> Result:

@@ -35,12 +35,12 @@ def measured(seed: int = 0, *, with_curves: bool = False) -> Measured:
 
 def test_measures_with_labels_are_those_of_evaluate() -> None:
     y, s, _ = scores()
-    found = measured().values
+    result = measured().values
     direct = fastad.evaluate(y, s, measures=paper_measures())["score"]
-    assert all(found[label] == direct[label] for label in paper_measures())
-    assert found["auc"] == fastad.roc_auc(y, s)
-    assert found["tpr@0.4"] == fastad.tpr_at_fpr(y, s, fpr=0.4)
-    assert found["lf_auc@0.8"] == fastad.measures.lf_auc(y, s, alpha=0.8)
+    assert all(result[label] == direct[label] for label in paper_measures())
+    assert result["auc"] == fastad.roc_auc(y, s)
+    assert result["tpr@0.4"] == fastad.tpr_at_fpr(y, s, fpr=0.4)
+    assert result["lf_auc@0.8"] == fastad.measures.lf_auc(y, s, alpha=0.8)
 
 
 def test_all_labels_of_the_papers_are_known() -> None:
@@ -62,11 +62,11 @@ def test_labels_that_are_no_measure_are_refused(label: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_volumes_are_shares_of_uniform_points(seed: int) -> None:
     y, s, uniform = scores(seed)
-    found = measured(seed).values
+    result = measured(seed).values
     for rate in (0.01, 0.05):
         threshold = fastad.threshold_at_fpr(y, s, fpr=rate)
         n_outside = sum(1 for one in uniform.tolist() if one >= threshold)
-        assert found[f"cvol@{rate:g}"] == n_outside / uniform.shape[0]
+        assert result[f"cvol@{rate:g}"] == n_outside / uniform.shape[0]
 
 
 def test_criteria_are_those_of_the_normal_rows_in_a_box_of_volume_one() -> None:
@@ -74,26 +74,26 @@ def test_criteria_are_those_of_the_normal_rows_in_a_box_of_volume_one() -> None:
     criteria = fastad.unsupervised.emmv(
         {"own": s[y == 0]}, {"own": uniform}, 1.0, n_resamples=10, rng=0
     )["own"]
-    found = measured().values
-    assert found["em"] == pytest.approx(criteria.em.value, rel=1e-12)
-    assert found["mv"] == pytest.approx(criteria.mv.value, rel=1e-12)
+    result = measured().values
+    assert result["em"] == pytest.approx(criteria.em.value, rel=1e-12)
+    assert result["mv"] == pytest.approx(criteria.mv.value, rel=1e-12)
 
 
 def test_what_is_undefined_is_nan_with_its_reason() -> None:
     y, s, _ = scores(n=1)
     # No uniform point is as normal as any test row.
-    found = measure_scores(
+    result = measure_scores(
         *(y, s, np.full(100, 50.0)),
         labels=("auc", "precision@p0.05"),
         rates=(0.05,),
         with_curves=True,
     )
-    assert found.values["cvol@0.05"] == 1
-    assert math.isnan(found.values["em"])
-    assert "uniform" in found.undefined["em"]
-    assert math.isnan(found.values["precision@p0.05"])
-    assert found.curves["em_level"] == []
-    assert found.values["mv"] == 0
+    assert result.values["cvol@0.05"] == 1
+    assert math.isnan(result.values["em"])
+    assert "uniform" in result.undefined["em"]
+    assert math.isnan(result.values["precision@p0.05"])
+    assert result.curves["em_level"] == []
+    assert result.values["mv"] == 0
 
 
 def test_curves_are_kept_only_where_they_are_asked_for() -> None:

@@ -35,7 +35,7 @@ def without(study: StudyTables, *columns: str) -> StudyTables:
 
 def test_what_ran_is_counted(study: StudyTables, sections: dict[str, Section]) -> None:
     overview = sections["overview"]
-    found = table(overview, "collections").to_columns()
+    result = table(overview, "collections").to_columns()
     for i, (name, datasets) in enumerate(PROBLEMS.items()):
         rows = [row for row in study.tasks.to_pylist() if row["collection"] == name]
         n_problems = sum(len(classes) for classes in datasets.values())
@@ -51,8 +51,8 @@ def test_what_ran_is_counted(study: StudyTables, sections: dict[str, Section]) -
             "failed": sum(row["reason"] != "" for row in rows),
             "missing": n_problems * 9 * len(CONFIGURATIONS) - len(rows),
         }
-        assert {key: cells[i] for key, cells in found.items()} == wanted
-    assert found["missing"] == [2, 2, 2]
+        assert {key: cells[i] for key, cells in result.items()} == wanted
+    assert result["missing"] == [2, 2, 2]
     assert (
         f"{study.n_done} of {study.n_batches} batches are done, 1 is not" in overview.paragraphs[1]
     )
@@ -91,8 +91,8 @@ def test_tables_of_the_papers_that_a_study_does_not_have_are_named() -> None:
     small = make_study(
         problems={"adbench": PROBLEMS["adbench"]}, contaminations=(0.01,), goix=False
     )
-    found = sections_of(small)
-    said = {name: " ".join(one.paragraphs) for name, one in found.items()}
+    result = sections_of(small)
+    said = {name: " ".join(one.paragraphs) for name, one in result.items()}
     assert "Missing: Table 3: the study has no results of the collection uci." in said["ranks"]
     assert "Missing: Table 4: the study has no results of the" in said["ranks"]
     assert "Table 6 for adbench: the study has no results at 0 %" in said["selection"]
@@ -103,49 +103,49 @@ def test_tables_of_the_papers_that_a_study_does_not_have_are_named() -> None:
 
 
 def test_a_single_repeat_has_no_operating_rates() -> None:
-    found = sections_of(make_study(n_repeats=1, problems={"uci": PROBLEMS["uci"]}))
-    assert not found["operating"].parts
-    assert "at least two folds" in found["operating"].paragraphs[-1]
-    assert "uci at 0 % contamination" in found["operating"].paragraphs[-1]
-    assert len(found["recommendation"].parts) == 2
-    assert "on the same data" in " ".join(found["recommendation"].paragraphs)
+    result = sections_of(make_study(n_repeats=1, problems={"uci": PROBLEMS["uci"]}))
+    assert not result["operating"].parts
+    assert "at least two folds" in result["operating"].paragraphs[-1]
+    assert "uci at 0 % contamination" in result["operating"].paragraphs[-1]
+    assert len(result["recommendation"].parts) == 2
+    assert "on the same data" in " ".join(result["recommendation"].paragraphs)
 
 
 def test_one_detector_alone_is_not_ranked() -> None:
     knn = [one for one in CONFIGURATIONS if one[0] == "kNN"]
-    found = sections_of(make_study(configurations=knn, problems={"uci": PROBLEMS["uci"]}))
+    result = sections_of(make_study(configurations=knn, problems={"uci": PROBLEMS["uci"]}))
     for name in ("ranks", "distance"):
-        assert not found[name].parts
-        assert "at least two detectors" in found[name].paragraphs[-1]
-    assert len(found["correlation"].parts) == 2
+        assert not result[name].parts
+        assert "at least two detectors" in result[name].paragraphs[-1]
+    assert len(result["correlation"].parts) == 2
 
 
 def test_one_model_alone_is_compared_with_nothing() -> None:
-    found = sections_of(
+    result = sections_of(
         make_study(
             configurations=CONFIGURATIONS[:1], failures=False, problems={"uci": PROBLEMS["uci"]}
         )
     )
     for name in set(SECTIONS) - {"overview", "unsupervised"}:
-        assert not found[name].parts
-        assert "at least two models" in " ".join(found[name].paragraphs)
+        assert not result[name].parts
+        assert "at least two models" in " ".join(result[name].paragraphs)
 
 
 def test_measures_that_a_study_lacks_are_named(study: StudyTables) -> None:
     gone = ("cvol@0.01", "cvol@0.05", "auc@0.05", "tpr@0.4", "tpr@0.05", "em")
-    found = sections_of(without(study, *gone))
+    result = sections_of(without(study, *gone))
     why = "the study has not measured them"
     missing = "auc@0.05, tpr@0.05, cvol@0.05, cvol@0.01 of uci at 0 % contamination"
-    assert any(missing in words and why in words for words in found["ranks"].paragraphs)
-    assert not any("nemenyi-auc-0.05" in part.name for part in found["ranks"].parts)
-    assert table(found["correlation"], "correlation-uci-0").rows == [
+    assert any(missing in words and why in words for words in result["ranks"].paragraphs)
+    assert not any("nemenyi-auc-0.05" in part.name for part in result["ranks"].parts)
+    assert table(result["correlation"], "correlation-uci-0").rows == [
         label for label in TABLE_MEASURES if label not in gone
     ]
     assert any(
-        "Figure 3" in words and "tpr@0.4" in words for words in found["distance"].paragraphs[1:]
+        "Figure 3" in words and "tpr@0.4" in words for words in result["distance"].paragraphs[1:]
     )
-    assert {row[0] for row in table(found["unsupervised"], "unsupervised-uci-0").rows} == {"MV"}
-    assert {part.name for part in found["recommendation"].parts} == {
+    assert {row[0] for row in table(result["unsupervised"], "unsupervised-uci-0").rows} == {"MV"}
+    assert {part.name for part in result["recommendation"].parts} == {
         f"recommendation-tpr-0.01-{name}-0" for name in PROBLEMS
     }
 
@@ -158,13 +158,13 @@ def test_a_collection_where_everything_failed_is_named(study: StudyTables) -> No
     ]
     place = study.tasks.schema.get_field_index("reason")
     failed = replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
-    found = sections_of(failed)
+    result = sections_of(failed)
     n = sum(
         row["collection"] == "uci" and row["contamination"] == 0 for row in study.tasks.to_pylist()
     )
     for name in set(SECTIONS) - {"overview"}:
-        assert f"all of {n} tasks failed" in " ".join(found[name].paragraphs)
-        assert not any("-uci-0" in part.name for part in found[name].parts)
+        assert f"all of {n} tasks failed" in " ".join(result[name].paragraphs)
+        assert not any("-uci-0" in part.name for part in result[name].parts)
 
 
 def test_a_study_of_which_nothing_is_done_says_so(study: StudyTables) -> None:
@@ -189,11 +189,11 @@ REASONS = st.text("ab; @0.5", min_size=1, max_size=8).filter(lambda text: text =
 @given(st.lists(st.dictionaries(st.sampled_from(["auc", "auc@0.05", "em"]), REASONS), max_size=5))
 def test_reasons_are_told_apart(tasks: list[dict[str, str]]) -> None:
     texts = ["; ".join(f"{label}: {why}" for label, why in one.items()) for one in tasks]
-    found = reasons_by_measure(texts, ["auc", "auc@0.05", "em", "mv"])
-    assert not found["mv"]
+    result = reasons_by_measure(texts, ["auc", "auc@0.05", "em", "mv"])
+    assert not result["mv"]
     for label in ("auc", "auc@0.05", "em"):
         wanted = sorted(one[label] for one in tasks if label in one)
-        assert sorted(found[label].elements()) == wanted
+        assert sorted(result[label].elements()) == wanted
 
 
 def test_what_is_planned_and_has_no_row_is_missing(study: StudyTables) -> None:
@@ -203,8 +203,8 @@ def test_what_is_planned_and_has_no_row_is_missing(study: StudyTables) -> None:
         for row in rows
     ]
     some = replace(study, tasks=study.tasks.filter(pa.array(kept)))
-    found = sections_of(some)
-    counts = table(found["overview"], "collections").to_columns()
+    result = sections_of(some)
+    counts = table(result["overview"], "collections").to_columns()
     planned = {
         name: 9 * len(CONFIGURATIONS) * sum(map(len, own.values()))
         for name, own in PROBLEMS.items()
@@ -213,13 +213,13 @@ def test_what_is_planned_and_has_no_row_is_missing(study: StudyTables) -> None:
         done = sum(row["collection"] == name for row in some.tasks.to_pylist())
         assert (counts["done"][i], counts["missing"][i]) == (done, planned[name] - done)
     assert sorted(counts["collection"]) == sorted(PROBLEMS)
-    lacking = {row[:3]: row[3:] for row in table(found["overview"], "missing").rows}
+    lacking = {row[:3]: row[3:] for row in table(result["overview"], "missing").rows}
     n = 9 * len(CONFIGURATIONS)
     every = "kNN, LOF, IForest, OCSVM"
     assert lacking["uci", "wine", None] == (n, "0 %, 1 %, 5 %", "1, 2, 3", every)
     assert lacking["uci", "iris", "2"] == (n // 3, "0 %, 1 %, 5 %", "3", every)
     for name in set(SECTIONS) - {"overview"}:
-        assert "Missing: uci-umap: no task of it is done." in found[name].paragraphs
+        assert "Missing: uci-umap: no task of it is done." in result[name].paragraphs
 
 
 def test_configurations_without_rows_are_counted(study: StudyTables) -> None:

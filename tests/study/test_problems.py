@@ -77,7 +77,7 @@ def write(path: Path, arrays: dict[str, Any]) -> Path:
     return path
 
 
-def found(folder: Path, *paths: str, seed: int = 1, **options: Any) -> FoundProblems:
+def find(folder: Path, *paths: str, seed: int = 1, **options: Any) -> FoundProblems:
     selection = DataSelection(paths=paths or (".",), **options)
     return find_problems(selection, folder=folder, seed=seed)
 
@@ -92,7 +92,7 @@ def names(problems: FoundProblems) -> list[str]:
 def test_a_file_without_classes_is_one_problem(tmp_path: Path) -> None:
     arrays = table()
     path = write(tmp_path / "own" / "plain.npz", arrays)
-    problems = found(tmp_path, "own")
+    problems = find(tmp_path, "own")
     (one,) = problems.problems
     assert one == Problem("own", "plain", None, 20, 6, 3, str(path), one.digest, ())
     assert one.name == "own/plain"
@@ -109,7 +109,7 @@ def test_each_class_of_anomalies_is_a_problem_with_all_normal_rows(
 ) -> None:
     arrays = classed({"10": 4, "2": 5, "b": 3})
     write(tmp_path / "own" / f"many.{kind}", arrays)
-    problems = found(tmp_path)
+    problems = find(tmp_path)
     assert names(problems) == ["own/many (10)", "own/many (2)", "own/many (b)"]
     for one in problems.problems:
         X, y = one.load()
@@ -159,13 +159,13 @@ def test_classes_may_be_whole_numbers_or_categories(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", {**arrays, "cls": numbers})
     columns_ = {**columns(arrays), "cls": pa.array(arrays["cls"].tolist()).dictionary_encode()}
     parquet.write_table(pa.table(columns_), tmp_path / "own" / "b.parquet")
-    assert names(found(tmp_path)) == ["own/a (1)", "own/a (2)", "own/b (1)", "own/b (2)"]
+    assert names(find(tmp_path)) == ["own/a (1)", "own/a (2)", "own/b (1)", "own/b (2)"]
 
 
 def test_names_of_classes_in_csv_files_stay_as_they_are(tmp_path: Path) -> None:
     lines = ["f,y,cls", *["1,0,0"] * 20, *["2,1,01"] * 2, *["3,1,1"] * 2, *["4,1,NA"] * 2]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    problems = found(tmp_path, "a.csv").problems
+    problems = find(tmp_path, "a.csv").problems
     assert [one.anomaly_class for one in problems] == ["01", "1", "NA"]
 
 
@@ -173,9 +173,9 @@ def test_problems_are_sorted_whatever_the_order_of_paths(tmp_path: Path) -> None
     for name in ("b/two", "a/z", "b/One", "a/deep/y"):
         write(tmp_path / f"{name}.npz", table())
     want = ["a/z", "b/One", "b/two", "deep/y"]
-    assert names(found(tmp_path)) == want
+    assert names(find(tmp_path)) == want
     # What is found twice is one data set.
-    assert names(found(tmp_path, "b", "a", "b/two.npz", "a/../b")) == want
+    assert names(find(tmp_path, "b", "a", "b/two.npz", "a/../b")) == want
 
 
 def test_hidden_and_other_files_are_passed_over(tmp_path: Path) -> None:
@@ -183,38 +183,38 @@ def test_hidden_and_other_files_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "own" / ".fastad-0.npz").write_bytes(b"half")
     (tmp_path / "own" / "README.md").write_text("text")
     write(tmp_path / ".venv" / "b.npz", table())
-    assert names(found(tmp_path)) == ["own/a"]
-    assert names(found(tmp_path, ".venv")) == [".venv/b"]
+    assert names(find(tmp_path)) == ["own/a"]
+    assert names(find(tmp_path, ".venv")) == [".venv/b"]
 
 
 def test_patterns_choose_data_sets_before_they_are_read(tmp_path: Path) -> None:
     for name in ("uci/ecoli", "uci/iris", "uci-umap/ecoli"):
         write(tmp_path / f"{name}.npz", table())
     (tmp_path / "uci" / "damaged.npz").write_bytes(b"nothing")
-    ecoli = found(tmp_path, include=("*/ecoli",))
+    ecoli = find(tmp_path, include=("*/ecoli",))
     assert names(ecoli) == ["uci/ecoli", "uci-umap/ecoli"]
-    chosen = found(tmp_path, include=("uci/*",), exclude=("*/dam*", "uci/ecoli", "uci/Iris"))
+    chosen = find(tmp_path, include=("uci/*",), exclude=("*/dam*", "uci/ecoli", "uci/Iris"))
     assert names(chosen) == ["uci/iris"]
     assert chosen.notes == ["data.exclude: 'uci/Iris' matches no data set"]
 
 
 def test_small_classes_are_left_out_with_a_remark(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", classed({"a": 1, "b": 3, "c": 2}))
-    assert names(found(tmp_path)) == ["own/a (b)", "own/a (c)"]
-    three = found(tmp_path, min_anomalies=3)
+    assert names(find(tmp_path)) == ["own/a (b)", "own/a (c)"]
+    three = find(tmp_path, min_anomalies=3)
     assert names(three) == ["own/a (b)"]
     assert three.notes == [
         "own/a: 2 of 3 classes left out with fewer than 3 anomalies: a (1), c (2)"
     ]
-    assert len(found(tmp_path, min_anomalies=1).problems) == 3
+    assert len(find(tmp_path, min_anomalies=1).problems) == 3
 
 
 def test_classes_are_drawn_by_the_seed_and_the_name(tmp_path: Path) -> None:
     sizes = dict.fromkeys("abcdefghij", 2) | {"k": 1}
     for name in ("own/a", "own/b"):
         write(tmp_path / f"{name}.npz", classed(sizes))
-    both = found(tmp_path, max_subproblems=4)
-    alone = found(tmp_path, "own/b.npz", max_subproblems=4)
+    both = find(tmp_path, max_subproblems=4)
+    alone = find(tmp_path, "own/b.npz", max_subproblems=4)
     drawn = [one.anomaly_class for one in alone.problems]
     assert len(drawn) == 4
     assert drawn == sorted(set(map(str, drawn)))
@@ -222,27 +222,27 @@ def test_classes_are_drawn_by_the_seed_and_the_name(tmp_path: Path) -> None:
     assert [one.anomaly_class for one in both.problems[:4]] != drawn
     assert alone.notes[1] == f"own/b: 4 of 10 classes drawn: {', '.join(map(str, drawn))}"
     # Over seeds each class comes as often as any other, and never the one that is too small.
-    draws = [found(tmp_path, "own/b.npz", max_subproblems=4, seed=seed) for seed in range(100)]
+    draws = [find(tmp_path, "own/b.npz", max_subproblems=4, seed=seed) for seed in range(100)]
     counts = [sum(f"own/b ({one})" in names(draw) for draw in draws) for one in "abcdefghijk"]
     assert counts[-1] == 0
     assert all(20 < count < 60 for count in counts[:-1])
-    assert len(found(tmp_path, "own/b.npz", max_subproblems=10).problems) == 10
+    assert len(find(tmp_path, "own/b.npz", max_subproblems=10).problems) == 10
 
 
 def test_grades_choose_anomalies_of_graded_files_alone(tmp_path: Path) -> None:
     arrays = graded({"easy": 5, "hard": 3, "very_hard": 1})
     write(tmp_path / "own" / "graded.npz", arrays)
     write(tmp_path / "own" / "plain.npz", table())
-    all_of_them = found(tmp_path)
+    all_of_them = find(tmp_path)
     assert [one.n_anomalies for one in all_of_them.problems] == [9, 6]
-    some = found(tmp_path, difficulties=("very_hard", "easy"))
+    some = find(tmp_path, difficulties=("very_hard", "easy"))
     assert [one.n_anomalies for one in some.problems] == [6, 6]
     assert [one.difficulties for one in some.problems] == [("very_hard", "easy"), ()]
     X, y = some.problems[0].load()
     keep = arrays["difficulty"] != "hard"
     np.testing.assert_array_equal(X, arrays["X"][keep])
     np.testing.assert_array_equal(y, arrays["y"][keep])
-    few = found(tmp_path, difficulties=("very_hard",))
+    few = find(tmp_path, difficulties=("very_hard",))
     assert names(few) == ["own/plain"]
     assert few.notes == ["own/graded: left out: 1 anomalies of difficulty very_hard, fewer than 2"]
 
@@ -252,13 +252,13 @@ def test_grades_of_normal_rows_may_be_missing(tmp_path: Path, kind: str) -> None
     arrays = graded({"easy": 2, "hard": 3})
     grades = [grade or None for grade in arrays["difficulty"].tolist()]
     write(tmp_path / "own" / f"a.{kind}", {**arrays, "difficulty": grades})
-    (one,) = found(tmp_path, difficulties=("hard",)).problems
+    (one,) = find(tmp_path, difficulties=("hard",)).problems
     assert one.n_anomalies == 3
 
 
 def test_problems_are_picklable_and_light(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", classed({"a": 3, "b": 4}))
-    problems = found(tmp_path).problems
+    problems = find(tmp_path).problems
     text = pickle.dumps(problems[0])
     assert len(text) < 1000
     again = pickle.loads(text)
@@ -268,7 +268,7 @@ def test_problems_are_picklable_and_light(tmp_path: Path) -> None:
 
 def test_sub_problems_read_a_file_once(tmp_path: Path) -> None:
     path = write(tmp_path / "own" / "a.npz", classed({"a": 3, "b": 4}))
-    one, other = found(tmp_path).problems
+    one, other = find(tmp_path).problems
     one.load()
     path.unlink()
     assert other.load()[1].sum() == 4
@@ -277,17 +277,17 @@ def test_sub_problems_read_a_file_once(tmp_path: Path) -> None:
 def test_what_is_loaded_cannot_be_written_to(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", classed({"a": 3, "b": 4}))
     write(tmp_path / "own" / "b.npz", table())
-    for one in found(tmp_path).problems:
+    for one in find(tmp_path).problems:
         assert not any(array.flags.writeable for array in one.load())
 
 
 def test_files_that_change_are_noticed(tmp_path: Path) -> None:
     path = write(tmp_path / "own" / "a.npz", table())
-    (before,) = found(tmp_path).problems
+    (before,) = find(tmp_path).problems
     write(path, table(seed=1))
     with pytest.raises(InvalidInputError, match=r"a\.npz: the data must be those that were found"):
         before.load()
-    (after,) = found(tmp_path).problems
+    (after,) = find(tmp_path).problems
     np.testing.assert_array_equal(after.load()[0], table(seed=1)["X"])
 
 
@@ -326,11 +326,11 @@ def test_the_upper_tenth_of_diabetes_is_anomalous() -> None:
 
 def test_bundled_data_sets_and_files_go_together(tmp_path: Path) -> None:
     write(tmp_path / "scikit-learn" / "own.npz", table())
-    both = found(tmp_path, bundled=True, include=("*/own", "scikit-learn/iris"))
+    both = find(tmp_path, bundled=True, include=("*/own", "scikit-learn/iris"))
     assert len(both.problems) == 3
     write(tmp_path / "scikit-learn" / "iris.npz", table())
     with pytest.raises(InvalidInputError, match=r"'scikit-learn/iris' twice: .*bundled:iris"):
-        found(tmp_path, bundled=True)
+        find(tmp_path, bundled=True)
 
 
 # --- the shared data
@@ -352,7 +352,7 @@ def readme_rows() -> dict[str, Sequence[str]]:
 @needs_shared
 def test_all_shared_files_are_what_their_readme_says() -> None:
     paths = ("uci", "uci-umap", "adbench", "goix")
-    problems = found(SHARED, *paths, min_anomalies=2).problems
+    problems = find(SHARED, *paths, min_anomalies=2).problems
     by_name: dict[str, list[Problem]] = {}
     for one in problems:
         by_name.setdefault(f"{one.collection}/{one.dataset}", []).append(one)
@@ -374,7 +374,7 @@ def test_all_shared_files_are_what_their_readme_says() -> None:
 
 @needs_shared
 def test_grades_of_a_shared_file() -> None:
-    chosen = found(SHARED, "uci", include=("uci/abalone",), difficulties=("easy", "hard"))
+    chosen = find(SHARED, "uci", include=("uci/abalone",), difficulties=("easy", "hard"))
     (one,) = chosen.problems
     assert one.n_anomalies == one.load()[1].sum() == 7 + 955
 
@@ -427,12 +427,12 @@ def test_paths_that_are_refused(tmp_path: Path) -> None:
 def test_names_that_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", table())
     with pytest.raises(InvalidInputError, match=r"data.include .*'b\*' matches none of own/a"):
-        found(tmp_path, include=("own/*", "b*"))
+        find(tmp_path, include=("own/*", "b*"))
     with pytest.raises(InvalidInputError, match="must leave something; found own/a, all left out"):
-        found(tmp_path, exclude=("own/*",))
+        find(tmp_path, exclude=("own/*",))
     write(tmp_path / "own" / "a.csv", table())
     with pytest.raises(InvalidInputError, match=r"'own/a' twice: .*a\.csv and .*a\.npz"):
-        found(tmp_path)
+        find(tmp_path)
 
 
 def spoilt(column: Any, row: Any, value: object) -> Any:
@@ -500,7 +500,7 @@ def test_data_that_are_refused(tmp_path: Path, case: str, kind: str) -> None:
     arrays, message = bad_arrays()[case]
     path = write(tmp_path / "own" / f"a.{kind}", arrays)
     with pytest.raises(InvalidInputError, match=re.escape(message)) as caught:
-        found(tmp_path)
+        find(tmp_path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -549,7 +549,7 @@ def without(arrays: dict[str, Any], name: str) -> dict[str, Any]:
 def test_arrays_that_are_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
     write(tmp_path / "own" / "a.npz", arrays)
     with pytest.raises(InvalidInputError, match=re.escape(message)):
-        found(tmp_path)
+        find(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ def test_arrays_that_are_refused(tmp_path: Path, arrays: dict[str, Any], message
 def test_tables_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InvalidInputError, match=re.escape(message)):
-        found(tmp_path, "a.csv")
+        find(tmp_path, "a.csv")
 
 
 def test_columns_of_parquet_files(tmp_path: Path) -> None:
@@ -584,20 +584,20 @@ def test_columns_of_parquet_files(tmp_path: Path) -> None:
     (tmp_path / "set=1").mkdir()  # no partition, whatever it looks like
     path = tmp_path / "set=1" / "a.parquet"
     parquet.write_table(pa.table(mixed), path)
-    (one,) = found(tmp_path).problems
+    (one,) = find(tmp_path).problems
     want = np.column_stack([arrays["X"][:, 0], arrays["X"][:, 1] > 0, arrays["X"][:, 2]])
     np.testing.assert_array_equal(one.load()[0], want)
     indexed = {**columns(arrays), "__index_level_0__": np.arange(26)}
     parquet.write_table(pa.table(indexed), path)
     with pytest.raises(InvalidInputError, match="pandas calls an index: write the file without"):
-        found(tmp_path)
+        find(tmp_path)
     missing = classed({"a": 3})
     missing["cls"] = spoilt(missing["cls"].astype(object), 4, None)
     write(path, missing)
     with pytest.raises(
         InvalidInputError, match=r"cls must contain strings or .*; found None at row 4"
     ):
-        found(tmp_path)
+        find(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["npz", "parquet"])
@@ -614,14 +614,14 @@ def test_damaged_files_are_named(tmp_path: Path, kind: str, damage: str) -> None
     path.write_bytes(content)
     message = rf"{re.escape(str(path))}: cannot be read as a \.{kind} file: "
     with pytest.raises(InvalidInputError, match=message):
-        found(tmp_path)
+        find(tmp_path)
 
 
 def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "own" / "a.csv", table())
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"csv files need pyarrow: pip .*fastad\[study\]"):
-        found(tmp_path)
+        find(tmp_path)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtraError, match=r"data.bundled needs scikit-learn"):
         find_problems(DataSelection(bundled=True), folder=tmp_path, seed=0)
@@ -885,5 +885,5 @@ def test_results_of_a_study_are_no_data(tmp_path: Path) -> None:
     (tmp_path / "study" / "study.json").write_text("{}")
     for name in ("results.parquet", "parts/one.parquet"):
         (tmp_path / "study" / name).write_bytes(b"no data")
-    found = find_problems(DataSelection(paths=(str(tmp_path),)), folder=tmp_path, seed=0)
-    assert [one.dataset for one in found.problems] == ["own"]
+    find = find_problems(DataSelection(paths=(str(tmp_path),)), folder=tmp_path, seed=0)
+    assert [one.dataset for one in find.problems] == ["own"]

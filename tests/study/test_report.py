@@ -232,10 +232,10 @@ def test_places_are_shown_as_they_are(data: st.DataObject) -> None:
 def test_long_tables_scroll(study: StudyTables, tmp_path: Path, n: int, scrolls: bool) -> None:
     table = Cells(TextTable(["row"], [[str(i)] for i in range(n)]))
     parts = [Table("rows", "Rows", table)]
-    found = Page(write_report(study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8"))
-    (style,) = (one["class"] for one in found.of("div") if "wide" in str(one.get("class")))
+    result = Page(write_report(study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8"))
+    (style,) = (one["class"] for one in result.of("div") if "wide" in str(one.get("class")))
     assert style == ("wide long" if scrolls else "wide")
-    assert len(found.rows) == 1 + n
+    assert len(result.rows) == 1 + n
 
 
 def test_heads_break_where_their_rates_begin(study: StudyTables, tmp_path: Path) -> None:
@@ -270,18 +270,18 @@ def test_sections_without_parts_are_there(page: Page) -> None:
 )
 def test_columns_of_words_stand_to_the_left(cells: Sequence[str], style: str) -> None:
     text = TextTable(["name", "head"], [["a", cell] for cell in cells])
-    found = PageTable("a", "A", text, (), {})
-    assert found.heads[1] == ("head", style)
-    assert [row[1] for row in found.rows] == [(cell, style) for cell in cells]
+    result = PageTable("a", "A", text, (), {})
+    assert result.heads[1] == ("head", style)
+    assert [row[1] for row in result.rows] == [(cell, style) for cell in cells]
 
 
 @pytest.mark.parametrize(("n", "folded"), [(12, 0), (13, 13)])
 def test_many_pictures_are_folded(study: StudyTables, tmp_path: Path, n: int, folded: int) -> None:
     pictures = [Picture(f"p{i}", f"P {i}", small_figure) for i in range(n)]
     path = write_report(study, tmp_path, [Section("many", "Many", (), pictures)])
-    found = Page(path.read_text("utf-8"))
-    assert len(found.of("details")) == folded
-    assert [one["loading"] for one in found.of("img")] == ["lazy"] * n
+    result = Page(path.read_text("utf-8"))
+    assert len(result.of("details")) == folded
+    assert [one["loading"] for one in result.of("img")] == ["lazy"] * n
 
 
 def test_summary_counts(page: Page, study: StudyTables) -> None:
@@ -351,8 +351,8 @@ def test_study_without_anything_has_a_page(study: StudyTables, tmp_path: Path) -
     empty = replace(study, tasks=study.tasks.slice(0, 0), curves=study.curves.slice(0, 0), n_done=0)
     sections = [curves_section(empty), scores_section(empty)]
     assert [one.parts for one in sections] == [(), ()]
-    found = Page(write_report(empty, tmp_path, sections).read_text("utf-8"))
-    assert found.text.count("The study has no curves.") == 2
+    result = Page(write_report(empty, tmp_path, sections).read_text("utf-8"))
+    assert result.text.count("The study has no curves.") == 2
     assert Page(write_report(empty, tmp_path, []).read_text("utf-8")).of("section") == []
 
 
@@ -472,13 +472,13 @@ def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
     ]
     path = write_report(study, tmp_path / "report", plain)
     text = path.read_text("utf-8")
-    found = Page(text)
+    result = Page(text)
     assert {one.name for one in tmp_path.iterdir()} == {"report"}
     assert {one.name for one in path.parent.iterdir()} == {"figures", "tables", path.name}
-    assert not {tag for tag, _ in found.tags} & {"b", "i", "script"}
-    ids = [str(one["id"]) for _, one in found.tags if "id" in one]
+    assert not {tag for tag, _ in result.tags} & {"b", "i", "script"}
+    ids = [str(one["id"]) for _, one in result.tags if "id" in one]
     assert len({*ids}) == len(ids)
-    for link in found.of("a"):
+    for link in result.of("a"):
         address = str(link["href"])
         if not address.startswith("#"):
             assert re.fullmatch(r"(tables|figures)/[A-Za-z0-9._-]+", address)
@@ -486,7 +486,7 @@ def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
     n_tables = sum(isinstance(part, Table) for one in plain for part in one.parts)
     assert n_tables > 10
     assert len([*(path.parent / "tables").iterdir()]) == 3 * n_tables
-    shown = "".join(found.text)
+    shown = "".join(result.text)
     for name in ('<b>&"c', "../x", '<script>"', "<i>k", 'p="1" & <2>'):
         assert name in shown
 
@@ -502,8 +502,10 @@ def test_report_of_a_study_that_has_only_begun(
     seen: list[str] = []
     path = make.make_report(tmp_path, n_resamples=10, progress=seen.append)
     assert path == tmp_path / "report" / "index.html"
-    found = Page(path.read_text("utf-8"))
-    assert [one["id"] for one in found.of("section")] == [*SECTIONS, "curves", "scores"]
+    result = Page(path.read_text("utf-8"))
+    assert [one["id"] for one in result.of("section")] == [*SECTIONS, "curves", "scores"]
     assert len(seen) == len(SECTIONS) + 2
-    assert not found.of("img")
-    assert f"0 tasks done; 0 of {nothing.n_batches} batches are done so far." in "".join(found.text)
+    assert not result.of("img")
+    assert f"0 tasks done; 0 of {nothing.n_batches} batches are done so far." in "".join(
+        result.text
+    )

@@ -15,10 +15,10 @@ GROUPS = ("full", "umap", "adbench")
 
 
 def losses(group: str, contamination: float = 0.0) -> dict[str, float]:
-    found = fastad.benchmarking.selection_loss(
+    result = fastad.benchmarking.selection_loss(
         results(group, contamination), measures=MEASURES, **OPTIONS
     )
-    return dict(zip(found.rows, found.means["mean"].value.tolist(), strict=True))
+    return dict(zip(result.rows, result.means["mean"].value.tolist(), strict=True))
 
 
 def test_the_page_shows_the_tables() -> None:
@@ -35,11 +35,11 @@ def test_the_results_are_small_and_of_the_whole_study() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_auc_up_to_five_percent_loses_least(group: str) -> None:
-    found = losses(group)
-    least = min(found.values())
-    assert found["auc@0.05"] < least + 0.0005
-    assert 1.8 < found["tpr@0.05"] / found["auc@0.05"] < 3.5
-    assert all(found[label] < found["auc"] for label in ("auc_w", "auc@0.05", "auc@0.01"))
+    result = losses(group)
+    least = min(result.values())
+    assert result["auc@0.05"] < least + 0.0005
+    assert 1.8 < result["tpr@0.05"] / result["auc@0.05"] < 3.5
+    assert all(result[label] < result["auc"] for label in ("auc_w", "auc@0.05", "auc@0.01"))
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -54,8 +54,8 @@ def test_volumes_select_worse_where_training_is_contaminated(
 
 def test_f1_loses_about_what_tpr_does() -> None:
     for group in GROUPS:
-        found = losses(group)
-        assert found["f1@0.05"] == pytest.approx(found["tpr@0.05"], abs=0.006)
+        result = losses(group)
+        assert result["f1@0.05"] == pytest.approx(result["tpr@0.05"], abs=0.006)
 
 
 def test_neighbours_and_machines_lead() -> None:
@@ -70,10 +70,10 @@ def test_neighbours_and_machines_lead() -> None:
 def test_rates_of_criteria_lie_between() -> None:
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     own = results("full", 0.0, SPLITS)
-    found = fastad.benchmarking.loss_at_selected_fpr(
+    result = fastad.benchmarking.loss_at_selected_fpr(
         own, criterion="tukey-q", measures=measures, **OPTIONS
     )
-    means = dict(zip(found.rows, found.means["mean"].value.tolist(), strict=True))
+    means = dict(zip(result.rows, result.means["mean"].value.tolist(), strict=True))
     assert means["auc@0.05"] < means["auc@tukey-q"] < means["auc"] < means["tpr@tukey-q"]
     text = " ".join(reproduction.PAGE.read_text(encoding="utf-8").split())
     shown = re.search(r"between AUC@0.05 \(([\d.]+) %\) and AUC \(([\d.]+) %\)", text)

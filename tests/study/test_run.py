@@ -79,11 +79,11 @@ def kappa(X_train: Matrix, k: int) -> Score:
 
 def delta(X_train: Matrix, k: int) -> Score:
     def score(X: Matrix) -> Matrix:
-        found = []
+        result = []
         for x in X:
             nearest = sorted(X_train, key=lambda own: math.dist(x, own))[:k]
-            found.append(np.linalg.norm(np.mean(nearest, axis=0) - x))
-        return np.array(found)
+            result.append(np.linalg.norm(np.mean(nearest, axis=0) - x))
+        return np.array(result)
 
     return score
 
@@ -119,8 +119,8 @@ def threshold_at(y: Any, scores: Matrix, rate: float) -> float:
 
 
 def problem_of(config: StudyConfig, name: str) -> Problem:
-    found = find_problems(config.data, folder=config.folder, seed=config.seed)
-    (one,) = (own for own in found.problems if own.name == name)
+    result = find_problems(config.data, folder=config.folder, seed=config.seed)
+    (one,) = (own for own in result.problems if own.name == name)
     return one
 
 
@@ -172,10 +172,10 @@ def test_rows_are_what_plain_code_finds(
 
 def test_tables_hold_every_task_once_and_in_order(config: StudyConfig, study: StudyTables) -> None:
     rows = study.tasks.to_pylist()
-    found = [(r["dataset"], r["anomaly_class"], r["contamination"], r["repeat"]) for r in rows]
+    result = [(r["dataset"], r["anomaly_class"], r["contamination"], r["repeat"]) for r in rows]
     problems = [("classes", "p"), ("classes", "q"), ("plain", None)]
     groups = [("kNN", "LOF"), ("IForest",), ("OCSVM",)]
-    assert found == [
+    assert result == [
         (*problem, contamination, repeat)
         for problem in problems
         for contamination in (0.0, 0.05)
@@ -225,8 +225,8 @@ def test_what_was_left_out_is_in_the_manifest(expected: Path) -> None:
 
 def test_what_was_left_out_is_in_the_report(study: StudyTables) -> None:
     notes = study.manifest["notes"]
-    found = overview_section(StudyResults(study, 0, 10))
-    assert table(found, "left-out").rows == [(note,) for note in notes]
+    result = overview_section(StudyResults(study, 0, 10))
+    assert table(result, "left-out").rows == [(note,) for note in notes]
     nothing = replace(study, manifest={**study.manifest, "notes": []})
     parts = overview_section(StudyResults(nothing, 0, 10)).parts
     assert "left-out" not in {part.name for part in parts}
@@ -286,10 +286,10 @@ def test_results_are_the_same_bytes_on_processes(
 ) -> None:
     seen: list[Progress] = []
 
-    def progress(found: Progress) -> None:
+    def progress(result: Progress) -> None:
         # Whatever is told to be done can be read already.
-        assert study_status(tmp_path).n_done == found.done
-        seen.append(found)
+        assert study_status(tmp_path).n_done == result.done
+        seen.append(result)
 
     run_study(config, tmp_path, n_jobs=2, progress=progress)
     assert contents(tmp_path) == contents(expected)
@@ -332,8 +332,8 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
         data={"paths": ["toy/plain.csv"]},
     )
 
-    def progress(found: Progress) -> None:
-        if study_status(tmp_path / "slow").n_done == found.total - 1:
+    def progress(result: Progress) -> None:
+        if study_status(tmp_path / "slow").n_done == result.total - 1:
             file.touch()
 
     options: dict[str, Any] = {"dashboard_address": None, "threads_per_worker": 1}
@@ -343,17 +343,17 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
         parallel_config(backend="dask"),
     ):
         run_study(config, tmp_path / "dask")
-        found = run_study(slow, tmp_path / "slow", progress=progress)
+        result = run_study(slow, tmp_path / "slow", progress=progress)
     assert contents(tmp_path / "dask") == contents(expected)
-    assert found.tasks["reason"].to_pylist() == ["", ""]
+    assert result.tasks["reason"].to_pylist() == ["", ""]
 
 
 def test_the_seed_decides(config: StudyConfig, expected: Path, tmp_path: Path) -> None:
     detectors: list[dict[str, Any]] = [{"kind": "iforest", "n_estimators": 5}]
     tables: list[list[dict[str, Any]]] = []
     for seed in (0, 0, 10**25):
-        found = run_study(few(tmp_path, detectors, seed=seed), tmp_path / str(len(tables)))
-        tables.append(found.tasks.to_pylist())
+        result = run_study(few(tmp_path, detectors, seed=seed), tmp_path / str(len(tables)))
+        tables.append(result.tasks.to_pylist())
     assert repr(tables[0]) == repr(tables[1])
     assert repr(tables[0]) != repr(tables[2])
 
@@ -363,13 +363,13 @@ def test_rows_do_not_depend_on_what_else_runs(study: StudyTables, tmp_path: Path
     alone = text.replace('paths = ["toy"]', 'paths = ["toy/plain.csv"]').replace(
         "[0, 0.05]", "[0.05]"
     )
-    found = run_study(read_config(write_config(tmp_path, alone)), tmp_path / "out").tasks
+    result = run_study(read_config(write_config(tmp_path, alone)), tmp_path / "out").tasks
     wanted = [
         row
         for row in study.tasks.to_pylist()
         if (row["dataset"], row["contamination"], row["detector"]) == ("plain", 0.05, "IForest")
     ]
-    own = [row for row in found.to_pylist() if row["params"] == "n_estimators=10"]
+    own = [row for row in result.to_pylist() if row["params"] == "n_estimators=10"]
     assert repr(own) == repr(wanted)
 
 
@@ -377,8 +377,8 @@ def test_rows_do_not_depend_on_what_else_runs(study: StudyTables, tmp_path: Path
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path, error: type[BaseException]) -> None:
     config = few(tmp_path, [{"kind": "knn", "k": 1}])
 
-    def progress(found: Progress) -> None:
-        if found.done == 2:
+    def progress(result: Progress) -> None:
+        if result.done == 2:
             raise error("enough")
 
     with pytest.raises(error, match="enough"):
@@ -591,8 +591,8 @@ def test_data_may_lie_elsewhere(expected: Path, tmp_path: Path) -> None:
 def test_data_that_change_while_it_runs_are_named(tmp_path: Path) -> None:
     config = few(tmp_path, [GOOD])
 
-    def progress(found: Progress) -> None:
-        if found.done == 1:
+    def progress(result: Progress) -> None:
+        if result.done == 1:
             save_data(tmp_path)
             X, y = study_runs.toy_data(2)
             rows = "\n".join(f"{a},{b},{c}" for (a, b), c in zip(X.round(1), y, strict=True))
