@@ -26,6 +26,9 @@ N_RESAMPLES = 2000
 _LARGEST_SCORE = np.finfo(np.float64).max
 # Weighted by it, counts neither overflow nor vanish.
 _SMALLEST_FRACTION = Fraction(1, 10**100)
+_PLAIN = (float, int, Fraction)
+# Above it a number may have more digits than Python writes.
+_LARGE = 10**100
 # Python and NumPy count these among the integers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 
@@ -117,6 +120,8 @@ def exact_number(value: Any, name: str) -> Fraction:
     """Return the decimal that was written for a finite number as an exact fraction."""
     if type(value) is float and math.isfinite(value):
         return _decimal_of(value)
+    if type(value) is Fraction and max(abs(value.numerator), value.denominator) < _LARGE:
+        return value
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; found {type(value).__name__}")
     if isinstance(value, Rational):
@@ -229,7 +234,7 @@ def _entries(value: Any, name: str, expected: str) -> Any:
 
     Entries stay as they came: an array would turn a fraction or a float32 into another type.
     """
-    if value is None or type(value) is float or isinstance(value, Real | str | bytes):
+    if value is None or type(value) in _PLAIN or isinstance(value, Real | str | bytes):
         return value
     array = value if isinstance(value, np.ndarray) else as_array(value, name)
     if array.ndim == 0:

@@ -1,7 +1,7 @@
 """The evaluation of one detector on one set of labelled samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,12 +41,18 @@ class EvaluationRequest:
         Options of the intervals beside the values.
     chance : IntervalOptions or None
         Options of the resamples that tell the level of chance of the values.
+    rates : sequence of Fraction
+        False positive rates in use, each once.
     """
 
     measures: Sequence[BoundMeasure]
     on_error: OnError
     intervals: "IntervalOptions | None" = None
     chance: "IntervalOptions | None" = None
+    rates: Sequence[Fraction] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", rates_of(self.measures))
 
     @property
     def is_only_auc(self) -> bool:
@@ -117,7 +123,7 @@ def evaluate_measures(
         tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        operating_points=[_operating_point(counts, rate) for rate in rates_of(request.measures)],
+        operating_points=[_operating_point(counts, rate) for rate in request.rates],
         intervals=_defined(intervals),
         chance=_defined(chance),
         interval_errors={**_reasons(chance), **_reasons(intervals)},
@@ -199,8 +205,7 @@ def failed_evaluation(
         by_label=dict.fromkeys(keys, float("nan")),
         undefined=dict.fromkeys(keys, message),
         operating_points=[
-            OperatingPoint(float(rate), None, None, None, message)
-            for rate in rates_of(request.measures)
+            OperatingPoint(float(rate), None, None, None, message) for rate in request.rates
         ],
         error=message,
     )

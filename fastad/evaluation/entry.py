@@ -160,7 +160,7 @@ def evaluate(
     points = [rates] if isinstance(rates, Fraction) else rates
     ranges = None if score_range is None else check_range(score_range)
     if measures is None:
-        bound = standard_measures(points)
+        bound = standard_measures(tuple(points))
     else:
         bound = parse_measures(measures, points, ranges)
     request = EvaluationRequest(bound, on_error)

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import REQUIRED, Parameter, ScoreBounds, short_repr
+from fastad._core.parameters import REQUIRED, Parameter, short_repr
 from fastad._core.types import Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
@@ -171,7 +171,7 @@ class Measure(Generic[Result]):
     @property
     def takes_score_range(self) -> bool:
         """Whether it needs the lowest and the highest possible score."""
-        return any(isinstance(parameter, ScoreBounds) for parameter in self.parameters.values())
+        return "score_range" in self.parameters
 
     @property
     def keywords(self) -> list[inspect.Parameter]:

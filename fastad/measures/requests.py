@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from fastad._core.parameters import short_repr
@@ -45,7 +46,8 @@ def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
     return declaration.bind(**parameters, **options)
 
 
-def standard_measures(fpr: Sequence[Fraction]) -> list[BoundMeasure]:
+@lru_cache(maxsize=64)
+def standard_measures(fpr: tuple[Fraction, ...]) -> Sequence[BoundMeasure]:
     """Return the default set: what needs no operating point, then the rest for each one."""
     standard = [measure for measure in MEASURES.values() if measure.standard]
     return _bind_all(
