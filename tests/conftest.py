@@ -2,7 +2,7 @@ from hypothesis import HealthCheck, settings
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.
-for name, examples in (("default", 25), ("thorough", 100)):
+for name, examples in (("default", 25), ("thorough", 80)):
     settings.register_profile(
         name,
         derandomize=True,
