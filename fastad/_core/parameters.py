@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fastad._core.frames import as_array
+from fastad._core.frames import as_array, table_columns
 from fastad._core.types import Point, Points, Threshold
 from fastad.errors import InvalidInputError
 
@@ -149,7 +149,7 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_threshold(value: Any) -> Threshold:
+def check_threshold(value: Any, name: str = "threshold") -> Threshold:
     """Check a threshold: any real number, infinities included.
 
     Returns it in a type that integers can be compared with exactly.
@@ -157,10 +157,10 @@ def check_threshold(value: Any) -> Threshold:
     if isinstance(value, np.bool_):
         value = bool(value)
     if isinstance(value, np.timedelta64) or not isinstance(value, Real):
-        raise TypeError(f"threshold must be a number; found {type(value).__name__}")
-    _refuse_endless(value, "threshold")
+        raise TypeError(f"{name} must be a number; found {type(value).__name__}")
+    _refuse_endless(value, name)
     if value != value:
-        raise InvalidInputError("threshold must be a number; found NaN", argument="threshold")
+        raise InvalidInputError(f"{name} must be a number; found NaN", argument=name)
     number: Any = value
     if isinstance(number, np.integer):
         return int(number)
@@ -170,6 +170,17 @@ def check_threshold(value: Any) -> Threshold:
         # Not float, which NumPy would round to float16 beside scores of that type.
         number = np.float64(number)
     return number  # type: ignore[no-any-return]
+
+
+def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:
+    """Check one threshold or a sequence of them, or one for each detector by its name."""
+    columns = table_columns(value, "threshold")
+    if columns is not None:
+        return {name: check_threshold(x, f"threshold[{name!r}]") for name, x in columns}
+    entries = _entries(value, "threshold", "a number")
+    if not isinstance(entries, list):
+        return [check_threshold(entries)]
+    return [check_threshold(x, f"threshold[{i}]") for i, x in enumerate(entries)]
 
 
 def check_flag(value: object, name: str) -> bool:
@@ -292,6 +303,11 @@ class Parameter:
         """Check an exact number that was read from a string."""
         return self.check(number, name)
 
+    def read(self, text: str, name: str) -> Any:
+        """Return the value that a string stands for; `ValueError` where it is no number."""
+        # By way of a float: a fraction would also read "1/2", and "1e999999999" for ever.
+        return self.check_exact(Fraction(repr(float(text))), name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate(Parameter):
@@ -378,7 +394,13 @@ class ThresholdValue(Parameter):
     """A threshold on the scores; None too where that is the default."""
 
     def check(self, value: Any, name: str) -> Threshold | None:
-        return None if value is None and self.default is None else check_threshold(value)
+        return None if value is None and self.default is None else check_threshold(value, name)
+
+    def read(self, text: str, name: str) -> Threshold:
+        try:
+            return int(text)  # a float would merge large integers
+        except ValueError:
+            return check_threshold(float(text), name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

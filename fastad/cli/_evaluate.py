@@ -55,6 +55,8 @@ class Task:
         Operating points.
     measures : sequence of str or None
         Labels and names of measures; None for the default set.
+    thresholds : sequence of str
+        Fixed thresholds: numbers, or detectors with theirs (``forest=0.5``).
     score_range : (float, float) or None
         Lowest and highest possible score.
     uncertainty : Uncertainty
@@ -70,6 +72,7 @@ class Task:
     columns: ScoreColumns
     fpr: Sequence[float]
     measures: Sequence[str] | None
+    thresholds: Sequence[str]
     score_range: tuple[float, float] | None
     uncertainty: Uncertainty
     summary: bool
@@ -80,7 +83,8 @@ class Task:
 def run(files: Sequence[Path], task: Task) -> None:
     """Evaluate each file, print the results and save them."""
     _check_usage(task)
-    results = {str(path): _evaluate_file(path, task) for path in files}
+    thresholds = _thresholds(task.thresholds)
+    results = {str(path): _evaluate_file(path, task, thresholds) for path in files}
     if task.output is not None:
         _save(results, task, task.output)
     if task.as_json:
@@ -101,11 +105,43 @@ def _check_usage(task: Task) -> None:
         raise typer.BadParameter("there is no --group to average over", param_hint="--summary")
 
 
-def _evaluate_file(path: Path, task: Task) -> Result:
+def _thresholds(texts: Sequence[str]) -> list[float] | dict[str, float] | None:
+    """Read thresholds: numbers, or one for each detector by its name."""
+    # Names may contain the sign.
+    named = [text.rpartition("=") for text in texts]
+    by_name = {name: _number(number) for name, sign, number in named if sign}
+    if not by_name:
+        return [_number(text) for text in texts] or None
+    if len(by_name) < len(texts):
+        raise typer.BadParameter(
+            f"must be numbers, or name each detector once (NAME=0.5); found {', '.join(texts)}",
+            param_hint="--threshold",
+        )
+    return by_name
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)  # a float would merge large integers
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"must be a number, or a detector with its number (NAME=0.5); found {text!r}",
+            param_hint="--threshold",
+        ) from None
+
+
+def _evaluate_file(
+    path: Path, task: Task, thresholds: list[float] | dict[str, float] | None
+) -> Result:
     table = read_scored_table(path, task.columns)
     options: dict[str, Any] = {
         "measures": task.measures,
         "fpr": task.fpr,
+        "threshold": thresholds,
         "score_range": task.score_range,
         "pos_label": table.pos_label,
         "confidence_level": task.uncertainty.confidence_level,

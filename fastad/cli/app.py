@@ -79,6 +79,13 @@ def evaluate(
             "may be repeated.",
         ),
     ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Threshold that is in use, or NAME=NUMBER for each detector: prints rates and "
+            "alarms at it; may be repeated.",
+        ),
+    ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible score, for measures that scale scores."),
@@ -107,6 +114,7 @@ def evaluate(
             columns=ScoreColumns(label, score or None, group or [], pos_label),
             fpr=fpr or [0.01, 0.05],
             measures=measure or None,
+            thresholds=threshold or [],
             score_range=score_range,
             uncertainty=Uncertainty(
                 confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed

@@ -1,7 +1,7 @@
 """The evaluation of one detector on one set of labelled samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.types import OnError, ScoreVector
+from fastad._core.types import OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.requests import rates_of
+from fastad.measures.rates import confusion_at_threshold
+from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
 from fastad.measures.thresholds import threshold_and_flagged
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_scores
@@ -41,18 +42,31 @@ class EvaluationRequest:
         Options of the intervals beside the values.
     chance : IntervalOptions or None
         Options of the resamples that tell the level of chance of the values.
+    own_measures : mapping of str to sequence of BoundMeasure
+        By detector the measures with a threshold of its own; empty where all have the same.
     rates : sequence of Fraction
         False positive rates in use, each once.
+    thresholds : mapping of str to float or int
+        Thresholds in use that were given, by what stands behind the @ in keys.
     """
 
     measures: Sequence[BoundMeasure]
     on_error: OnError
     intervals: "IntervalOptions | None" = None
     chance: "IntervalOptions | None" = None
+    own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
     rates: Sequence[Fraction] = field(init=False)
+    thresholds: Mapping[str, Threshold] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", rates_of(self.measures))
+        object.__setattr__(self, "thresholds", thresholds_of(self.measures))
+
+    def of_detector(self, name: str) -> "EvaluationRequest":
+        """Return what is evaluated of one detector."""
+        if not self.own_measures:
+            return self
+        return replace(self, measures=self.own_measures[name], own_measures={})
 
     @property
     def is_only_auc(self) -> bool:
@@ -68,6 +82,7 @@ def evaluate_detector(
 ) -> DetectorEvaluation:
     """Order the scores of one detector and evaluate all measures."""
     name, y_score = detector
+    request = request.of_detector(name)
     try:
         scores = check_scores(y_score, labels, name=score_name(name))
     except InvalidInputError as error:
@@ -115,7 +130,9 @@ def evaluate_measures(
             undefined[bound.key] = message
     defined = [bound for bound in request.measures if bound.key not in undefined]
     intervals = _intervals(counts, defined, request.intervals)
-    chance = _chance(counts, defined, request.chance)
+    # By chance, a number of samples is what it is.
+    merits = [bound for bound in defined if bound.measure.higher_is_better is not None]
+    chance = _chance(counts, merits, request.chance)
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -123,7 +140,10 @@ def evaluate_measures(
         tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        operating_points=[_operating_point(counts, rate) for rate in request.rates],
+        operating_points=[
+            *(_operating_point(counts, rate) for rate in request.rates),
+            *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
+        ],
         intervals=_defined(intervals),
         chance=_defined(chance),
         interval_errors={**_reasons(chance), **_reasons(intervals)},
@@ -188,6 +208,12 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
+def _point_at(counts: OrderedCounts, key: str, threshold: Threshold) -> OperatingPoint:
+    flagged = confusion_at_threshold(counts, threshold)
+    is_own = key == OWN_THRESHOLD
+    return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own)
+
+
 def failed_evaluation(
     name: str, labels: Labels, request: EvaluationRequest, message: str
 ) -> DetectorEvaluation:
@@ -205,7 +231,11 @@ def failed_evaluation(
         by_label=dict.fromkeys(keys, float("nan")),
         undefined=dict.fromkeys(keys, message),
         operating_points=[
-            OperatingPoint(float(rate), None, None, None, message) for rate in request.rates
+            *(OperatingPoint(float(rate), None, None, None, message) for rate in request.rates),
+            *(
+                OperatingPoint(None, x, None, None, message, is_own=key == OWN_THRESHOLD)
+                for key, x in request.thresholds.items()
+            ),
         ],
         error=message,
     )

@@ -1,6 +1,7 @@
 """``evaluate``: a table of measures for one detector or many, each ordered once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import overload
@@ -17,18 +18,29 @@ from fastad._core.parameters import (
     check_generator,
     check_range,
     check_rate,
+    check_thresholds,
 )
+from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
-from fastad._core.types import Label, OnError, Point, Points
+from fastad._core.types import Label, OnError, Point, Points, Threshold
+from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
-from fastad.measures.requests import parse_measures, standard_measures
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import (
+    measure_texts,
+    parse_measures,
+    standard_measures,
+    standard_rates,
+)
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
+# So many detectors are named where one has no threshold.
+_NAMED = 4
 
 
 @overload
@@ -39,6 +51,7 @@ def evaluate(
     groups: None = ...,
     measures: Sequence[str] | None = ...,
     fpr: Point | Points = ...,
+    threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
@@ -57,6 +70,7 @@ def evaluate(
     groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
     measures: Sequence[str] | None = ...,
     fpr: Point | Points = ...,
+    threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     sample_weight: npt.ArrayLike | None = ...,
     pos_label: Label | None = ...,
@@ -74,6 +88,7 @@ def evaluate(
     groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table | None = None,
     measures: Sequence[str] | None = None,
     fpr: Point | Points = (0.01, 0.05),
+    threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = None,
     score_range: tuple[Point, Point] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Label | None = None,
@@ -105,6 +120,12 @@ def evaluate(
         `precision_at_p`) and ``f1@``.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
+    threshold : float, sequence of floats, or mapping of str to float, optional
+        Thresholds that were fixed beforehand, or one for each detector by its name: adds
+        ``tpr@threshold``, ``fpr@threshold``, ``precision@threshold``, ``f1@threshold`` and
+        ``flagged@threshold``, the number of alarms, each with the threshold as its number, such
+        as ``tpr@threshold0.5``, unless each detector has its own. Where ``measures`` names rates
+        of `fastad.measures.Confusion`, such as ``"tpr"`` or ``"mcc"``, only those.
     score_range : (float, float), optional
         Lowest and highest possible score, for measures that scale the scores.
     sample_weight : array-like of shape (n_samples,), optional
@@ -159,11 +180,18 @@ def evaluate(
     rates = check_rate(fpr, "fpr")
     points = [rates] if isinstance(rates, Fraction) else rates
     ranges = None if score_range is None else check_range(score_range)
-    if measures is None:
-        bound = standard_measures(tuple(points))
+    thresholds = [] if threshold is None else check_thresholds(threshold)
+    own_measures: dict[str, Sequence[BoundMeasure]] = {}
+    if isinstance(thresholds, dict):
+        names = None if measures is None else measure_texts(measures)
+        own_measures = {
+            name: _bind(names, points, ranges, [x], own_thresholds=True)
+            for name, x in thresholds.items()
+        }
+        bound = next(iter(own_measures.values()))
     else:
-        bound = parse_measures(measures, points, ranges)
-    request = EvaluationRequest(bound, on_error)
+        bound = _bind(measures, points, ranges, thresholds)
+    request = EvaluationRequest(bound, on_error, own_measures=own_measures)
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)
@@ -174,13 +202,45 @@ def evaluate(
         level = 0.95 if confidence_level is None else confidence_level
         options = check_interval_options("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else options
-        request = EvaluationRequest(bound, on_error, intervals, options if chance else None)
+        request = replace(request, intervals=intervals, chance=options if chance else None)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.n_rows)
+        if own_measures:
+            _check_names(own_measures, [name for name, _ in detectors])
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels.n_rows, labels.rows)
             return evaluate_groups(labels, detectors, runs, request)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))
+
+
+def _bind(
+    measures: Sequence[str] | None,
+    points: Sequence[Fraction],
+    ranges: tuple[Fraction, Fraction] | None,
+    thresholds: Sequence[Threshold],
+    *,
+    own_thresholds: bool = False,
+) -> Sequence[BoundMeasure]:
+    """Return the measures of a table, by default the standard ones."""
+    if measures is not None:
+        return parse_measures(measures, points, ranges, thresholds, own_thresholds=own_thresholds)
+    standard = standard_measures(tuple(points))
+    if not thresholds:
+        return standard
+    return [*standard, *standard_rates(thresholds, own_thresholds=own_thresholds)]
+
+
+def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
+    """Check that each detector has a threshold, and each threshold a detector."""
+    missing = [name for name in detectors if name not in thresholds]
+    unknown = [name for name in thresholds if name not in detectors]
+    if missing or unknown:
+        found = f"none for {missing[0]!r}" if missing else f"one for {unknown[0]!r}"
+        raise InvalidInputError(
+            f"threshold must have one number for each of {some_of(detectors, _NAMED)}; "
+            f"found {found}",
+            argument="threshold",
+        )

@@ -105,9 +105,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each run and detector.
 
-        Columns are those of the groups, ``detector``, ``n_anomalies``, ``n_normals``,
-        ``tied_fraction``, the keys of the measures, and for each operating point ``threshold@``
-        and ``flagged@``.
+        Columns are those of the groups, then those of `Evaluation.to_columns`.
         """
         results = [result for results in self._runs() for result in results]
         n_detectors = len(self._runs()[0])
@@ -172,35 +170,40 @@ def evaluate_groups(
 
     def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
-        shown = score_name(name)
-        try:
-            scores = check_scores(y_score, labels, name=shown)
-        except InvalidInputError as error:
-            if request.on_error == "raise":
-                raise
-            message = str(error)
-            parts = labels_by_group(labels, groups)
-            return [failed_evaluation(name, part, request, message) for part in parts]
-        # With weights, and where some scores are NaN, groups are ordered one by one.
-        order = None
-        if labels.weights is None:
-            try:
-                order = order_groups(scores, labels, groups.codes, groups.starts, shown)
-            except InvalidInputError:
-                if request.on_error == "raise":
-                    raise
-        if order is None:
-            together = groups.arrange(scores)
-            return [
-                evaluate_scores(name, together[where], part, request)
-                for where, part in zip(
-                    groups.slices(), labels_by_group(labels, groups), strict=True
-                )
-            ]
-        return _evaluate_order(name, order, request)
+        return _evaluate_runs(name, y_score, labels, groups, request.of_detector(name))
 
     by_detector = thread_map(evaluate_one, detectors)
     return GroupedEvaluation(groups.columns, list(zip(*by_detector, strict=True)))
+
+
+def _evaluate_runs(
+    name: str, y_score: npt.ArrayLike, labels: Labels, groups: Groups, request: EvaluationRequest
+) -> list[DetectorEvaluation]:
+    """Evaluate each group of one detector."""
+    shown = score_name(name)
+    try:
+        scores = check_scores(y_score, labels, name=shown)
+    except InvalidInputError as error:
+        if request.on_error == "raise":
+            raise
+        message = str(error)
+        parts = labels_by_group(labels, groups)
+        return [failed_evaluation(name, part, request, message) for part in parts]
+    # With weights, and where some scores are NaN, groups are ordered one by one.
+    order = None
+    if labels.weights is None:
+        try:
+            order = order_groups(scores, labels, groups.codes, groups.starts, shown)
+        except InvalidInputError:
+            if request.on_error == "raise":
+                raise
+    if order is None:
+        together = groups.arrange(scores)
+        return [
+            evaluate_scores(name, together[where], part, request)
+            for where, part in zip(groups.slices(), labels_by_group(labels, groups), strict=True)
+        ]
+    return _evaluate_order(name, order, request)
 
 
 def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastad._core.results import TableResult, plain_value, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
 from fastad.uncertainty.results import Interval
 
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The threshold at one false positive rate, and what it flags.
+    """The threshold at one false positive rate, or one that was given, and what it flags.
 
     Attributes
     ----------
-    fpr : float
-        The bound on the false positive rate.
+    fpr : float or None
+        The bound on the false positive rate; None where the threshold was given.
     threshold : float, int or None
-        As `fastad.threshold_at_fpr`; None where it is undefined.
+        As given, or as `fastad.threshold_at_fpr`; None where that is undefined.
     tp, fp : int, float or None
         Flagged anomalies and flagged normals.
     undefined : str or None
-        Why there is no threshold.
+        Why there is no threshold, or no counts.
+    is_own : bool
+        Whether the threshold was given for this detector alone.
     """
 
-    fpr: float
+    fpr: float | None
     threshold: Threshold | None
     tp: Count | None
     fp: Count | None
     undefined: str | None = None
+    is_own: bool = False
 
     @property
     def n_flagged(self) -> Count | None:
@@ -70,7 +73,8 @@ class DetectorEvaluation(Mapping[str, float]):
     undefined : mapping of str to str
         Why a value is NaN.
     operating_points : sequence of OperatingPoint
-        Threshold and flagged counts at each false positive rate in use.
+        Threshold and flagged counts at each false positive rate in use, then at each threshold
+        that was given.
     intervals : mapping of str to Interval
         Interval of each measure that has one, where ``confidence_level`` was given.
     chance : mapping of str to ChanceLevel
@@ -120,10 +124,13 @@ class DetectorEvaluation(Mapping[str, float]):
 
     def cell(self, label: str) -> str:
         """Return a value as a string, with its interval where it has one."""
-        interval = self.intervals.get(label)
+        value, interval = self[label], self.intervals.get(label)
+        # Numbers of samples are integers, and means of them have one decimal.
+        is_count = isinstance(value, int)
+        text, form = (f"{value:d}", ".1f") if is_count else (f"{value:.4f}", ".4f")
         if interval is None:
-            return f"{self[label]:.4f}"
-        return f"{self[label]:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
+            return text
+        return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
@@ -174,7 +181,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         rows = [
             [
                 result.detector,
-                f"{point.fpr:g}",
+                DASH if point.fpr is None else f"{point.fpr:g}",
                 _count(point.threshold),
                 _count(point.n_flagged),
                 _count(point.tp),
@@ -238,8 +245,9 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         """Return the columns of `to_frame` as lists: a row for each detector.
 
         Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, the keys of
-        the measures, and for each operating point ``threshold@`` and ``flagged@``; where they were
-        asked for, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
+        the measures, for each false positive rate ``threshold@`` and ``flagged@``, and
+        ``threshold`` where each detector has its own; where they were asked for, ``_low`` and
+        ``_high``, ``_adjusted`` and ``_p`` of each label.
         """
         return columns_of(list(self._detectors.values()))
 
@@ -255,9 +263,12 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
     for label in results[0]:
         columns[label] = [result[label] for result in results]
     for points in zip(*(result.operating_points for result in results), strict=True):
-        rate = f"{points[0].fpr:g}"
-        columns[f"threshold@{rate}"] = [point.threshold for point in points]
-        columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
+        if points[0].fpr is not None:
+            rate = f"{points[0].fpr:g}"
+            columns[f"threshold@{rate}"] = [point.threshold for point in points]
+            columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
+        elif points[0].is_own:
+            columns["threshold"] = [point.threshold for point in points]
     for label in results[0]:
         if any(result.intervals for result in results):
             intervals = [result.intervals.get(label) for result in results]

@@ -232,7 +232,8 @@ class BoundMeasure:
     def value(self, counts: OrderedCounts) -> float:
         """Return the number; raise `UndefinedMeasureError` where the counts leave it undefined."""
         value: float = self.measure.compute(counts, **self.parameters)
-        return float(value)
+        # Numbers of samples stay integers.
+        return value if type(value) is int else float(value)
 
     def value_or_nan(self, counts: OrderedCounts) -> float:
         """Return the number, NaN where the counts leave it undefined."""

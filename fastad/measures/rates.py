@@ -1,9 +1,10 @@
 """Rates at a threshold that was fixed beforehand: measures of the confusion counts."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastad._core.parameters import ThresholdValue
 from fastad._core.types import Count, Threshold
@@ -13,28 +14,62 @@ from fastad.measures.results import Confusion
 from fastad.measures.thresholds import CONFUSION_AT
 from fastad.ordering.counts import OrderedCounts
 
-# Title, whether higher is better, and the successes and trials of what is a binomial proportion.
-_PROPORTIONS: Mapping[str, tuple[str, bool, Callable[[Confusion], tuple[Count, Count]]]] = {
-    "tpr": ("true positive rate", True, lambda c: (c.tp, c.tp + c.fn)),
-    "recall": ("recall", True, lambda c: (c.tp, c.tp + c.fn)),
-    "fpr": ("false positive rate", False, lambda c: (c.fp, c.fp + c.tn)),
-    "tnr": ("true negative rate", True, lambda c: (c.tn, c.fp + c.tn)),
-    "fnr": ("false negative rate", False, lambda c: (c.fn, c.tp + c.fn)),
-    "precision": ("precision", True, lambda c: (c.tp, c.tp + c.fp)),
-    "npv": ("negative predictive value", True, lambda c: (c.tn, c.tn + c.fn)),
-    "fdr": ("false discovery rate", False, lambda c: (c.fp, c.tp + c.fp)),
-    "fomr": ("false omission rate", False, lambda c: (c.fn, c.tn + c.fn)),
-    "accuracy": ("accuracy", True, lambda c: (c.tp + c.tn, c.tp + c.fp + c.tn + c.fn)),
+# Title, whether higher is better, what a trial is, and the successes and trials of what is a
+# binomial proportion or, in the case of F1 and of the number of alarms, rises with one.
+_PROPORTIONS: Mapping[
+    str, tuple[str, bool | None, str, Callable[[Confusion], tuple[Count, Count]]]
+] = {
+    "tpr": ("true positive rate", True, "anomalies", lambda c: (c.tp, c.tp + c.fn)),
+    "recall": ("recall", True, "anomalies", lambda c: (c.tp, c.tp + c.fn)),
+    "fpr": ("false positive rate", False, "normal samples", lambda c: (c.fp, c.fp + c.tn)),
+    "tnr": ("true negative rate", True, "normal samples", lambda c: (c.tn, c.fp + c.tn)),
+    "fnr": ("false negative rate", False, "anomalies", lambda c: (c.fn, c.tp + c.fn)),
+    "precision": ("precision", True, "flagged samples", lambda c: (c.tp, c.tp + c.fp)),
+    "npv": ("negative predictive value", True, "other samples", lambda c: (c.tn, c.tn + c.fn)),
+    "fdr": ("false discovery rate", False, "flagged samples", lambda c: (c.fp, c.tp + c.fp)),
+    "fomr": ("false omission rate", False, "other samples", lambda c: (c.fn, c.tn + c.fn)),
+    "accuracy": ("accuracy", True, "samples", lambda c: (c.tp + c.tn, _total(c))),
+    "f1": (
+        "F1 score",
+        True,
+        "anomalies and no flagged samples",
+        lambda c: (c.tp, c.tp + c.fp + c.fn),
+    ),
+    "n_flagged": ("number of flagged samples", None, "samples", lambda c: (c.n_flagged, _total(c))),
 }
 _OTHERS = {
     "balanced_accuracy": "balanced accuracy",
-    "f1": "F1 score",
     "mcc": "Matthews correlation coefficient",
 }
+# Their names in keys, where these are not those of `Confusion`.
+_KEYS = {"n_flagged": "flagged"}
+_RANGES = {"mcc": (-1.0, 1.0), "n_flagged": (0.0, math.inf)}
 
 # Successes and trials of each binomial proportion.
 TRIALS: Mapping[str, Callable[[Confusion], tuple[Count, Count]]] = MappingProxyType(
-    {name: trials for name, (_, _, trials) in _PROPORTIONS.items()}
+    {name: trials for name, (_, _, _, trials) in _PROPORTIONS.items()}
+)
+
+
+class OfProportion(NamedTuple):
+    """A value that rises with a proportion p of n trials.
+
+    Attributes
+    ----------
+    value, slope : callable
+        The value and its derivative as functions of p and n.
+    """
+
+    value: Callable[[float, float], float]
+    slope: Callable[[float, float], float]
+
+
+# F1 = 2 tp / (2 tp + fp + fn) is 2 p / (1 + p) with p = tp / (tp + fp + fn), Jaccard's index.
+OF_PROPORTION: Mapping[str, OfProportion] = MappingProxyType(
+    {
+        "f1": OfProportion(lambda p, n: 2 * p / (1 + p), lambda p, n: 2 / (1 + p) ** 2),
+        "n_flagged": OfProportion(lambda p, n: p * n, lambda p, n: n),
+    }
 )
 
 
@@ -46,15 +81,23 @@ def confusion_at_threshold(counts: OrderedCounts, threshold: Threshold) -> Confu
 
 def rate_of(name: str, confusion: Confusion) -> float:
     """Return a rate of confusion counts, NaN where its denominator is 0."""
-    return float(getattr(confusion, name))
+    rate: float = getattr(confusion, name)
+    return rate
+
+
+def _total(confusion: Confusion) -> Count:
+    return confusion.tp + confusion.fp + confusion.tn + confusion.fn
 
 
 def _rate_at(counts: OrderedCounts, *, threshold: Threshold, name: str) -> float:
     value = rate_of(name, confusion_at_threshold(counts, threshold))
     if value != value:
-        raise UndefinedMeasureError(
-            f"{name} is undefined at threshold {threshold}: its denominator is 0"
+        missing = (
+            f"there are no {_PROPORTIONS[name][2]}"
+            if name in _PROPORTIONS
+            else "its denominator is 0"
         )
+        raise UndefinedMeasureError(f"{name} is undefined at threshold {threshold}: {missing}")
     return value
 
 
@@ -62,11 +105,15 @@ def _declare(name: str, title: str, **facts: Any) -> Measure[Any]:
     return Measure(
         name=name,
         title=f"{title} at a threshold",
-        key=name,
+        key=f"{_KEYS.get(name, name)}@threshold",
         compute=partial(_rate_at, name=name),
         source="fastad.measures.Confusion",
         parameters={"threshold": ThresholdValue()},
+        operating_point="threshold",
+        # A key without a number is that at the thresholds of an evaluation.
+        default_points=(None,),
         reads="values",
+        value_range=_RANGES.get(name, (0.0, 1.0)),
         **facts,
     )
 
@@ -75,11 +122,10 @@ RATES: Mapping[str, Measure[Any]] = MappingProxyType(
     {
         **{
             name: _declare(name, title, higher_is_better=higher)
-            for name, (title, higher, _) in _PROPORTIONS.items()
+            for name, (title, higher, _, _) in _PROPORTIONS.items()
         },
-        **{
-            name: _declare(name, title, value_range=(-1.0 if name == "mcc" else 0.0, 1.0))
-            for name, title in _OTHERS.items()
-        },
+        **{name: _declare(name, title) for name, title in _OTHERS.items()},
     }
 )
+# What `fastad.evaluate` computes at its thresholds, unless it names others.
+STANDARD_RATES = ("tpr", "fpr", "precision", "f1", "n_flagged")

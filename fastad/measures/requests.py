@@ -1,41 +1,55 @@
 """From keys and names of measures to measures with their parameters."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from fastad._core.parameters import short_repr
+from fastad._core.types import Threshold
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure, Measure
-from fastad.measures.rates import RATES
+from fastad.measures.rates import RATES, STANDARD_RATES
 from fastad.measures.registry import MEASURES
 
 # Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
 _VALUES = sorted(
-    (measure for measure in MEASURES.values() if measure.kind == "value"),
+    (*(measure for measure in MEASURES.values() if measure.kind == "value"), *RATES.values()),
     key=lambda measure: len(measure.prefix),
     reverse=True,
 )
+# What stands behind the @ of measures at a threshold that differs by detector.
+OWN_THRESHOLD = "threshold"
+# Rates at a threshold, by name and by key.
+_RATES = {**RATES, **{measure.key: measure for measure in RATES.values()}}
+_NUMBER = re.compile(r"[-+]?(\d|\.\d|inf)")
 
-# A measure at an operating point, as a key says it; it may lack the range of the scores.
-_Named = tuple[Measure[Any], Mapping[str, Any]]
+
+class _Named(NamedTuple):
+    """A measure at an operating point, as a key says it; it may lack the range of the scores."""
+
+    measure: Measure[Any]
+    parameters: Mapping[str, Any]
+    # Whether the operating point is that of one detector, and not part of the key.
+    own_point: bool = False
 
 
 def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
     """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01)."""
     if not isinstance(measure, str):
         raise TypeError(f"measure must be a string; found {type(measure).__name__}")
-    if measure in RATES:
+    if measure in _RATES:
         if set(options) != {"threshold"}:
             raise TypeError(
                 f"{measure} takes a threshold, and nothing else; "
                 f"found {', '.join(options) or 'nothing'}"
             )
-        return RATES[measure].bind(**options)
+        return _RATES[measure].bind(**options)
     if measure in MEASURES:
         return MEASURES[measure].bind(**options)
-    ((declaration, parameters),) = _parse(measure, [])
+    ((declaration, parameters, _),) = _parse(measure, [])
     for name in parameters:
         if name in options:
             raise InvalidInputError(
@@ -51,7 +65,7 @@ def standard_measures(fpr: tuple[Fraction, ...]) -> Sequence[BoundMeasure]:
     """Return the default set: what needs no operating point, then the rest for each one."""
     standard = [measure for measure in MEASURES.values() if measure.standard]
     return _bind_all(
-        [(measure, {}) for measure in standard if measure.operating_point is None]
+        [_Named(measure, {}) for measure in standard if measure.operating_point is None]
         + [_at(measure, x) for x in fpr for measure in standard if measure.operating_point],
         None,
     )
@@ -61,11 +75,30 @@ def parse_measures(
     measures: str | Iterable[str],
     fpr: Sequence[Fraction],
     score_range: tuple[Fraction, Fraction] | None = None,
+    thresholds: Sequence[Threshold] = (),
+    *,
+    own_thresholds: bool = False,
 ) -> list[BoundMeasure]:
     """Read keys ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures.
 
-    ``score_range`` is given to the measures that take it.
+    ``score_range`` is given to the measures that take it. Names of rates ("tpr") stand for their
+    values at each of the thresholds; without any, all in `STANDARD_RATES` are added. The keys of
+    own thresholds lack the number: they differ by detector.
     """
+    texts = measure_texts(measures)
+    named: list[_Named] = []
+    for text in texts:
+        if text in _RATES:
+            named += _at_thresholds(text, thresholds, own_thresholds=own_thresholds)
+        else:
+            named += _parse(text, fpr)
+    if not any(text in _RATES for text in texts):
+        named += _standard_rates(thresholds, own_thresholds=own_thresholds)
+    return _bind_all(named, score_range)
+
+
+def measure_texts(measures: str | Iterable[str]) -> list[str]:
+    """Check keys and names of measures for their type."""
     try:
         texts = [measures] if isinstance(measures, str) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
@@ -76,7 +109,35 @@ def parse_measures(
         raise InvalidInputError(
             "measures must name at least one measure; found none", argument="measures"
         )
-    return _bind_all([named for text in texts for named in _parse(text, fpr)], score_range)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"measures must contain strings; found {type(text).__name__}")
+    return texts
+
+
+def standard_rates(
+    thresholds: Sequence[Threshold], *, own_thresholds: bool
+) -> Sequence[BoundMeasure]:
+    """Return what a table contains at thresholds that were given."""
+    return _bind_all(_standard_rates(thresholds, own_thresholds=own_thresholds), None)
+
+
+def _standard_rates(thresholds: Sequence[Threshold], *, own_thresholds: bool) -> list[_Named]:
+    return [
+        _Named(RATES[name], {"threshold": x}, own_thresholds)
+        for x in thresholds
+        for name in STANDARD_RATES
+    ]
+
+
+def _at_thresholds(
+    text: str, thresholds: Sequence[Threshold], *, own_thresholds: bool
+) -> list[_Named]:
+    if not thresholds:
+        raise InvalidInputError(
+            f"threshold must be given for {text!r}; found None", argument="threshold"
+        )
+    return [_Named(_RATES[text], {"threshold": x}, own_thresholds) for x in thresholds]
 
 
 def read_key(text: str) -> _Named | None:
@@ -85,9 +146,9 @@ def read_key(text: str) -> _Named | None:
         if text == measure.key and (
             measure.operating_point is None or measure.default_points == (None,)
         ):
-            return measure, {}
+            return _Named(measure, {})
         number = text[len(measure.prefix) :]
-        if measure.operating_point and text.startswith(measure.prefix) and number[:1].isdigit():
+        if measure.operating_point and text.startswith(measure.prefix) and _NUMBER.match(number):
             return _at(measure, _read_point(measure, number, text))
     return None
 
@@ -99,18 +160,25 @@ def example_key(measure: Measure[Any]) -> str:
     return measure.key_at(measure.point_parameter.example if measure.operating_point else None)
 
 
+def thresholds_of(measures: Iterable[BoundMeasure]) -> dict[str, Threshold]:
+    """Return the thresholds in use that were given, by what stands behind the @ in keys."""
+    return {
+        bound.key.partition("@")[2]: bound.parameters["threshold"]
+        for bound in measures
+        if "threshold" in bound.parameters
+    }
+
+
 def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
     """Return the false positive rates in use, each once."""
     return list(dict.fromkeys(bound.fpr for bound in measures if bound.fpr is not None))
 
 
 def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
-    if not isinstance(text, str):
-        raise TypeError(f"measures must contain strings; found {type(text).__name__}")
     measure = MEASURES.get(text)
     if measure is not None and measure.kind == "value":
         if measure.operating_point is None:
-            return [(measure, {})]
+            return [_Named(measure, {})]
         if measure.default_points == ():
             raise InvalidInputError(
                 f"measures: {text!r} needs its {measure.operating_point} in the label, "
@@ -132,20 +200,17 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
 
 def _read_point(measure: Measure[Any], number: str, text: str) -> Any:
     try:
-        # By way of a float: a fraction would also read "1/2", and "1e999999999" for ever.
-        point = Fraction(repr(float(number)))
+        return measure.point_parameter.read(number, f"the operating point of {text!r}")
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error), argument="measures") from None
     except ValueError:
         raise InvalidInputError(
             f"measures: {text!r} does not end in a finite number", argument="measures"
         ) from None
-    try:
-        return measure.point_parameter.check_exact(point, f"the operating point of {text!r}")
-    except InvalidInputError as error:
-        raise InvalidInputError(str(error), argument="measures") from None
 
 
 def _at(measure: Measure[Any], point: Any) -> _Named:
-    return measure, {} if point is None else {str(measure.operating_point): point}
+    return _Named(measure, {} if point is None else {str(measure.operating_point): point})
 
 
 def _bind_all(
@@ -154,7 +219,7 @@ def _bind_all(
     """Bind all, each once; two points with one key would overwrite each other."""
     lacking = [
         measure.key_at(parameters.get(str(measure.operating_point)))
-        for measure, parameters in named
+        for measure, parameters, _ in named
         if measure.takes_score_range and score_range is None
     ]
     if lacking:
@@ -163,9 +228,11 @@ def _bind_all(
             argument="score_range",
         )
     bound: dict[str, BoundMeasure] = {}
-    for measure, parameters in named:
+    for measure, parameters, own_point in named:
         ranged = {"score_range": score_range} if measure.takes_score_range else {}
         one = measure.bind(**parameters, **ranged)
+        if own_point:
+            one = replace(one, key=measure.key)
         if bound.setdefault(one.key, one).parameters != one.parameters:
             _refuse_alike(repr(one.key))
     rates: dict[str, Fraction] = {}
@@ -177,6 +244,7 @@ def _bind_all(
 
 def _refuse_alike(key: str) -> NoReturn:
     raise InvalidInputError(
-        f"operating points of fpr and measures must differ in six digits; found two for {key}",
+        f"operating points of fpr, threshold and measures must differ in six digits; found two for "
+        f"{key}",
         argument="measures",
     )

@@ -1,6 +1,7 @@
 """Thresholds at an operating point, and what they classify as anomalous."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -644,18 +645,23 @@ def threshold_array(thresholds: list[Threshold]) -> ScoreVector:
 
 def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     """Return how many distinct scores reach a threshold, as NumPy compares them."""
-    scores = counts.thresholds()
-    if scores.dtype.kind == "b":
-        scores = scores.view(np.uint8)
-    if scores.dtype.kind != "f":
-        if threshold in (math.inf, -math.inf):
-            return 0 if threshold > 0 else scores.shape[0]
-        # NumPy would compare an integer with a float as floats, which merges large integers.
-        threshold = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    keys, codec = counts.keys, counts.codec
+    lowest = threshold
+    if codec.dtype.kind != "f":
+        if threshold not in (math.inf, -math.inf):
+            # NumPy would compare an integer with a float as floats, which merges large integers.
+            lowest = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
     elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
-        threshold = math.inf if threshold > 0 else -math.inf
-    with np.errstate(over="ignore"):
-        return int(np.count_nonzero(scores >= threshold))
+        lowest = math.inf if threshold > 0 else -math.inf
+    elif isinstance(threshold, int | float):
+        # In the type in which NumPy compares an array of such scores with the number.
+        dtype = np.result_type(np.empty(0, codec.dtype), threshold)
+        with np.errstate(over="ignore"):
+            lowest = np.asarray(threshold).astype(dtype).item()
+    # Scores fall along the points.
+    return bisect_right(
+        range(keys.shape[0]), -lowest, key=lambda i: -codec.decode_one(int(keys[i]))
+    )
 
 
 def _as_count(value: Fraction) -> Count:

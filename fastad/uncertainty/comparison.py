@@ -356,6 +356,11 @@ def check_comparison_options(
 ) -> ComparisonOptions:
     """Check the options of a comparison."""
     check_choice(method, ("auto", *PAIRED_METHODS), "method")
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"measure must be one of which more, or less, is better; found {bound.key}",
+            argument="measure",
+        )
     if method == "delong" and bound.measure.name not in INFLUENCES:
         raise InvalidInputError(
             f"method must be 'bootstrap' or 'permutation' for {bound.measure.name}, because "

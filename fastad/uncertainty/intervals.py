@@ -16,7 +16,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import TRIALS, confusion_at_threshold
+from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.bands import order_interval
@@ -75,7 +75,8 @@ def interval(
     measure : str
         Key such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such as
         ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
-        ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``.
+        ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``,
+        or ``"n_flagged"``.
     method : str, default "auto"
         ``"delong"``
             Normal interval from DeLong's placements, for partial areas, average precision and
@@ -89,7 +90,7 @@ def interval(
             For the TPR at an FPR and the FPR at a TPR: the exact distributions of the threshold,
             which lies between two scores, and of the rate at it.
         ``"wilson"``, ``"clopper-pearson"``, ``"jeffreys"``
-            Binomial, for a rate at a threshold that was fixed beforehand.
+            Binomial, for a rate, F1 or number of alarms at a threshold that was fixed beforehand.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``
@@ -358,7 +359,12 @@ def _closed_form(
     if task.method in BINOMIAL:
         confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
         k, n = TRIALS[bound.measure.name](confusion)
-        return BINOMIAL[task.method](k, n, alpha), math.sqrt(k * (n - k) / n) / n
+        low, high = BINOMIAL[task.method](k, n, alpha)
+        standard_error = math.sqrt(k * (n - k) / n) / n
+        if bound.measure.name in OF_PROPORTION:
+            value_of, slope = OF_PROPORTION[bound.measure.name]
+            return (value_of(low, n), value_of(high, n)), standard_error * slope(k / n, n)
+        return (low, high), standard_error
     if task.method == "newcombe":
         n, m = counts.n_anomalies, counts.n_normals
         return newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))

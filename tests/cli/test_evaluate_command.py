@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import fastad
-from tests.support.command_line import invoke, json_of, stdout_of
+from tests.support.command_line import error_of, invoke, json_of, stdout_of
 
 # y and s of four points: of the four pairs three are in order, AUC 0.75.
 ROWS = "0,0.1\n0,0.3\n1,0.2\n1,0.4\n"
@@ -260,3 +260,38 @@ def test_thresholds_in_a_saved_csv_file_flag_what_stands_beside_them(tmp_path: P
         row = next(csv.DictReader(file))
     threshold, flagged = row["threshold@0.5"], row["flagged@0.5"]
     assert sum(x >= Fraction(threshold) for x in whole) == int(flagged) == 2
+
+
+# --- fixed thresholds
+
+
+def test_thresholds_are_those_of_the_library(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "scores.csv")
+    one = json_of("evaluate", path, "--threshold", "0.5", "--threshold", "-1", "--measure", "auc")
+    expected = fastad.evaluate(Y, SCORES, threshold=[0.5, -1], measures=["auc"]).to_dict()
+    found = [{k: v for k, v in row.items() if k != "file"} for row in one["detectors"]]
+    assert found == expected["detectors"]
+    own = {"knn": 0.5, "ties": 1, "ünï 中": -1.5}
+    named = [word for name, x in own.items() for word in ("--threshold", f"{name}={x}")]
+    expected = fastad.evaluate(Y, SCORES, threshold=own, measures=["auc"]).to_dict()
+    found = json_of("evaluate", path, *named, "--measure", "auc")["detectors"]
+    assert [row["values"] for row in found] == [row["values"] for row in expected["detectors"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x"], "must be a number, or a detector with its number (NAME=0.5); found 'x'"),
+        (["s="], "found ''"),
+        (["s=1", "2"], "must be numbers, or name each detector once (NAME=0.5); found s=1, 2"),
+        (["s=1", "s=2"], "found s=1, s=2"),
+        (["s=1", "t=2"], "must have one number for each of s; found one for 't'"),
+        (["nan"], "must be a number; found NaN"),
+    ],
+)
+def test_bad_thresholds_are_wrong_usage(tmp_path: Path, words: list[str], message: str) -> None:
+    path = save(tmp_path / "scores.csv", "y,s\n" + ROWS)
+    options = [part for word in words for part in ("--threshold", word)]
+    error = error_of("evaluate", path, *options, code=2)
+    assert "--threshold" in error
+    assert message in error

@@ -70,7 +70,7 @@ def test_every_choice_of_anomalies(ties: str, row: Any) -> None:
                 agrees(chance_level(y, s, measure=row.name, **options), row.name, values)
 
 
-@pytest.mark.parametrize("name", RATES)
+@pytest.mark.parametrize("name", sorted(set(RATES) - {"n_flagged"}))
 def test_rates_at_a_threshold(name: str) -> None:
     s, y = SCORES["tied"], labelled(8, [0, 2, 5])
     options: dict[str, Any] = {"threshold": 3.5}
@@ -80,6 +80,12 @@ def test_rates_at_a_threshold(name: str) -> None:
     assert found.adjusted == pytest.approx(
         (found.value - found.expected) / (best - found.expected), abs=1e-12
     )
+
+
+def test_no_labels_change_the_number_of_alarms() -> None:
+    found = chance_level(labelled(8, [0, 2]), range(8), measure="n_flagged", threshold=5)
+    assert (found.value, found.expected, found.standard_deviation, found.p_value) == (3, 3, 0, 1)
+    assert math.isnan(found.adjusted)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,136 @@
+"""Rates at a fixed threshold: their intervals, and how often these cover the true value."""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.measures.rates import RATES
+
+N, M = 12, 40  # anomalies and normals
+METHODS = {"clopper-pearson": "exact", "wilson": "wilson"}
+
+
+def data(tp: int, fp: int, n: int = N, m: int = M) -> tuple[Any, Any]:
+    """Labels and scores with these alarms at threshold 1."""
+    y = np.repeat([1, 0], [n, m])
+    s = np.concatenate([np.repeat([1, 0], [tp, n - tp]), np.repeat([1, 0], [fp, m - fp])])
+    return y, s
+
+
+def proportion(k: int, n: int, method: str) -> tuple[float, float]:
+    interval = stats.binomtest(k, n).proportion_ci(0.95, METHODS[method])  # type: ignore[arg-type]
+    return float(interval.low), float(interval.high)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("tp", "fp"), [(0, 0), (0, 3), (5, 0), (7, 4), (12, 0), (12, 40)])
+def test_f1_is_between_the_ends_of_jaccards_index(tp: int, fp: int, method: Any) -> None:
+    """F1 = 2 J / (1 + J), where J = tp / (tp + fp + fn) is a proportion."""
+    found = fastad.interval(*data(tp, fp), measure="f1", threshold=1, method=method)
+    low, high = proportion(tp, N + fp, method)
+    assert found.value == 2 * tp / (tp + fp + N)
+    assert [found.low, found.high] == pytest.approx(
+        [2 * low / (1 + low), 2 * high / (1 + high)], abs=1e-10
+    )
+    assert found.method == method
+    # The standard error is that of J times the slope of F1.
+    j, step = tp / (N + fp), 1e-6
+    slope = (2 * (j + step) / (1 + j + step) - 2 * (j - step) / (1 + j - step)) / (2 * step)
+    error = math.sqrt(j * (1 - j) / (N + fp)) * slope
+    assert found.standard_error == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("tp", "fp"), [(0, 0), (5, 0), (7, 4), (12, 40)])
+def test_alarms_are_a_proportion_of_all_samples(tp: int, fp: int, method: Any) -> None:
+    found = fastad.interval(*data(tp, fp), measure="n_flagged", threshold=1, method=method)
+    low, high = proportion(tp + fp, N + M, method)
+    assert found.value == tp + fp
+    assert [found.low, found.high] == pytest.approx([low * (N + M), high * (N + M)], abs=1e-8)
+
+
+@cache
+def ends(measure: str, tp: int, fp: int) -> tuple[float, float] | None:
+    try:
+        found = fastad.interval(
+            *data(tp, fp), measure=measure, threshold=1, method="clopper-pearson"
+        )
+    except UndefinedMeasureError:
+        return None
+    return found.low, found.high
+
+
+@pytest.mark.parametrize(("measure", "tpr", "fpr"), [
+    (measure, tpr, fpr)
+    for measure in ("f1", "precision")
+    for tpr in (0.3, 0.7, 0.95)
+    for fpr in (0.02, 0.1, 0.4)
+])  # fmt: skip
+def test_f1_and_precision_cover_when_the_classes_have_fixed_sizes(
+    measure: str, tpr: float, fpr: float
+) -> None:
+    """All outcomes, with their probabilities; given both sizes, no proportion is binomial."""
+    tp, fp = N * tpr, M * fpr
+    truth = 2 * tp / (N + tp + fp) if measure == "f1" else tp / (tp + fp)
+    p = stats.binom.pmf(np.arange(N + 1), N, tpr)
+    q = stats.binom.pmf(np.arange(M + 1), M, fpr)
+    covered = defined = 0.0
+    for i, j in np.ndindex(N + 1, M + 1):
+        interval = ends(measure, i, j)
+        if interval is not None:
+            defined += p[i] * q[j]
+            covered += p[i] * q[j] * (interval[0] <= truth <= interval[1])
+    assert covered >= 0.95 * defined
+
+
+def test_f1_covers_when_samples_come_from_a_mixture() -> None:
+    """Given how many are anomalous or flagged, the hits are binomial: exact as its interval."""
+    size = 12
+    for jaccard in np.linspace(0.02, 0.98, 33):
+        truth = 2 * jaccard / (1 + jaccard)
+        covered = 0.0
+        for hits, probability in enumerate(stats.binom.pmf(np.arange(size + 1), size, jaccard)):
+            found = fastad.interval(
+                *data(hits, 0, size, 5), measure="f1", threshold=1, method="clopper-pearson"
+            )
+            covered += probability * (found.low <= truth <= found.high)
+        assert covered >= 0.95
+
+
+@pytest.mark.parametrize("name", sorted(RATES))
+def test_a_key_names_the_threshold(name: str) -> None:
+    y, s = data(7, 4)
+    key = f"{'flagged' if name == 'n_flagged' else name}@threshold0.5"
+    options: dict[str, Any] = {"rng": 0, "n_resamples": 99}
+    found = fastad.interval(y, s, measure=key, **options)
+    assert found == fastad.interval(y, s, measure=name, threshold=0.5, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "threshold", "reason"),
+    [
+        ("tpr", [0, 0], 1, "there are no anomalies"),
+        ("fpr", [1, 1], 1, "there are no normal samples"),
+        ("precision", [0, 1], 9, "there are no flagged samples"),
+        ("npv", [0, 1], -9, "there are no other samples"),
+        ("f1", [0, 0], 9, "there are no anomalies and no flagged samples"),
+        ("mcc", [0, 1], 9, "its denominator is 0"),
+    ],
+)
+def test_what_is_undefined_says_what_is_missing(
+    name: str, labels: list[int], threshold: float, reason: str
+) -> None:
+    with pytest.raises(UndefinedMeasureError, match=f"{name} is undefined .*: {reason}"):
+        fastad.interval(labels, [0, 1], measure=name, threshold=threshold)
+
+
+def test_numbers_of_alarms_are_not_compared() -> None:
+    y, s = data(7, 4)
+    with pytest.raises(InvalidInputError, match="measure must be one of which more, or less"):
+        fastad.compare(y, s, 1 - s, measure="n_flagged", threshold=1)
