@@ -16,7 +16,8 @@ from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad._kernels.rank_tests.concordance import concordance
 from fastad.benchmarking.columns import MeasureColumn
-from fastad.benchmarking.resampling import Averages, Resampling, check_resampling, defined_mean
+from fastad.benchmarking.means import defined_mean
+from fastad.benchmarking.resampling import Averages, Resampling, check_resampling
 from fastad.benchmarking.result_table import Merits, Results, as_results
 
 # Problems of one step of a thread.

@@ -15,6 +15,7 @@ from fastad._core.text_tables import TextTable, count_text, interval_text, numbe
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.columns import columns_by_rate
+from fastad.benchmarking.means import defined_mean
 from fastad.benchmarking.pairwise_tests.pairs import (
     CRITERIA,
     WELCH_CORRECTIONS,
@@ -24,7 +25,7 @@ from fastad.benchmarking.pairwise_tests.pairs import (
     pair_p_values,
 )
 from fastad.benchmarking.pairwise_tests.statistics import PairCorrection
-from fastad.benchmarking.resampling import Means, Resampling, check_resampling, defined_mean
+from fastad.benchmarking.resampling import Means, Resampling, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
 

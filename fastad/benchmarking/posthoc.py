@@ -188,8 +188,8 @@ def wilcoxon_holm(
     of their ranks goes to each sum (Demšar). They stay as they are when all other signs are
     changed, which is what the p-value counts (Pratt): exactly up to 50 data sets, with ties too, by
     the normal distribution beyond. Whoever has the larger sum is the better of a pair, in rare
-    cases not the one of the better mean rank. Differences are tied where they are equal as floats:
-    those of decimals may differ by their rounding.
+    cases not the one of the better mean rank. Differences of rates and decimals are tied where
+    they are equal as fractions: 0.9 - 0.8 and 0.7 - 0.6, which floats round apart.
 
     Each pair takes O(n log n) time for n data sets, up to 50 of them O(n^3).
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad.benchmarking.means import differences
 from fastad.benchmarking.ranks import rank_rows
 
 # The integrand is below 1e-18 of its integral at 9 from its middle. It is so smooth that steps of
@@ -66,8 +67,7 @@ def signed_ranks(
     for start in range(0, n_pairs, size):
         some = slice(start, start + size)
         a, b = columns[first[some]], columns[second[some]]
-        with np.errstate(invalid="ignore"):  # equal infinities
-            difference = np.where(a == b, 0.0, a - b)
+        difference = differences(a, b)
         # Twice the ranks, which are integers; those without a difference go to neither side.
         ranks = (2 * rank_rows(-np.abs(difference))).astype(np.int64)
         signed = np.where(difference > 0, ranks, -ranks)

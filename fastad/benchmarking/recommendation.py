@@ -20,7 +20,8 @@ from fastad._core.text_tables import (
 from fastad._core.types import Point
 from fastad.benchmarking.columns import MeasureColumn, tpr_column
 from fastad.benchmarking.matrix import kendall_by_problem
-from fastad.benchmarking.resampling import Means, check_resampling, defined_mean
+from fastad.benchmarking.means import defined_mean
+from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.benchmarking.selection import (
     best_models,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, check_generator, check_inside
 from fastad._core.types import FloatMatrix, IntVector, Point
+from fastad.benchmarking.means import defined_mean
 
 # A replicate whose data sets are identical but for rounding has no standard error.
 _TINY = 1e-6
@@ -223,16 +224,3 @@ def check_resampling(
         float(check_inside(confidence_level, "confidence_level")),
         check_generator(rng),
     )
-
-
-def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[np.float64]:
-    """Average over an axis where values are defined; NaN where none is.
-
-    By rising value, so that their order changes no bit.
-    """
-    ordered = np.sort(values, axis=axis)
-    defined = ~np.isnan(ordered)
-    total = np.where(defined, ordered, 0.0).sum(axis=axis)
-    with np.errstate(invalid="ignore", over="ignore"):
-        mean: npt.NDArray[np.float64] = total / defined.sum(axis=axis)
-    return mean

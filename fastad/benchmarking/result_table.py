@@ -12,8 +12,8 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.rank_tests.folds import fold_means
 from fastad.benchmarking.columns import MeasureColumn, Names, find_columns, label_list
+from fastad.benchmarking.means import cell_means
 from fastad.benchmarking.reading import (
     check_lengths,
     given_names,
@@ -280,14 +280,12 @@ class ResultTable:
         Returns
         -------
         numpy.ndarray of shape (n_datasets, n_models)
-            Over the folds in which it is defined; NaN where there are none. Neither the order of
-            rows nor that of folds moves a bit.
+            Over the folds in which it is defined; NaN where there are none. Rates whose sums over
+            folds are equal have equal means, and the order of rows moves no bit.
         """
         means = self._means.get(self.measure(label, "label").name)
         if means is None:
-            n_cells = len(self._starts) - 1
-            means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
-            fold_means(self._values[label].copy(), self._starts, means, defined)
+            means, _ = cell_means(self._values[label], self._starts)
             means = means.reshape(self.n_datasets, len(self.models))
             means.flags.writeable = False
             self._means[label] = means

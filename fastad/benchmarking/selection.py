@@ -11,9 +11,9 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point
-from fastad._kernels.rank_tests.folds import fold_means
 from fastad.benchmarking.matrix import MeasureMatrix, averaged
-from fastad.benchmarking.resampling import check_resampling, defined_mean
+from fastad.benchmarking.means import cell_means, defined_mean
+from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Merits, Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
@@ -245,8 +245,7 @@ def loss_of(
     set_all_readonly(starts)  # as those of a table: one compiled form
     loss = np.empty((n_problems * n_rows, short.shape[2]))
     for column in range(short.shape[2]):
-        means, defined = np.empty(len(n_selected)), np.empty(len(n_selected), np.int64)
-        fold_means(short[problem, model, column], starts, means, defined)
+        means, defined = cell_means(short[problem, model, column], starts)
         loss[:, column] = np.where(defined == n_selected, means, np.nan)
     return loss.reshape(n_problems, n_rows, -1)
 

@@ -1,0 +1,66 @@
+"""Means of measures, in which equal sums of rates are equal."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import set_all_readonly
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.rank_tests.folds import fold_means
+
+
+def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, IntVector]:
+    """Average consecutive values where they are defined, and count these.
+
+    Measures are quotients of integers, which floats round: 1/10 + 7/10 and 4/10 + 4/10 are equal,
+    0.1 + 0.7 and 0.4 + 0.4 are not. What is averaged is therefore the fraction that each float
+    stands for, and the mean is rounded once, so that detectors whose rates have equal sums tie.
+
+    The rule: a float stands for the one fraction p/q that rounds to it with q at most 2^26 and q²
+    times the distance of floats there below 1, and for itself where there is none. A value up to
+    1 that is a quotient of integers with a denominator up to 2^26, 67 million, divided once, is
+    thus recovered; `beyond_float` of the kernel has the proof. Two floats hold the sum of k
+    fractions of one sign to about k² 2^-104 of it. With D a common denominator of the fractions,
+    their mean is a multiple of 1/(k D): it is no middle between two floats, and differs from each
+    by 2^-54/(k D) of itself at least. Hence the mean is the float nearest to the exact one where
+    k³ D is below 2^50, whatever the fractions are that it is made of. Beyond, sums that are equal
+    differ only if they lie k² 2^-104 from a middle, by chance one of 2^43 where k is 10.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n_values,)
+        Cell by cell; their order within a cell moves no bit.
+    starts : numpy.ndarray of shape (n_cells + 1,)
+        Where each cell starts.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_cells,)
+        Means; NaN where no value is defined.
+    numpy.ndarray of shape (n_cells,)
+        Number of values that are.
+    """
+    n_cells = len(starts) - 1
+    means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
+    fold_means(values.astype(np.float64), starts, means, defined)
+    return means, defined
+
+
+def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[np.float64]:
+    """Average over an axis as `cell_means` does; NaN where no value is defined."""
+    last = np.moveaxis(values, axis, -1)
+    starts = np.arange(math.prod(last.shape[:-1]) + 1) * last.shape[-1]
+    set_all_readonly(starts)  # as those of a table: one compiled form
+    return cell_means(last.reshape(-1), starts)[0].reshape(last.shape[:-1])
+
+
+def differences(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
+    """Subtract means as `cell_means` adds, so that equal differences of rates are equal.
+
+    Those of means with a common denominator up to 2^26. Equal infinities do not differ.
+    """
+    # Half of a difference is the mean of one and the other's negative, rounded once.
+    difference = 2 * defined_mean(np.stack([first, -second]), axis=0)
+    difference[first == second] = 0.0
+    return difference
