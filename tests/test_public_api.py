@@ -241,6 +241,27 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
             assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
 
 
+def test_help_names_what_becomes_an_array() -> None:
+    # Not NumPy's union, which takes ten lines.
+    for package in PACKAGES.values():
+        for name in package.__all__:
+            value = getattr(package, name)
+            members = (
+                inspect.getmembers(value, inspect.isfunction) if inspect.isclass(value) else []
+            )
+            for member, function in [("", value), *members] if callable(value) else members:
+                if (
+                    getattr(function, "__module__", "").startswith("fastad")
+                    and member != "__init__"
+                ):
+                    try:
+                        shown = str(inspect.signature(function))
+                    except ValueError:  # an exception of C
+                        continue
+                    assert "_SupportsArray" not in shown, f"{name}.{member}{shown}"
+    assert "y_true: numpy.typing.ArrayLike," in str(inspect.signature(fastad.roc_auc))
+
+
 @pytest.mark.parametrize("name", [x for x in HOMES if x not in FUNCTIONS])
 def test_every_class_says_what_it_is(name: str) -> None:
     assert str(PUBLIC[name].__doc__).strip()

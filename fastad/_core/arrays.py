@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from fastad._core.frames import as_array
 from fastad._core.parameters import short_repr
-from fastad._core.types import ScoreVector
+from fastad._core.types import ArrayLike, ScoreVector
 from fastad.errors import InvalidInputError
 
 
-def real_vector(values: npt.ArrayLike, name: str) -> ScoreVector:
+def real_vector(values: ArrayLike, name: str) -> ScoreVector:
     """Check that an argument is a vector of booleans, integers or floats of a native type."""
     vector = as_vector(values, name)
     kind = vector.dtype.kind
@@ -79,7 +79,7 @@ def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
-def as_vector(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     if type(values) is np.ndarray:
         vector: npt.NDArray[Any] = values
     elif isinstance(values, np.ma.MaskedArray):

@@ -2,10 +2,20 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
+else:
+
+    class ArrayLike:
+        """What NumPy turns into an array: a name for `help`, which prints NumPy's union in full."""
+
+        __module__ = "numpy.typing"
+
 
 AnyVector: TypeAlias = npt.NDArray[Any]
 FloatVector: TypeAlias = npt.NDArray[np.float64]

@@ -6,12 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_flag
-from fastad._core.types import IntMatrix, IntVector, ScoreVector
+from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 _BEST, _BETWEEN, _WORST, _NO_LABEL = 1, 0, -1, 2
@@ -73,11 +72,11 @@ class LabelAgreement:
 
 
 def pairwise_agreement(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     higher_is_better: tuple[bool, bool] = (True, True),
-    references: Sequence[npt.ArrayLike] | None = None,
+    references: Sequence[ArrayLike] | None = None,
 ) -> PairAgreement:
     """Fraction of the pairs of detectors that two criteria order in the same way.
 
@@ -175,8 +174,8 @@ def pairwise_agreement(
 
 
 def rank_label_agreement(
-    criterion: npt.ArrayLike,
-    references: Sequence[npt.ArrayLike],
+    criterion: ArrayLike,
+    references: Sequence[ArrayLike],
     *,
     higher_is_better: bool = True,
 ) -> LabelAgreement:
@@ -272,7 +271,7 @@ def rank_label_agreement(
     )
 
 
-def _datasets(values: npt.ArrayLike, name: str) -> list[ScoreVector]:
+def _datasets(values: ArrayLike, name: str) -> list[ScoreVector]:
     """Check the values of a criterion; return a vector for each data set.
 
     Each keeps a type of its own, because values are compared within a data set only.
@@ -306,7 +305,7 @@ def _datasets(values: npt.ArrayLike, name: str) -> list[ScoreVector]:
     return [real_vector(row, f"{name}[{i}]") for i, row in enumerate(rows)]
 
 
-def _reference_pair(references: Sequence[npt.ArrayLike]) -> dict[str, list[ScoreVector]]:
+def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, list[ScoreVector]]:
     if not isinstance(references, tuple | list):
         raise TypeError(f"references must be a pair of arrays; found {type(references).__name__}")
     if len(references) != 2:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import short_repr
-from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad.benchmarking.columns import MeasureColumn, Names, find_columns, label_list
 from fastad.benchmarking.means import cell_means
 from fastad.benchmarking.reading import (
@@ -156,7 +156,7 @@ class ResultTable:
     @classmethod
     def from_arrays(
         cls,
-        values: Mapping[str, npt.ArrayLike],
+        values: Mapping[str, ArrayLike],
         *,
         datasets: Sequence[Any] | None = None,
         detectors: Sequence[str] | None = None,

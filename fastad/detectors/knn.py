@@ -7,11 +7,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_choice, check_count
-from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
 from fastad._kernels.detectors.neighbours import Tree
 from fastad.detectors.neighbours import NeighbourScorer, grow, local_densities, plant
 from fastad.detectors.scorer import CompiledScorer, check_samples, floats
@@ -67,7 +66,7 @@ class KNNDetector:
     def __repr__(self) -> str:
         return f"KNNDetector({self.k}, kind={self.kind!r})"
 
-    def fit(self, X: npt.ArrayLike) -> "KNNDetector":
+    def fit(self, X: ArrayLike) -> "KNNDetector":
         """Build a tree of the training points.
 
         Parameters
@@ -101,7 +100,7 @@ class KNNDetector:
         )
         return self
 
-    def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
+    def score_samples(self, X: ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores, higher is more anomalous.
 
         Parameters

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.parameters import check_choice, check_count
-from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntMatrix, IntVector
 from fastad._kernels.detectors.neighbour_scores import (
     write_distances,
     write_factors,
@@ -221,7 +221,7 @@ class Neighbourhood:
            [0.5, 4. ]])
     """
 
-    def __init__(self, X_train: npt.ArrayLike, rules: Sequence[Rule]) -> None:
+    def __init__(self, X_train: ArrayLike, rules: Sequence[Rule]) -> None:
         training = set_readonly(floats(check_samples(X_train, None, "X_train")))
         n_train, self.n_features = training.shape
         self.rules = tuple(rules)
@@ -246,7 +246,7 @@ class Neighbourhood:
                 reaches[i], densities[i] = local_densities(distances[:, :k], rows[:, :k])
         self._densities = set_readonly(reaches), set_readonly(densities)
 
-    def score_rows(self, X: npt.ArrayLike) -> FloatMatrix:
+    def score_rows(self, X: ArrayLike) -> FloatMatrix:
         """Return the scores of all rules.
 
         Parameters

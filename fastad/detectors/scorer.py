@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
 from fastad._core.threads import current_threads, points_at_once, thread_limit, thread_map
-from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import add_below, write_coordinates
 from fastad.errors import InvalidInputError
 
@@ -73,7 +73,7 @@ class CompiledScorer:
         self.score_block(points, scores)
         count_scores_below(points, scores, thresholds, counts)
 
-    def score_samples(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> FloatVector:
+    def score_samples(self, X: ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores.
 
         Parameters
@@ -138,7 +138,7 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
         yield points, slice(start, start + rows.shape[0])
 
 
-def check_samples(X: npt.ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
+def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
     """Check a table of finite numbers, of so many features unless that is None."""
     samples = as_array(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):

@@ -6,10 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.types import OnError, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.measure import BoundMeasure
@@ -76,7 +75,7 @@ class EvaluationRequest:
 
 
 def evaluate_detector(
-    detector: tuple[str, npt.ArrayLike],
+    detector: tuple[str, ArrayLike],
     labels: Labels,
     request: EvaluationRequest,
 ) -> DetectorEvaluation:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.frames import table_columns
 from fastad._core.parameters import (
@@ -22,7 +21,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
-from fastad._core.types import Label, OnError, Point, Points, Threshold
+from fastad._core.types import ArrayLike, Label, OnError, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
@@ -45,15 +44,15 @@ _NAMED = 4
 
 @overload
 def evaluate(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: None = ...,
     measures: Sequence[str] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
     confidence_level: Point | None = ...,
@@ -64,15 +63,15 @@ def evaluate(
 ) -> Evaluation: ...
 @overload
 def evaluate(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
-    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    groups: ArrayLike | Mapping[str, ArrayLike] | Table,
     measures: Sequence[str] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
     confidence_level: Point | None = ...,
@@ -82,15 +81,15 @@ def evaluate(
     n_threads: int | None = ...,
 ) -> GroupedEvaluation: ...
 def evaluate(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
-    groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table | None = None,
+    groups: ArrayLike | Mapping[str, ArrayLike] | Table | None = None,
     measures: Sequence[str] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     threshold: Threshold | Sequence[Threshold] | Mapping[str, Threshold] | None = None,
     score_range: tuple[Point, Point] | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
     confidence_level: Point | None = None,

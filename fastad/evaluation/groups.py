@@ -6,12 +6,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_map
+from fastad._core.types import ArrayLike
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import (
@@ -162,13 +162,13 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
 def evaluate_groups(
     labels: Labels,
-    detectors: Sequence[tuple[str, npt.ArrayLike]],
+    detectors: Sequence[tuple[str, ArrayLike]],
     groups: Groups,
     request: EvaluationRequest,
 ) -> GroupedEvaluation:
     """Evaluate each group of each detector by itself; the scores are packed into keys once."""
 
-    def evaluate_one(detector: tuple[str, npt.ArrayLike]) -> list[DetectorEvaluation]:
+    def evaluate_one(detector: tuple[str, ArrayLike]) -> list[DetectorEvaluation]:
         name, y_score = detector
         return _evaluate_runs(name, y_score, labels, groups, request.of_detector(name))
 
@@ -177,7 +177,7 @@ def evaluate_groups(
 
 
 def _evaluate_runs(
-    name: str, y_score: npt.ArrayLike, labels: Labels, groups: Groups, request: EvaluationRequest
+    name: str, y_score: ArrayLike, labels: Labels, groups: Groups, request: EvaluationRequest
 ) -> list[DetectorEvaluation]:
     """Evaluate each group of one detector."""
     shown = score_name(name)

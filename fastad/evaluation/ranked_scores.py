@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import (
     N_RESAMPLES,
@@ -15,7 +14,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import Count, IntervalMethod, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, Point, Points
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
@@ -147,10 +146,10 @@ class RankedScores(MeasureMethods):
 
 
 def rank_scores(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
 ) -> RankedScores:

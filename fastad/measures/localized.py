@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import OpenRate, Rate
-from fastad._core.types import FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
@@ -70,34 +69,34 @@ LOCALIZED_AUC = Measure(
 
 @overload
 def localized_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     coverage: Point = ...,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def localized_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     coverage: Point = ...,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def localized_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     coverage: Point = 0.95,
     subsample: Point = 0.5,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Localized AUC: mean true positive rate over the thresholds to expect at an FPR.
@@ -197,31 +196,31 @@ BETA_WEIGHTED_AUC = Measure(
 
 @overload
 def beta_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def beta_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def beta_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     subsample: Point = 0.5,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Area under the ROC curve with a beta density around an FPR.
@@ -323,28 +322,28 @@ GAUSSIAN_WEIGHTED_AUC = Measure(
 
 @overload
 def gaussian_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def gaussian_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def gaussian_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Area under the ROC curve with a normal density around an FPR.
@@ -436,31 +435,31 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
 
 @overload
 def histogram_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def histogram_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     subsample: Point = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def histogram_weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     subsample: Point = 0.5,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Mean true positive rate over the thresholds of subsamples at an FPR.

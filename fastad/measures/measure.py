@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Literal, TypeVar
 
-import numpy.typing as npt
-
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, short_repr
-from fastad._core.types import Label
+from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
 from fastad.ordering.cuts import CurvePart
@@ -110,9 +108,9 @@ class Measure(Generic[Result]):
 
     def of(
         self,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike,
-        sample_weight: npt.ArrayLike | None = None,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         **parameters: Any,
     ) -> Result:

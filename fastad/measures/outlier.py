@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import Positive, Rate
-from fastad._core.types import Count, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, FloatVector, Label, Point, Points
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -52,11 +51,11 @@ NP_CURVE = Measure(
 
 
 def np_curve(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> NpCurve:
     """Neyman-Pearson score at every threshold: the price of exceeding a false positive rate.
@@ -133,28 +132,28 @@ NP_SCORE = Measure(
 
 @overload
 def np_score(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def np_score(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Points,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def np_score(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point | Points,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Lowest Neyman-Pearson score over all thresholds.
@@ -245,28 +244,28 @@ COST_AUC = Measure(
 
 @overload
 def cost_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     cost_ratio: Point,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def cost_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     cost_ratio: Points,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def cost_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     cost_ratio: Point | Points,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Fraction of the pairs whose ranks stand in more than a ratio of costs.
@@ -348,28 +347,28 @@ HT_AUC = Measure(
 
 @overload
 def ht_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def ht_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Points,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def ht_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point | Points,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """High-TPR AUC: the fraction alpha of the highest normals is forgiven.
@@ -452,28 +451,28 @@ LF_AUC = Measure(
 
 @overload
 def lf_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def lf_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Points,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def lf_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     alpha: Point | Points,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Low-FPR AUC: only the fraction alpha of the highest anomalies is counted.

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, overload
 
-import numpy.typing as npt
-
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import Choice, Rate
 from fastad._core.types import (
+    ArrayLike,
     Count,
     CountVector,
     FloatVector,
@@ -74,31 +73,31 @@ TPR_AT_FPR = Measure(
 
 @overload
 def tpr_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def tpr_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def tpr_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     interpolation: Interpolation = "linear",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """True positive rate at a false positive rate.
@@ -181,31 +180,31 @@ FPR_AT_TPR = Measure(
 
 @overload
 def fpr_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     tpr: Point,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def fpr_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     tpr: Points,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def fpr_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     tpr: Point | Points,
     interpolation: Interpolation = "linear",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """False positive rate at a true positive rate.
@@ -299,34 +298,34 @@ AUC_AT_FPR = Measure(
 
 @overload
 def auc_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     min_fpr: Point = ...,
     normalize: Normalize = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def auc_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     min_fpr: Point = ...,
     normalize: Normalize = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def auc_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     min_fpr: Point = 0.0,
     normalize: Normalize = "width",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Area under the ROC curve over a range of false positive rates.
@@ -426,34 +425,34 @@ AUC_AT_TPR = Measure(
 
 @overload
 def auc_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     min_tpr: Point = ...,
     max_tpr: Point = ...,
     normalize: Normalize = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def auc_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     min_tpr: Points,
     max_tpr: Point = ...,
     normalize: Normalize = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def auc_at_tpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     min_tpr: Point | Points = 0.0,
     max_tpr: Point = 1.0,
     normalize: Normalize = "width",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Area beside the ROC curve over a range of true positive rates.

@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import Prevalence, Rate
-from fastad._core.types import FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad._kernels.curves import area
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure
@@ -57,11 +56,11 @@ PRECISION_RECALL_CURVE = Measure(
 
 
 def precision_recall_curve(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> PrecisionRecallCurve:
     """Precision and recall at every distinct threshold, by falling threshold.
@@ -150,11 +149,11 @@ AVERAGE_PRECISION = Measure(
 
 
 def average_precision(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Average precision: the sum of precision times the step in recall.
@@ -223,11 +222,11 @@ PR_AUC = Measure(
 
 
 def pr_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the precision-recall curve, interpolated as the ROC curve is straight.
@@ -311,10 +310,10 @@ PRECISION_GAIN_AUC = Measure(
 
 
 def precision_gain_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the precision-recall-gain curve.
@@ -391,11 +390,11 @@ BEST_F1 = Measure(
 
 
 def best_f1(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> ValueAtThreshold:
     """Highest F1 score over all thresholds, with its threshold.
@@ -472,31 +471,31 @@ RECALL_AT_PRECISION = Measure(
 
 @overload
 def recall_at_precision(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     precision: Point,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> ValueAtThreshold: ...
 @overload
 def recall_at_precision(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     precision: Points,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def recall_at_precision(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     precision: Point | Points,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> ValueAtThreshold | FloatVector:
     """Highest recall among the thresholds that reach a precision, with its threshold.

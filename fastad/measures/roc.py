@@ -5,11 +5,10 @@ from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import Choice, Flag
 from fastad._core.threads import thread_map
-from fastad._core.types import Label, Quadrature
+from fastad._core.types import ArrayLike, Label, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
@@ -51,11 +50,11 @@ ROC_CURVE = Measure(
 
 
 def roc_curve(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     drop_collinear: bool = False,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> RocCurve:
     """Receiver operating characteristic of anomaly scores.
@@ -144,10 +143,10 @@ ROC_AUC = Measure(
 
 
 def roc_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the ROC curve: the chance that an anomaly scores above a normal sample.
@@ -228,11 +227,11 @@ WEIGHTED_AUC = Measure(
 
 
 def weighted_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     quadrature: Quadrature = "right",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the ROC curve with weight 1 / FPR, which stresses low false positive rates.
@@ -305,10 +304,10 @@ DET_CURVE = Measure(
 
 
 def det_curve(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> DetCurve:
     """Detection error trade-off: false negative against false positive rate.
@@ -382,10 +381,10 @@ EQUAL_ERROR_RATE = Measure(
 
 
 def equal_error_rate(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Error rate where false positive and false negative rate are equal.

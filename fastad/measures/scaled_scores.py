@@ -3,11 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import ScoreBounds
-from fastad._core.types import FloatVector, Label, Point
+from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
@@ -43,11 +42,11 @@ RP_AUC = Measure(
 
 
 def rp_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     score_range: tuple[Point, Point],
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the RP curve, relative to the range of the scores.
@@ -115,11 +114,11 @@ PROBABILISTIC_AUC = Measure(
 
 
 def probabilistic_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     score_range: tuple[Point, Point],
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Ferri's probabilistic AUC: the mean separation of the classes.
@@ -189,11 +188,11 @@ SCORED_AUC = Measure(
 
 
 def scored_auc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     score_range: tuple[Point, Point],
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Mean by which anomalies score above normals, where they do.
@@ -266,11 +265,11 @@ SMOOTH_ROC = Measure(
 
 
 def smooth_roc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     score_range: tuple[Point, Point],
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
     """Area under the smooth ROC curve, which weights each step by the score.

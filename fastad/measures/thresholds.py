@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import real_vector
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
+    ArrayLike,
     Count,
     FloatVector,
     Interpolation,
@@ -78,31 +78,31 @@ THRESHOLD_AT_FPR = Measure(
 
 @overload
 def threshold_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> Threshold: ...
 @overload
 def threshold_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     interpolation: Interpolation = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> ScoreVector: ...
 def threshold_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     interpolation: Interpolation = "linear",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> Threshold | ScoreVector:
     """Threshold whose false positive rate does not exceed a bound.
@@ -192,14 +192,14 @@ THRESHOLD_AT_RATE = Measure(
 
 @overload
 def threshold_at_rate(
-    y_score: npt.ArrayLike, *, rate: Point, interpolation: Interpolation = ...
+    y_score: ArrayLike, *, rate: Point, interpolation: Interpolation = ...
 ) -> Threshold: ...
 @overload
 def threshold_at_rate(
-    y_score: npt.ArrayLike, *, rate: Points, interpolation: Interpolation = ...
+    y_score: ArrayLike, *, rate: Points, interpolation: Interpolation = ...
 ) -> ScoreVector: ...
 def threshold_at_rate(
-    y_score: npt.ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
+    y_score: ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
 ) -> Threshold | ScoreVector:
     """Threshold for a budget of alerts: flags at most a fraction of all points; no labels.
 
@@ -272,31 +272,31 @@ F1_AT_FPR = Measure(
 
 @overload
 def f1_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def f1_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def f1_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """F1 score of the points that `threshold_at_fpr` flags.
@@ -385,31 +385,31 @@ PRECISION_AT_FPR = Measure(
 
 @overload
 def precision_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def precision_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Points,
     prevalence: Point | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def precision_at_fpr(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points,
     prevalence: Point | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Precision of the points that `threshold_at_fpr` flags.
@@ -502,12 +502,12 @@ CONFUSION_AT = Measure(
 
 
 def confusion_at(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     threshold: Threshold | None = None,
     k: int | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> Confusion:
     """Confusion counts and all their rates, at a threshold or for the k highest scores.

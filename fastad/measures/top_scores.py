@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import Generator, Integer, Rate
-from fastad._core.types import Count, FloatVector, IntVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, FloatVector, IntVector, Label, Point, Points
 from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Measure
@@ -53,28 +52,28 @@ PRECISION_AT_K = Measure(
 
 @overload
 def precision_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def precision_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: Sequence[int] | IntVector,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def precision_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int | Sequence[int] | IntVector | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Fraction of anomalies among the k highest scores.
@@ -152,28 +151,28 @@ RECALL_AT_K = Measure(
 
 @overload
 def recall_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def recall_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: Sequence[int] | IntVector,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def recall_at_k(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int | Sequence[int] | IntVector | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Fraction of the anomalies that are among the k highest scores.
@@ -269,34 +268,34 @@ PRECISION_AT_P = Measure(
 
 @overload
 def precision_at_p(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     p: Point,
     n_repeats: int | None = ...,
     rng: int | np.random.Generator | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def precision_at_p(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     p: Points,
     n_repeats: int | None = ...,
     rng: int | np.random.Generator | None = ...,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def precision_at_p(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     p: Point | Points,
     n_repeats: int | None = None,
     rng: int | np.random.Generator | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Precision after anomalies were drawn at random down to a fraction p.
@@ -381,28 +380,28 @@ RANK_POWER = Measure(
 
 @overload
 def rank_power(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> float: ...
 @overload
 def rank_power(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: Sequence[int] | IntVector,
-    sample_weight: npt.ArrayLike | None = ...,
+    sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
 ) -> FloatVector: ...
 def rank_power(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     k: int | Sequence[int] | IntVector,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
     """Rank power: how near to the top the anomalies among the k highest scores are.

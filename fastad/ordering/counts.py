@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.threads import thread_map
-from fastad._core.types import Count, CountVector, IntVector, Label, ScoreVector
+from fastad._core.types import ArrayLike, Count, CountVector, IntVector, Label, ScoreVector
 from fastad._kernels.ordering import sweep
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import Labels, check_labels, check_scores
@@ -203,10 +202,10 @@ def _covers(counts: OrderedCounts, part: CurvePart) -> bool:
 
 
 def count(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     part: CurvePart | None = None,
 ) -> OrderedCounts:
@@ -217,10 +216,10 @@ def count(
 
 @contextmanager
 def counted(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     part: CurvePart | None = None,
 ) -> Iterator[OrderedCounts]:

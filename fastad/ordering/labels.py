@@ -9,7 +9,7 @@ from fastad._core.arrays import as_readonly, as_vector, describe_type, real_vect
 from fastad._core.buffers import borrow_buffer
 from fastad._core.parameters import short_repr
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import CountVector, Label, LabelVector, ScoreVector
+from fastad._core.types import ArrayLike, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError
 
@@ -36,6 +36,8 @@ class Labels(NamedTuple):
         Where rows of weight 0 were left out: the rows that stayed.
     n_rows : int
         Number of rows that the user gave.
+    index : pandas.Index or None
+        Names of the rows that the user gave, where the labels are a Series of pandas.
     """
 
     values: LabelVector
@@ -43,25 +45,27 @@ class Labels(NamedTuple):
     weights: CountVector | None
     rows: npt.NDArray[np.int64] | None
     n_rows: int
+    index: Any = None
 
 
 def check_labels(
-    y_true: npt.ArrayLike,
+    y_true: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> Labels:
     """Check labels and weights; leave out the rows of weight 0."""
     labels = as_vector(y_true, "y_true")
-    n_rows = labels.shape[0]
+    n_rows, index = labels.shape[0], _index_of(y_true)
     if sample_weight is None:
         values, n_anomalies = _binary_labels(labels, pos_label, None)
-        return Labels(values, n_anomalies, None, None, n_rows)
+        return Labels(values, n_anomalies, None, None, n_rows, index)
     weights, rows = _weights(sample_weight, n_rows)
+    _check_index(sample_weight, "sample_weight", index)
     if rows is not None:
         labels, weights = labels[rows], weights[rows]
     values, n_anomalies = _binary_labels(labels, pos_label, rows)
-    return Labels(values, n_anomalies, weights, rows, n_rows)
+    return Labels(values, n_anomalies, weights, rows, n_rows, index)
 
 
 def all_normal(n_points: int) -> Labels:
@@ -69,7 +73,7 @@ def all_normal(n_points: int) -> Labels:
     return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
 
 
-def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
+def check_scores(y_score: ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
     """Check that there is one real score for each label; leave out the rows of weight 0.
 
     NaN is detected later, by the kernel that reads the scores anyway.
@@ -81,7 +85,33 @@ def check_scores(y_score: npt.ArrayLike, labels: Labels, *, name: str = "y_score
             f"found {scores.shape[0]} scores and {labels.n_rows} labels",
             argument=name,
         )
+    _check_index(y_score, name, labels.index)
     return scores if labels.rows is None else scores[labels.rows]
+
+
+def _index_of(values: Any) -> Any:
+    """Return the index of a Series of pandas, which is not imported for it; else None."""
+    if type(values) is np.ndarray or type(values).__module__.partition(".")[0] != "pandas":
+        return None
+    return getattr(values, "index", None)
+
+
+def _check_index(values: ArrayLike, name: str, index: Any) -> None:
+    """Check that a Series names its rows as the labels do: rows are paired by their position."""
+    other = None if index is None else _index_of(values)
+    if other is None or other is index or index.equals(other):
+        return
+    differing = np.array([a != b for a, b in zip(index.tolist(), other.tolist(), strict=True)])
+    if not differing.any():
+        return
+    first = int(np.argmax(differing))
+    raise InvalidInputError(
+        f"{name} must have the index of y_true; found {np.count_nonzero(differing)} rows of other "
+        f"names, the first at index {first}: {_plain(other[first])} where y_true has "
+        f"{_plain(index[first])}. Use {name}.reindex(y_true.index), or {name}.to_numpy() if rows "
+        "are in the same order",
+        argument=name,
+    )
 
 
 def _binary_labels(
@@ -170,7 +200,7 @@ def _plain(label: Any) -> str:
 
 
 def _weights(
-    sample_weight: npt.ArrayLike, n_rows: int
+    sample_weight: ArrayLike, n_rows: int
 ) -> tuple[CountVector, npt.NDArray[np.int64] | None]:
     weights = real_vector(sample_weight, "sample_weight")
     if weights.shape[0] != n_rows:

@@ -3,16 +3,16 @@
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.frames import table_columns
+from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
 
 # Anything with named columns: pandas, polars or pyarrow tables; no library is imported for them.
 Table: TypeAlias = Any
 
 
-def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, npt.ArrayLike]]:
+def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
     """Return the name and the scores of each detector in a vector, matrix, mapping or table."""
     columns = table_columns(y_score, "y_score")
     if columns is not None:

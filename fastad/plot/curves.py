@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import Parameter, check_positive
-from fastad._core.types import FloatVector, Label, Point, Points, ScoreVector
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
@@ -78,7 +78,7 @@ class LabelledDisplay(ABC):
         cls,
         estimator: Any,
         X: Any,
-        y: npt.ArrayLike,
+        y: ArrayLike,
         *,
         response_method: ResponseMethod = "auto",
         pos_label: Label | None = None,
@@ -151,10 +151,10 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
         cls,
         cv_results: Mapping[str, Any],
         X: Any,
-        y: npt.ArrayLike,
+        y: ArrayLike,
         *,
         measures: Sequence[str] | None = None,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         response_method: ResponseMethod = "auto",
         pos_label: Label | None = None,
         **options: Any,
@@ -229,9 +229,9 @@ def fold_scores(
 
 
 def rank_detectors(
-    y_true: npt.ArrayLike,
+    y_true: ArrayLike,
     y_score: Any,
-    sample_weight: npt.ArrayLike | None,
+    sample_weight: ArrayLike | None,
     pos_label: Label | None,
 ) -> dict[str, RankedScores]:
     """Check labels and the scores of one detector or many, and order each."""

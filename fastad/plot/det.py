@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fastad._core.types import FloatVector, Label
+from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import DetCurve
 from fastad.plot import drawing
@@ -101,11 +100,11 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
         measures: Sequence[str] = ("eer",),
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
         chance: bool = True,

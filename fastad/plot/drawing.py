@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 
-from fastad._core.types import FloatVector
+from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def draw_detectors(
     return lines
 
 
-def draw_reference(ax: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, label: str) -> None:
+def draw_reference(ax: "Axes", x: ArrayLike, y: ArrayLike, label: str) -> None:
     """Draw a line for comparison, once on the same axes."""
     for line in list(ax.lines):
         if line in _REFERENCES and line.get_label() == label:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice, check_inside
-from fastad._core.types import Point
+from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
@@ -274,7 +273,7 @@ def level_sets_by_name(
     return levels
 
 
-def _by_name(scores: Any, argument: str) -> dict[str, npt.ArrayLike]:
+def _by_name(scores: Any, argument: str) -> dict[str, ArrayLike]:
     columns = table_columns(scores, argument)
     return {"score": scores} if columns is None else dict(columns)
 

@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import Rate, check_choice, check_inside, check_prevalence
-from fastad._core.types import FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import PrecisionRecallCurve
@@ -99,7 +98,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         curves: PrecisionRecallCurve | Mapping[str, PrecisionRecallCurve],
         *,
         values: Values | None = None,
-        false_alarms: Mapping[str, npt.ArrayLike] | None = None,
+        false_alarms: Mapping[str, ArrayLike] | None = None,
         bands: PrecisionRecallBand | Mapping[str, PrecisionRecallBand] | None = None,
     ) -> None:
         super().__init__(curves, values, bands)
@@ -119,14 +118,14 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
         measures: Sequence[str] = ("ap",),
         prevalence: Point | None = None,
         band: BandKind | None = None,
         confidence_level: Point = 0.95,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
         chance: bool = True,

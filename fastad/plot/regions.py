@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.parameters import Rate, check_choice, check_count
 from fastad._core.threads import MOST as BLOCK
-from fastad._core.types import FloatMatrix, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -126,8 +126,8 @@ class DecisionRegionDisplay(drawing.Display):
         score_map: ScoreMap,
         regions: Sequence[DecisionRegion] = (),
         *,
-        X: npt.ArrayLike | None = None,
-        y_true: npt.ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        y_true: ArrayLike | None = None,
     ) -> None:
         if not isinstance(score_map, ScoreMap):
             raise TypeError(f"score_map must be a ScoreMap; found {type(score_map).__name__}")
@@ -151,8 +151,8 @@ class DecisionRegionDisplay(drawing.Display):
     def from_score(
         cls,
         score: Score,
-        X: npt.ArrayLike,
-        y_true: npt.ArrayLike | None = None,
+        X: ArrayLike,
+        y_true: ArrayLike | None = None,
         *,
         fpr: Point | Points = 0.05,
         box: Box | None = None,
@@ -233,8 +233,8 @@ class DecisionRegionDisplay(drawing.Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: npt.ArrayLike,
-        y_true: npt.ArrayLike | None = None,
+        X: ArrayLike,
+        y_true: ArrayLike | None = None,
         **options: Any,
     ) -> "Self":
         """Draw a fitted detector, as `fastad.compile_scorer` takes it.
@@ -423,7 +423,7 @@ class VolumeDisplay(drawing.Display):
 
 
 def _check_points(
-    X: npt.ArrayLike, y_true: npt.ArrayLike | None, pos_label: Label | None
+    X: ArrayLike, y_true: ArrayLike | None, pos_label: Label | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Check points and their labels; without labels all are normal."""
     samples = check_samples(X, 2)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import Rate, check_choice, check_inside
-from fastad._core.types import Label, Point, Points, Threshold
+from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RocCurve
@@ -130,14 +130,14 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
         fpr: Point | Points = (),
         measures: Sequence[str] = ("auc",),
         band: BandKind | None = None,
         confidence_level: Point = 0.95,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
         xscale: Scale = "linear",

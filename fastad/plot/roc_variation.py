@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastad._core.arrays import refuse_nan
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
-from fastad._core.types import FloatVector, Label
+from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.groups import labels_by_group
@@ -120,11 +120,11 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
-        groups: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
-        sample_weight: npt.ArrayLike | None = None,
+        groups: ArrayLike | Mapping[str, ArrayLike] | Any,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
         xscale: Scale = "log",
@@ -183,9 +183,9 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         cls,
         cv_results: Mapping[str, Any],
         X: Any,
-        y: npt.ArrayLike,
+        y: ArrayLike,
         *,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         response_method: ResponseMethod = "auto",
         pos_label: Label | None = None,
         name: str = "score",
@@ -361,10 +361,10 @@ def _vary(curves: Sequence[RocCurve], grid: FloatVector) -> RocVariation:
 
 
 def _curves_of_runs(
-    y_true: npt.ArrayLike,
+    y_true: ArrayLike,
     y_score: Any,
     groups: Any,
-    sample_weight: npt.ArrayLike | None,
+    sample_weight: ArrayLike | None,
     pos_label: Label | None,
 ) -> tuple[dict[str, list[RocCurve]], float | None]:
     """Return the curves of each detector, and the smallest number of normals in a run."""

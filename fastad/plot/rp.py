@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from fastad._core.parameters import check_range
-from fastad._core.types import Label, Point
+from fastad._core.types import ArrayLike, Label, Point
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RpCurve
 from fastad.plot import drawing
@@ -79,11 +77,11 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
         score_range: tuple[Point, Point] | None = None,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
         legend: bool = True,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import Percentile, check_count
-from fastad._core.types import FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.percentiles import CLASS_PERCENTILES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import StepPatch
     from typing_extensions import Self
 
-Bins = int | npt.ArrayLike
+Bins = int | ArrayLike
 # Heights as fractions of the axes: the histograms below, the distances above them, then the marks.
 _DISTANCES = (0.66, 0.82)
 _ROWS = {"normal": 0.87, "anomaly": 0.94}
@@ -138,13 +138,13 @@ class ScoreDistributionDisplay(LabelledDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike,
-        y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
         *,
         percentiles: Points = (25, 50, 75),
         rp: Point | Points = (),
         bins: Bins = 40,
-        sample_weight: npt.ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
         legend: bool = True,

@@ -5,14 +5,13 @@ from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import check_mapping, check_rate
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
-from fastad._core.types import Interpolation, Label, Point, Points
+from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.measures.thresholds import threshold_at_fpr
@@ -26,8 +25,8 @@ from fastad.regions.volume_estimation import VolumeMethod, check_plan, estimate_
 @overload
 def volume_at_fpr(
     score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     box: Box,
     *,
     fpr: Point,
@@ -38,8 +37,8 @@ def volume_at_fpr(
 @overload
 def volume_at_fpr(
     score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     box: Box,
     *,
     fpr: Points,
@@ -49,8 +48,8 @@ def volume_at_fpr(
 ) -> list[VolumeEstimate]: ...
 def volume_at_fpr(
     score: Score,
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     box: Box,
     *,
     fpr: Point | Points,
@@ -191,8 +190,8 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
 
 def volumes(
     scores: Mapping[str, Score],
-    X: npt.ArrayLike,
-    y_true: npt.ArrayLike,
+    X: ArrayLike,
+    y_true: ArrayLike,
     *,
     fpr: Point | Points = (0.01, 0.05),
     box: Box | None = None,

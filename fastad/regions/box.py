@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number
-from fastad._core.types import FloatMatrix, FloatVector, Point
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
 from fastad.errors import InvalidInputError
 
@@ -64,10 +64,10 @@ class Box:
 
     def __init__(
         self,
-        low: npt.ArrayLike,
-        high: npt.ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
         *,
-        values: Sequence[npt.ArrayLike | None] | None = None,
+        values: Sequence[ArrayLike | None] | None = None,
     ) -> None:
         lows, highs = _ends(low, "low"), _ends(high, "high")
         if lows.shape != highs.shape:
@@ -105,7 +105,7 @@ class Box:
 
     @classmethod
     def from_data(
-        cls, X: npt.ArrayLike, discrete_threshold: Point | None = 0.05, *, margin: Point = 0
+        cls, X: ArrayLike, discrete_threshold: Point | None = 0.05, *, margin: Point = 0
     ) -> "Self":
         """Box around data.
 
@@ -205,7 +205,7 @@ class Box:
         logarithm = self.log_volume
         return math.exp(logarithm) if logarithm < _LOG_LARGEST else math.inf
 
-    def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def contains(self, X: ArrayLike) -> npt.NDArray[np.bool_]:
         """Tell which rows lie in the box, its ends included; discrete features by their range.
 
         Parameters
@@ -258,7 +258,7 @@ def _log_width(low: float, high: float) -> float:
     return math.log(width) if math.isfinite(width) else math.log(high / 2 - low / 2) + math.log(2)
 
 
-def _ends(values: npt.ArrayLike, name: str) -> FloatVector:
+def _ends(values: ArrayLike, name: str) -> FloatVector:
     ends = _finite(as_array(values, name), name, ndim=1)
     if ends.shape[0] == 0:
         raise InvalidInputError(
@@ -276,7 +276,7 @@ def _distinct(values: Any, name: str) -> FloatVector:
     return as_readonly(distinct)
 
 
-def _table(X: npt.ArrayLike) -> FloatMatrix:
+def _table(X: ArrayLike) -> FloatMatrix:
     samples = _finite(as_array(X, "X"), "X", ndim=2)
     if 0 in samples.shape:
         raise InvalidInputError(

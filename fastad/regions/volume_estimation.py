@@ -11,7 +11,7 @@ from fastad._core.frames import as_array
 from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import FloatMatrix, Point, Threshold
+from fastad._core.types import ArrayLike, FloatMatrix, Point, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions import uniform
@@ -57,7 +57,7 @@ def volume(
     method: VolumeMethod = ...,
     n_draws: int | None = ...,
     rtol: Point | None = ...,
-    data: npt.ArrayLike | None = ...,
+    data: ArrayLike | None = ...,
     confidence_level: Point = ...,
     rng: int | np.random.Generator | None = ...,
     progress: Callable[[int, int | None], object] | None = ...,
@@ -72,7 +72,7 @@ def volume(
     method: VolumeMethod = ...,
     n_draws: int | None = ...,
     rtol: Point | None = ...,
-    data: npt.ArrayLike | None = ...,
+    data: ArrayLike | None = ...,
     confidence_level: Point = ...,
     rng: int | np.random.Generator | None = ...,
     progress: Callable[[int, int | None], object] | None = ...,
@@ -86,7 +86,7 @@ def volume(
     method: VolumeMethod = "auto",
     n_draws: int | None = None,
     rtol: Point | None = None,
-    data: npt.ArrayLike | None = None,
+    data: ArrayLike | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
     progress: Callable[[int, int | None], object] | None = None,
@@ -211,7 +211,7 @@ def check_plan(
     method: str,
     n_draws: int | None,
     rtol: Point | None,
-    data: npt.ArrayLike | None,
+    data: ArrayLike | None,
     confidence_level: Point,
     rng: int | np.random.Generator | None,
     progress: Progress | None,

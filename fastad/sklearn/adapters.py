@@ -5,9 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
-import numpy.typing as npt
-
-from fastad._core.types import ScoreVector
+from fastad._core.types import ArrayLike, ScoreVector
 from fastad.detectors.orientation import (
     detector_scores,
     is_pyod,
@@ -70,14 +68,14 @@ class AdaptedDetector:
 
     @overload
     def evaluate(
-        self, X: Any, y_true: npt.ArrayLike, *, groups: None = ..., **options: Any
+        self, X: Any, y_true: ArrayLike, *, groups: None = ..., **options: Any
     ) -> Evaluation: ...
     @overload
     def evaluate(
-        self, X: Any, y_true: npt.ArrayLike, *, groups: Any, **options: Any
+        self, X: Any, y_true: ArrayLike, *, groups: Any, **options: Any
     ) -> GroupedEvaluation: ...
     def evaluate(
-        self, X: Any, y_true: npt.ArrayLike, *, groups: Any = None, **options: Any
+        self, X: Any, y_true: ArrayLike, *, groups: Any = None, **options: Any
     ) -> Evaluation | GroupedEvaluation:
         """Measure the detector on labelled samples.
 

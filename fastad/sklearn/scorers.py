@@ -11,10 +11,8 @@ from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
-import numpy.typing as npt
-
 from fastad._core.parameters import check_choice, check_range
-from fastad._core.types import Label, Point, Points, ScoreVector
+from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
     ResponseMethod,
@@ -93,8 +91,8 @@ class Scorer(ABC, Generic[_Result]):
         self,
         estimator: Any,
         X: Any,
-        y_true: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
+        y_true: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> _Result:
         """Measure a fitted estimator on labelled samples."""
         if y_true is None:
@@ -151,9 +149,7 @@ class Scorer(ABC, Generic[_Result]):
         """Name of the function that makes it."""
 
     @abstractmethod
-    def _measure(
-        self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
-    ) -> _Result:
+    def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> _Result:
         """Measure anomaly scores."""
 
 
@@ -193,9 +189,7 @@ class MeasureScorer(Scorer[float]):
                 argument=measure.operating_point,
             )
 
-    def _measure(
-        self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
-    ) -> float:
+    def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> float:
         measure = MEASURES[self.measure]
         # Checked in each call: a seed among the options starts a new generator.
         value = measure.of(y_true, scores, weight, self.pos_label, **self.options)
@@ -230,7 +224,7 @@ class EvaluationScorer(Scorer[dict[str, float]]):
             evaluate([0, 1], [score, score], **self.options)
 
     def _measure(
-        self, y_true: npt.ArrayLike, scores: ScoreVector, weight: npt.ArrayLike | None
+        self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None
     ) -> dict[str, float]:
         result = evaluate(
             y_true, scores, sample_weight=weight, pos_label=self.pos_label, **self.options

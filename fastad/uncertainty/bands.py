@@ -5,11 +5,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rate
-from fastad._core.types import Count, CountVector, FloatVector, IntVector, Label, Point, Points
+from fastad._core.types import (
+    ArrayLike,
+    Count,
+    CountVector,
+    FloatVector,
+    IntVector,
+    Label,
+    Point,
+    Points,
+)
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.partial import TPR_AT_FPR
@@ -80,8 +88,8 @@ class PrecisionRecallBand(Curve):
 
 
 def roc_band(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | Points | None = None,
     simultaneous: bool = False,
@@ -149,8 +157,8 @@ def roc_band(
 
 
 def precision_recall_band(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     recall: Point | Points | None = None,
     simultaneous: bool = False,

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import check_count
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import FloatVector, Label
+from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -76,8 +75,8 @@ class ChanceLevel:
 
 
 def chance_level(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     measure: str,
     n_resamples: int = 9999,

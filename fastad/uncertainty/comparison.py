@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from fastad._core.parameters import (
@@ -19,7 +18,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import ComparisonMethod, Correction, Label, Point
+from fastad._core.types import ArrayLike, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -42,9 +41,9 @@ _FEW = 30
 
 
 def compare(
-    y_true: npt.ArrayLike,
-    scores_a: npt.ArrayLike,
-    scores_b: npt.ArrayLike,
+    y_true: ArrayLike,
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
     *,
     measure: str,
     method: ComparisonMethod = "auto",
@@ -155,8 +154,8 @@ def compare(
 
 
 def compare_all(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     measure: str,
     method: ComparisonMethod = "auto",
@@ -260,8 +259,8 @@ def compare_all(
 
 
 def delong_covariance(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Table,
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     measure: str = "roc_auc",
     pos_label: Label | None = None,
@@ -335,7 +334,7 @@ def delong_covariance(
     return Covariance(detectors.names, values, anomalies + normals)
 
 
-def _rank(y_true: npt.ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
+def _rank(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
     labels = check_labels(y_true, pos_label=pos_label)
     return rank_detectors(
         labels,

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.parameters import check_inside
-from fastad._core.types import Point, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.order_statistics import (
     confidence_of_rank,
@@ -43,7 +42,7 @@ class GuaranteedThreshold:
 
 
 def threshold_with_guarantee(
-    y_score: npt.ArrayLike,
+    y_score: ArrayLike,
     *,
     fpr: Point | None = None,
     tpr: Point | None = None,

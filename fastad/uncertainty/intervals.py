@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, check_flag, check_inside
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import FloatVector, IntervalMethod, Label, Point
+from fastad._core.types import ArrayLike, FloatVector, IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
@@ -50,8 +49,8 @@ _FOR_ANY_SIZE = (*BINOMIAL, "newcombe", "order")
 
 
 def interval(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     measure: str,
     method: IntervalMethod = "auto",
@@ -59,7 +58,7 @@ def interval(
     n_resamples: int = N_RESAMPLES,
     stratified: bool = True,
     rng: int | np.random.Generator | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
     **operating_point: Any,

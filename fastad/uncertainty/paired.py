@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import in_steps, thread_map
-from fastad._core.types import FloatVector, IntVector, ShortVector
+from fastad._core.types import ArrayLike, FloatVector, IntVector, ShortVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -91,7 +91,7 @@ class Detectors:
         return int(self.labels.values.shape[0]) - self.labels.n_anomalies
 
 
-def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, npt.ArrayLike]]) -> Detectors:
+def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]]) -> Detectors:
     """Order the scores of each detector, given its name, its scores' name in messages, and them."""
     is_anomaly = labels.values == 1
     index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1

@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, check_no_nan, real_vector, refuse_nan, set_readonly
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import FloatVector, Point, ScoreVector
+from fastad._core.types import ArrayLike, FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import Labels
@@ -25,8 +24,8 @@ _LARGEST = 2**63
 
 
 def counted_level_sets(
-    y_score: npt.ArrayLike | LevelSets,
-    uniform_score: npt.ArrayLike | None,
+    y_score: ArrayLike | LevelSets,
+    uniform_score: ArrayLike | None,
     volume: Point | Box | None,
     log_volume: Point | None,
 ) -> LevelSets:
@@ -44,9 +43,7 @@ def counted_level_sets(
     return y_score
 
 
-def level_sets_of_scores(
-    y_score: npt.ArrayLike, uniform_score: npt.ArrayLike, box: Extent
-) -> LevelSets:
+def level_sets_of_scores(y_score: ArrayLike, uniform_score: ArrayLike, box: Extent) -> LevelSets:
     """Check scores of test and of uniform points, order them together, and count."""
     test = real_vector(y_score, "y_score")
     uniform = real_vector(uniform_score, "uniform_score")

@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_inside
-from fastad._core.types import CountVector, FloatVector, IntVector, Point, Points, ScoreVector
+from fastad._core.types import (
+    ArrayLike,
+    CountVector,
+    FloatVector,
+    IntVector,
+    Point,
+    Points,
+    ScoreVector,
+)
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.results import Curve
@@ -218,15 +226,15 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
 def excess_mass_curve(y_score: LevelSets) -> ExcessMassCurve: ...
 @overload
 def excess_mass_curve(
-    y_score: npt.ArrayLike,
-    uniform_score: npt.ArrayLike,
+    y_score: ArrayLike,
+    uniform_score: ArrayLike,
     volume: Point | Box | None = ...,
     *,
     log_volume: Point | None = ...,
 ) -> ExcessMassCurve: ...
 def excess_mass_curve(
-    y_score: npt.ArrayLike | LevelSets,
-    uniform_score: npt.ArrayLike | None = None,
+    y_score: ArrayLike | LevelSets,
+    uniform_score: ArrayLike | None = None,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,

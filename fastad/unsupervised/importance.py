@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
 from fastad._core.results import Result
-from fastad._core.types import FloatVector, Point
+from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.unsupervised.criteria import CRITERIA, EXCESS_MASS, MASS, SIGNS, check_criteria
 from fastad.unsupervised.levels import exp
@@ -69,8 +69,8 @@ class FeatureImportance(Result):
 
 def feature_importance(
     detector: Factory,
-    X_train: npt.ArrayLike,
-    X_test: npt.ArrayLike,
+    X_train: ArrayLike,
+    X_test: ArrayLike,
     *,
     n_subspaces: int = 200,
     n_features: int = 5,

@@ -9,7 +9,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
 from fastad._core.threads import in_steps, points_at_once, thread_limit, thread_map
-from fastad._core.types import FloatMatrix, FloatVector, Point
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
@@ -32,7 +32,7 @@ _FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
 
 def level_sets(
     score: Score,
-    X: npt.ArrayLike,
+    X: ArrayLike,
     *,
     box: Box | None = None,
     method: LevelMethod = "auto",
@@ -121,7 +121,7 @@ def level_sets(
     return levels
 
 
-def check_data(X: npt.ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
+def check_data(X: ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
     """Check test points and the box, by default theirs."""
     samples = check_samples(X, None)
     if samples.shape[0] == 0:

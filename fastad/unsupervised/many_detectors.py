@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_generator, check_mapping
 from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
-from fastad._core.types import Point
+from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score
@@ -135,7 +134,7 @@ def emmv(
 
 def evaluate_unsupervised(
     scores: Mapping[str, Score],
-    X: npt.ArrayLike,
+    X: ArrayLike,
     *,
     box: Box | None = None,
     method: LevelMethod = "auto",

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import check_no_nan
 from fastad._core.parameters import check_rate, exact_rate
-from fastad._core.types import FloatVector, Point, Points, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, FloatVector, Point, Points, ScoreVector, Threshold
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.results import Curve
@@ -192,15 +191,15 @@ class Window:
 def mass_volume_curve(y_score: LevelSets) -> MassVolumeCurve: ...
 @overload
 def mass_volume_curve(
-    y_score: npt.ArrayLike,
-    uniform_score: npt.ArrayLike,
+    y_score: ArrayLike,
+    uniform_score: ArrayLike,
     volume: Point | Box | None = ...,
     *,
     log_volume: Point | None = ...,
 ) -> MassVolumeCurve: ...
 def mass_volume_curve(
-    y_score: npt.ArrayLike | LevelSets,
-    uniform_score: npt.ArrayLike | None = None,
+    y_score: ArrayLike | LevelSets,
+    uniform_score: ArrayLike | None = None,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,
@@ -260,8 +259,8 @@ def mass_volume_curve(
 
 
 def mass_volume_from_roc(
-    y_true: npt.ArrayLike,
-    y_score: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,

@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp, stdtrit
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
 from fastad._core.results import plain_value
-from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.unsupervised.criteria import (
     EXCESS_MASS,
     MASS,
@@ -79,8 +78,8 @@ class SubsampledEvaluation(UnsupervisedEvaluation):
 
 def emmv_subsampled(
     detectors: Mapping[str, Factory],
-    X_train: npt.ArrayLike,
-    X_test: npt.ArrayLike,
+    X_train: ArrayLike,
+    X_test: ArrayLike,
     *,
     n_subspaces: int = 50,
     n_features: int = 5,

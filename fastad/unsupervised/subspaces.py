@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_count, check_mapping, short_repr
 from fastad._core.threads import thread_limit
-from fastad._core.types import FloatMatrix, IntMatrix, IntVector
+from fastad._core.types import ArrayLike, FloatMatrix, IntMatrix, IntVector
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
@@ -65,8 +65,8 @@ class Subspaces(NamedTuple):
 
 def check_subspaces(
     detectors: Mapping[str, Factory],
-    X_train: npt.ArrayLike,
-    X_test: npt.ArrayLike,
+    X_train: ArrayLike,
+    X_test: ArrayLike,
     n_subspaces: int,
     n_features: int,
     n_uniform: int,

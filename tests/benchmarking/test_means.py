@@ -117,7 +117,9 @@ def test_recommend_selects_all_models_of_equal_sums(rows: list[list[Fraction]]) 
     losses = []
     for fold in range(3):
         others = [mean(row[:fold] + row[fold + 1 :]) for row in rows]
-        chosen = [row[fold] for row, other in zip(rows, others, strict=True) if other == max(others)]
+        chosen = [
+            row[fold] for row, other in zip(rows, others, strict=True) if other == max(others)
+        ]
         losses.append((best - mean(chosen)) / best)
     table = ResultTable.from_arrays({"tpr@0.05": as_floats(rows)[None]})
     found = recommend(table, operating_fpr=0.05, n_resamples=1, rng=0)

@@ -7,7 +7,6 @@ import numpy as np
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 
-
 # Fractions of two denominators up to this differ by more than floats below 1 do.
 _LARGEST_DENOMINATOR = 2.0**26
 # Below it no such fraction lies but 0, and from the other on floats are integers.

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_generator
 from fastad._core.random import random_seed, string_seed
-from fastad._core.types import FloatMatrix, LabelVector, ScoreVector
+from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
 from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
@@ -27,7 +26,7 @@ _DEFAULT = GoixProtocol()
 
 
 def goix_benchmark(
-    datasets: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
+    datasets: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
     settings: Sequence[Setting] = SETTINGS,
     detectors: Mapping[str, Factory] | None = None,
@@ -114,8 +113,8 @@ def goix_benchmark(
 
 
 def goix_cell(
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     dataset: str,
     setting: Setting,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
-from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
+from fastad._core.types import ArrayLike, FloatMatrix, IntVector, LabelVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
@@ -150,8 +150,8 @@ def load_goix(
 
 
 def split_goix(
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    X: ArrayLike,
+    y: ArrayLike,
     setting: Setting,
     *,
     protocol: GoixProtocol,

@@ -1,0 +1,23 @@
+"""What a misspelt name may have meant."""
+
+import difflib
+from collections.abc import Iterable
+
+# So many names are suggested.
+_MOST = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message: the known names nearest to one; nothing where none is near."""
+    by_letters = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), by_letters, n=_MOST)
+    return suggestion([by_letters[each] for each in near])
+
+
+def suggestion(names: Iterable[str]) -> str:
+    """Return the end of a message that suggests names, each once; nothing without any."""
+    quoted = [repr(name) for name in dict.fromkeys(names)]
+    if not quoted:
+        return ""
+    *first, last = quoted
+    return f"; did you mean {', '.join(first)}{' or ' * bool(first)}{last}?"

@@ -1,0 +1,75 @@
+"""Rows are paired by position: Series of pandas whose indexes differ are refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fastad
+from fastad.errors import InvalidInputError
+
+LABELS = [0, 0, 1, 1, 0, 1]
+SCORES = [0.1, 0.5, 0.4, 0.9, 0.2, 0.8]
+INDEX = list("abcdef")
+Y_TRUE = pd.Series(LABELS, INDEX)
+Y_SCORE = pd.Series(SCORES, INDEX)
+
+# What pairs labels with scores.
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "measure": fastad.roc_auc,
+    "value": fastad.average_precision,
+    "counts": fastad.rank_scores,
+    "evaluate": fastad.evaluate,
+    "evaluate groups": lambda y, s: fastad.evaluate(y, s, groups=np.zeros(6, int)),
+    "mapping": lambda y, s: fastad.evaluate(y, {"a": s}),
+    "frame": lambda y, s: fastad.evaluate(y, s.to_frame() if hasattr(s, "index") else s[None]),
+    "interval": lambda y, s: fastad.interval(y, s, measure="auc"),
+    "compare first": lambda y, s: fastad.compare(y, s, SCORES[::-1], measure="auc", rng=0),
+    "compare second": lambda y, s: fastad.compare(y, SCORES[::-1], s, measure="auc", rng=0),
+}
+INDEXES = {
+    "others": list("abcdeg"),
+    "another order": list("abcdfe"),
+    "positions": range(6),
+    "levels": pd.MultiIndex.from_product([["a", "b"], range(3)]),
+}
+every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+
+
+@every_function
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_different_indexes_are_refused(function: Callable[[Any, Any], Any], index: Any) -> None:
+    message = r"must have the index of y_true; found \d rows of other names, the first at index \d"
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        function(Y_TRUE, pd.Series(SCORES, index))
+    assert "reindex" in str(caught.value)
+
+
+@every_function
+def test_one_index_or_none_is_as_good_as_arrays(function: Callable[[Any, Any], Any]) -> None:
+    expected = repr(function(np.array(LABELS), np.array(SCORES)))
+    assert repr(function(Y_TRUE, Y_SCORE)) == expected
+    assert repr(function(Y_TRUE, pd.Series(SCORES, pd.Index(INDEX, dtype=object)))) == expected
+    assert repr(function(Y_TRUE, np.array(SCORES))) == expected
+    assert repr(function(LABELS, pd.Series(SCORES, range(3, 9)))) == expected
+
+
+def test_the_message_names_the_first_row_that_differs() -> None:
+    message = "found 2 rows of other names, the first at index 4: 'f' where y_true has 'e'"
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.roc_auc(Y_TRUE, pd.Series(SCORES, list("abcdfe")))
+
+
+def test_missing_names_are_equal() -> None:
+    index = [1.0, np.nan, 3, 4, 5, 6]
+    assert fastad.roc_auc(pd.Series(LABELS, index), pd.Series(SCORES, index)) == fastad.roc_auc(
+        LABELS, SCORES
+    )
+
+
+def test_weights_are_paired_too() -> None:
+    weights = pd.Series([1.0] * 6, list("abcdfe"))
+    with pytest.raises(InvalidInputError, match="sample_weight must have the index of y_true"):
+        fastad.roc_auc(Y_TRUE, Y_SCORE, sample_weight=weights)
