@@ -38,7 +38,7 @@ def beyond_float(value: float) -> float:
     side = -1.0 if value > 0.0 else 1.0  # convergents lie below x and above it by turns
     while rest > 0.0:
         if rest <= q * (0.5 * unit):
-            return side * (rest / q)
+            return float(side * (rest / q))
         quotient = before / rest
         if not quotient <= _LARGEST_DENOMINATOR:
             return 0.0
@@ -85,7 +85,7 @@ def mean_of_sorted(
         return np.nan
     largest = max(-values[0], values[n - 1])
     if largest == np.inf:
-        return values[0] + values[n - 1]
+        return float(values[0] + values[n - 1])
     scale = 1.0
     if largest > _LARGE:
         scale = _SMALLER
