@@ -26,6 +26,7 @@ IntMatrix: TypeAlias = npt.NDArray[np.int64]
 ShortVector: TypeAlias = npt.NDArray[np.int32]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+BoolVector: TypeAlias = npt.NDArray[np.bool_]
 # 0 for a normal sample, 1 for an anomaly.
 LabelVector: TypeAlias = npt.NDArray[np.uint8]
 # Integers (int64) unless real sample weights were given (float64).
@@ -44,6 +45,7 @@ Interpolation: TypeAlias = Literal["linear", "conservative"]
 Normalize: TypeAlias = Literal["width", "none", "mcclish"]
 Quadrature: TypeAlias = Literal["right", "exact"]
 OnError: TypeAlias = Literal["raise", "record"]
+NanPolicy: TypeAlias = Literal["raise", "omit"]
 IntervalMethod: TypeAlias = Literal[
     "auto",
     "delong",

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import typer
 
 from fastad._core.results import json_text, plain_rows, with_versions
-from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
+from fastad.cli._console import DataError, data_from, print_result, print_table
 from fastad.cli.table_files import (
     SAVED_FORMATS,
     ScoreColumns,
@@ -59,6 +59,8 @@ class Task:
         Fixed thresholds: numbers, or detectors with theirs (``forest=0.5``).
     score_range : (float, float) or None
         Lowest and highest possible score.
+    nan_policy : str
+        Whether scores that are NaN are refused, or left out.
     uncertainty : Uncertainty
         Intervals and levels of chance.
     summary : bool
@@ -74,6 +76,7 @@ class Task:
     measures: Sequence[str] | None
     thresholds: Sequence[str]
     score_range: tuple[float, float] | None
+    nan_policy: str
     uncertainty: Uncertainty
     summary: bool
     as_json: bool
@@ -144,6 +147,7 @@ def _evaluate_file(
         "threshold": thresholds,
         "score_range": task.score_range,
         "pos_label": table.pos_label,
+        "nan_policy": task.nan_policy,
         "confidence_level": task.uncertainty.confidence_level,
         "chance": task.uncertainty.chance,
         "n_resamples": task.uncertainty.n_resamples,
@@ -167,8 +171,8 @@ def _print_tables(result: Result, task: Task, title: str) -> None:
         for table in (result.operating_table(), result.chance_table()):
             if table.rows:
                 print_table(table)
-    for note in result.notes:
-        print_message(note)
+    if result.notes:
+        print_result("\n".join([*result.notes, ""]))
 
 
 def _columns(result: Result, task: Task) -> dict[str, list[Any]]:

@@ -90,6 +90,9 @@ def evaluate(
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible score, for measures that scale scores."),
     ] = None,
+    nan_policy: Annotated[
+        str, typer.Option(help="Rows without a score (NaN): raise, or omit them and count them.")
+    ] = "raise",
     ci: Annotated[
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
@@ -116,6 +119,7 @@ def evaluate(
             measures=measure or None,
             thresholds=threshold or [],
             score_range=score_range,
+            nan_policy=nan_policy,
             uncertainty=Uncertainty(
                 confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed
             ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.types import ArrayLike, OnError, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.measure import BoundMeasure
@@ -16,7 +16,7 @@ from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
 from fastad.measures.thresholds import threshold_and_flagged
 from fastad.ordering.counts import OrderedCounts, count_scores
-from fastad.ordering.labels import Labels, check_scores
+from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
 from fastad.uncertainty.results import Interval
 
@@ -37,6 +37,8 @@ class EvaluationRequest:
         The measures, in the order of the table.
     on_error : {"raise", "record"}
         What to do about invalid scores.
+    nan_policy : {"raise", "omit"}
+        Whether scores that are NaN are invalid, or their rows are left out.
     intervals : IntervalOptions or None
         Options of the intervals beside the values.
     chance : IntervalOptions or None
@@ -51,6 +53,7 @@ class EvaluationRequest:
 
     measures: Sequence[BoundMeasure]
     on_error: OnError
+    nan_policy: NanPolicy = "raise"
     intervals: "IntervalOptions | None" = None
     chance: "IntervalOptions | None" = None
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
@@ -66,6 +69,11 @@ class EvaluationRequest:
         if not self.own_measures:
             return self
         return replace(self, measures=self.own_measures[name], own_measures={})
+
+    @property
+    def none_omitted(self) -> int | None:
+        """Number of rows left out where none is, None where NaN is refused."""
+        return 0 if self.nan_policy == "omit" else None
 
     @property
     def is_only_auc(self) -> bool:
@@ -88,7 +96,14 @@ def evaluate_detector(
         if request.on_error == "raise":
             raise
         return failed_evaluation(name, labels, request, str(error))
-    return evaluate_scores(name, scores, labels, request)
+    kept = rows_with_score(scores) if request.nan_policy == "omit" else None
+    if kept is None:
+        return evaluate_scores(name, scores, labels, request)
+    some = labels.keep(kept)
+    n_omitted = scores.shape[0] - some.values.shape[0]
+    if n_omitted == scores.shape[0]:
+        return without_scores(name, n_omitted, request)
+    return replace(evaluate_scores(name, scores[kept], some, request), n_omitted=n_omitted)
 
 
 def evaluate_scores(
@@ -146,6 +161,7 @@ def evaluate_measures(
         intervals=_defined(intervals),
         chance=_defined(chance),
         interval_errors={**_reasons(chance), **_reasons(intervals)},
+        n_omitted=request.none_omitted,
     )
 
 
@@ -217,15 +233,28 @@ def failed_evaluation(
     name: str, labels: Labels, request: EvaluationRequest, message: str
 ) -> DetectorEvaluation:
     """Return NaN for every measure, with one reason."""
-    keys = [bound.key for bound in request.measures]
     weights = (
         np.ones(labels.values.shape[0], np.int64) if labels.weights is None else labels.weights
     )
     anomalous = labels.values == 1
+    sizes = weights[anomalous].sum().item(), weights[~anomalous].sum().item()
+    return replace(_undefined(name, sizes, request, message), error=message)
+
+
+def without_scores(name: str, n_omitted: int, request: EvaluationRequest) -> DetectorEvaluation:
+    """Return NaN for every measure where each score is."""
+    message = f"every measure is undefined without scores: all {n_omitted} are NaN"
+    return replace(_undefined(name, (0, 0), request, message), n_omitted=n_omitted)
+
+
+def _undefined(
+    name: str, sizes: tuple[Count, Count], request: EvaluationRequest, message: str
+) -> DetectorEvaluation:
+    keys = [bound.key for bound in request.measures]
     return DetectorEvaluation(
         detector=name,
-        n_anomalies=weights[anomalous].sum().item(),
-        n_normals=weights[~anomalous].sum().item(),
+        n_anomalies=sizes[0],
+        n_normals=sizes[1],
         tied_fraction=float("nan"),
         by_label=dict.fromkeys(keys, float("nan")),
         undefined=dict.fromkeys(keys, message),
@@ -236,5 +265,5 @@ def failed_evaluation(
                 for key, x in request.thresholds.items()
             ),
         ],
-        error=message,
+        n_omitted=request.none_omitted,
     )

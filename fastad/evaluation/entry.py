@@ -21,7 +21,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
-from fastad._core.types import ArrayLike, Label, OnError, Point, Points, Threshold
+from fastad._core.types import ArrayLike, Label, NanPolicy, OnError, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
@@ -34,7 +34,7 @@ from fastad.measures.requests import (
     standard_rates,
 )
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import check_labels
+from fastad.ordering.labels import NAN_POLICIES, check_labels
 from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
@@ -55,6 +55,7 @@ def evaluate(
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
+    nan_policy: NanPolicy = ...,
     confidence_level: Point | None = ...,
     chance: bool = ...,
     n_resamples: int = ...,
@@ -74,6 +75,7 @@ def evaluate(
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
+    nan_policy: NanPolicy = ...,
     confidence_level: Point | None = ...,
     chance: bool = ...,
     n_resamples: int = ...,
@@ -92,6 +94,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
+    nan_policy: NanPolicy = "raise",
     confidence_level: Point | None = None,
     chance: bool = False,
     n_resamples: int = N_RESAMPLES,
@@ -134,6 +137,10 @@ def evaluate(
     on_error : {"raise", "record"}, default "raise"
         What to do about a detector with bad scores (NaN, wrong length): raise, or record the
         message and go on with the others.
+    nan_policy : {"raise", "omit"}, default "raise"
+        What to do about scores that are NaN: ``"raise"`` takes them as bad scores, ``"omit"``
+        leaves out their rows, of each detector and group by itself, and counts them in
+        ``n_omitted``.
     confidence_level : float, optional
         Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
     chance : bool, default False
@@ -176,6 +183,7 @@ def evaluate(
     ap   0.8333  1.0000
     """
     check_choice(on_error, ERROR_POLICIES, "on_error")
+    check_choice(nan_policy, NAN_POLICIES, "nan_policy")
     rates = check_rate(fpr, "fpr")
     points = [rates] if isinstance(rates, Fraction) else rates
     ranges = None if score_range is None else check_range(score_range)
@@ -190,7 +198,7 @@ def evaluate(
         bound = next(iter(own_measures.values()))
     else:
         bound = _bind(measures, points, ranges, thresholds)
-    request = EvaluationRequest(bound, on_error, own_measures=own_measures)
+    request = EvaluationRequest(bound, on_error, nan_policy, own_measures=own_measures)
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)

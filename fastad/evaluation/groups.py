@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_map
-from fastad._core.types import ArrayLike
+from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import (
@@ -19,12 +20,14 @@ from fastad.evaluation.detector import (
     evaluate_measures,
     evaluate_scores,
     failed_evaluation,
+    without_scores,
 )
+from fastad.evaluation.notes import line_of_omitted, lines_of_runs
 from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
-from fastad.ordering.labels import Labels, check_scores
+from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
 
 # So many runs are printed; all are in the frame.
@@ -81,12 +84,13 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
     @property
     def notes(self) -> list[str]:
-        """A line for each measure that is undefined in some runs."""
-        n_runs = sum(len(results) for results in self._runs())
+        """Lines for the measures that are undefined in some runs, and for what was left out."""
+        results = [result for results in self._runs() for result in results]
+        omitted = [result.n_omitted for result in results if result.n_omitted]
+        total = [f"{sum(omitted)}, in {len(omitted)} of {len(results)} runs"] if omitted else []
         return [
-            f"nan: {label} is undefined in {n} of {n_runs} runs"
-            for label, n in self.n_undefined.items()
-            if n
+            *lines_of_runs([result.undefined for result in results], self.labels),
+            *line_of_omitted(total),
         ]
 
     @property
@@ -154,7 +158,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
-        return summarize(keys, {label: columns[label] for label in self.labels})
+        return summarize(keys, {label: columns[label] for label in self.labels}, self.notes)
 
     def _runs(self) -> list[Sequence[DetectorEvaluation]]:
         return list(self._results.values())
@@ -189,8 +193,29 @@ def _evaluate_runs(
         message = str(error)
         parts = labels_by_group(labels, groups)
         return [failed_evaluation(name, part, request, message) for part in parts]
+    kept = rows_with_score(scores) if request.nan_policy == "omit" else None
+    if kept is None:
+        return _evaluate_scores(name, scores, labels, groups, request)
+    some, present = groups.keep(kept)
+    evaluated: list[DetectorEvaluation] = []
+    if present.shape[0]:
+        evaluated = _evaluate_scores(name, scores[kept], labels.keep(kept), some, request)
+    results = iter(evaluated)
+    n_kept = np.zeros(groups.starts.shape[0] - 1, np.int64)
+    n_kept[present] = np.diff(some.starts)
+    n_omitted = np.diff(groups.starts) - n_kept
+    return [
+        replace(next(results), n_omitted=omitted) if n else without_scores(name, omitted, request)
+        for n, omitted in zip(n_kept.tolist(), n_omitted.tolist(), strict=True)
+    ]
+
+
+def _evaluate_scores(
+    name: str, scores: ScoreVector, labels: Labels, groups: Groups, request: EvaluationRequest
+) -> list[DetectorEvaluation]:
+    """Evaluate each group of scores of the right length."""
     # With weights, and where some scores are NaN, groups are ordered one by one.
-    order = None
+    shown, order = score_name(name), None
     if labels.weights is None:
         try:
             order = order_groups(scores, labels, groups.codes, groups.starts, shown)
@@ -252,7 +277,11 @@ def _areas(
         pairs = n * (size - n)
         if pairs:
             value = {label: twice / (2 * pairs)}
-            results.append(DetectorEvaluation(name, n, size - n, shared / size, value))
+            results.append(
+                DetectorEvaluation(
+                    name, n, size - n, shared / size, value, n_omitted=request.none_omitted
+                )
+            )
         else:
             counts = count_values(order.group(block.start + i))
             results.append(evaluate_measures(name, counts, request))
@@ -265,4 +294,6 @@ def _finite(value: Any) -> Any:
 
 
 def _text(cell: Any) -> str:
+    if cell is None:
+        return "nan"
     return f"{cell:.4f}" if isinstance(cell, float) else str(cell)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fastad._core.parameters import (
     N_RESAMPLES,
+    check_choice,
     check_count,
     check_flag,
     check_inside,
@@ -14,10 +15,12 @@ from fastad._core.parameters import (
 )
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
+from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -32,7 +35,11 @@ class RankedScores(MeasureMethods):
     not change, so that threads may share one.
     """
 
-    __slots__ = ()
+    __slots__ = ("_n_omitted",)
+
+    def __init__(self, counts: OrderedCounts, n_omitted: int = 0) -> None:
+        super().__init__(counts)
+        self._n_omitted = n_omitted
 
     def __repr__(self) -> str:
         return (
@@ -54,6 +61,11 @@ class RankedScores(MeasureMethods):
     def n_normals(self) -> Count:
         """Number of normal samples, or their total weight."""
         return self._counts.n_normals
+
+    @property
+    def n_omitted(self) -> int:
+        """Number of rows that were left out because their score is NaN."""
+        return self._n_omitted
 
     @property
     def tied_fraction(self) -> float:
@@ -151,6 +163,7 @@ def rank_scores(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
+    nan_policy: NanPolicy = "raise",
     n_threads: int | None = None,
 ) -> RankedScores:
     """Order scores once, to read many measures from the order.
@@ -161,11 +174,14 @@ def rank_scores(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
-        ordered as they are. Infinities are ordered, NaN is refused.
+        ordered as they are. Infinities are ordered.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
+    nan_policy : {"raise", "omit"}, default "raise"
+        Whether scores that are NaN are refused, or their rows left out and counted in
+        ``n_omitted``.
     n_threads : int, optional
         Threads over the points, from some hundred thousand on; by default the environment
         variable FASTAD_NUM_THREADS, else the processors that the process may use.
@@ -191,6 +207,17 @@ def rank_scores(
     >>> ranked.roc_auc(), ranked.tpr_at_fpr(fpr=0.25)
     (0.75, 0.5)
     """
+    check_choice(nan_policy, NAN_POLICIES, "nan_policy")
     with thread_limit(n_threads):
-        counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-    return RankedScores(counts)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        kept = rows_with_score(scores) if nan_policy == "omit" else None
+        if kept is None:
+            return RankedScores(count_scores(scores, labels))
+        if not kept.any():
+            raise InvalidInputError(
+                f"y_score must contain numbers; found {scores.shape[0]} NaN", argument="y_score"
+            )
+        some = labels.keep(kept)
+        n_omitted = scores.shape[0] - some.values.shape[0]
+        return RankedScores(count_scores(scores[kept], some), n_omitted)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
+from fastad.evaluation.notes import line_of_omitted, lines_of_reasons
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class DetectorEvaluation(Mapping[str, float]):
         Why a value has no interval, or no level of chance.
     error : str or None
         What was wrong with the scores.
+    n_omitted : int or None
+        Rows that were left out because their score is NaN; None where NaN is refused.
     """
 
     detector: str
@@ -96,6 +99,7 @@ class DetectorEvaluation(Mapping[str, float]):
     chance: Mapping[str, "ChanceLevel"] = field(default_factory=dict)
     interval_errors: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    n_omitted: int | None = None
 
     def __getitem__(self, label: str) -> float:
         return self.by_label[label]
@@ -120,6 +124,7 @@ class DetectorEvaluation(Mapping[str, float]):
             "chance": {label: level.to_dict() for label, level in self.chance.items()},
             "interval_errors": dict(self.interval_errors),
             "error": self.error,
+            "n_omitted": self.n_omitted,
         }
 
     def cell(self, label: str) -> str:
@@ -159,7 +164,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def __str__(self) -> str:
         more = [table for table in (self.operating_table(), self.chance_table()) if table.rows]
         blocks = [table.plain() for table in (self.text_table(), *more)]
-        return "\n\n".join([*blocks, *self.notes])
+        return "\n\n".join([*blocks, *(["\n".join(self.notes)] if self.notes else [])])
 
     @property
     def labels(self) -> list[str]:
@@ -214,25 +219,27 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def notes(self) -> list[str]:
         """A line for each reason why values are undefined, and the names it concerns.
 
-        Another one for each reason why intervals or levels of chance are missing or not reliable.
+        Others for what was left out, and for each reason why intervals or levels of chance are
+        missing or not reliable.
         """
-        reasons: dict[str, list[str]] = {}
-        for result in self._detectors.values():
-            if result.error is not None:
-                reasons.setdefault(result.error, []).append(result.detector)
-                continue
-            for label, reason in result.undefined.items():
-                reasons.setdefault(reason, []).append(f"{result.detector} {label}")
-        interval_notes: dict[str, list[str]] = {}
-        for result in self._detectors.values():
-            by_label = {label: x.reliability_note for label, x in result.intervals.items()}
-            for label, note in (by_label | dict(result.interval_errors)).items():
-                if note is not None:
-                    interval_notes.setdefault(note, []).append(f"{result.detector} {label}")
+        results = self._detectors.values()
+        reasons = ((result.detector, result.undefined) for result in results)
+        unreliable = (
+            (
+                result.detector,
+                {
+                    label: interval.reliability_note
+                    for label, interval in result.intervals.items()
+                    if interval.reliability_note is not None
+                }
+                | dict(result.interval_errors),
+            )
+            for result in results
+        )
         return [
-            f"{kind}: {note} ({', '.join(names)})"
-            for kind, lines in (("nan", reasons), ("note", interval_notes))
-            for note, names in lines.items()
+            *lines_of_reasons("nan", reasons, self.labels),
+            *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
+            *lines_of_reasons("note", unreliable, self.labels),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +251,8 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each detector.
 
-        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, the keys of
+        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted``
+        where rows without a score are left out, the keys of
         the measures, for each false positive rate ``threshold@`` and ``flagged@``, and
         ``threshold`` where each detector has its own; where they were asked for, ``_low`` and
         ``_high``, ``_adjusted`` and ``_p`` of each label.
@@ -260,6 +268,8 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         "n_normals": [result.n_normals for result in results],
         "tied_fraction": [result.tied_fraction for result in results],
     }
+    if results[0].n_omitted is not None:
+        columns["n_omitted"] = [result.n_omitted for result in results]
     for label in results[0]:
         columns[label] = [result[label] for result in results]
     for points in zip(*(result.operating_points for result in results), strict=True):

@@ -26,6 +26,8 @@ class Summary(TableResult):
         Number of runs behind each row.
     n_undefined : mapping of str to numpy.ndarray
         For each label the number of runs in which it is undefined.
+    reasons : sequence of str
+        Why values are undefined and what was left out: a line each.
     """
 
     keys: Mapping[str, list[Any]]
@@ -33,6 +35,12 @@ class Summary(TableResult):
     std: Mapping[str, FloatVector]
     n_runs: IntVector
     n_undefined: Mapping[str, IntVector]
+    reasons: Sequence[str] = ()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Why values are undefined and what was left out: a line each."""
+        return self.reasons
 
     def text_table(self) -> TextTable:
         """Return means and standard deviations as strings."""
@@ -57,7 +65,11 @@ class Summary(TableResult):
         return columns
 
 
-def summarize(keys: Mapping[str, Sequence[Any]], values: Mapping[str, Sequence[float]]) -> Summary:
+def summarize(
+    keys: Mapping[str, Sequence[Any]],
+    values: Mapping[str, Sequence[float]],
+    reasons: Sequence[str] = (),
+) -> Summary:
     """Average values over the rows that share all keys, in the order in which keys appear."""
     rows_of: dict[tuple[Any, ...], list[int]] = {}
     n_rows = len(next(iter(values.values())))
@@ -77,6 +89,7 @@ def summarize(keys: Mapping[str, Sequence[Any]], values: Mapping[str, Sequence[f
         std=std,
         n_runs=np.array([len(rows) for rows in rows_of.values()]),
         n_undefined=undefined,
+        reasons=reasons,
     )
 
 

@@ -14,28 +14,33 @@ from fastad.measures.results import Confusion
 from fastad.measures.thresholds import CONFUSION_AT
 from fastad.ordering.counts import OrderedCounts
 
-# Title, whether higher is better, what a trial is, and the successes and trials of what is a
+_NO_ANOMALIES = "without anomalies (label 1)"
+_NO_NORMALS = "without normal samples (label 0)"
+_NONE_FLAGGED = "where nothing is flagged, at threshold {}"
+_NO_DENOMINATOR = "where its denominator is 0, at threshold {}"
+_ALL_FLAGGED = "where everything is flagged, at threshold {}"
+# Title, whether higher is better, where it is undefined, and the successes and trials of what is a
 # binomial proportion or, in the case of F1 and of the number of alarms, rises with one.
 _PROPORTIONS: Mapping[
     str, tuple[str, bool | None, str, Callable[[Confusion], tuple[Count, Count]]]
 ] = {
-    "tpr": ("true positive rate", True, "anomalies", lambda c: (c.tp, c.tp + c.fn)),
-    "recall": ("recall", True, "anomalies", lambda c: (c.tp, c.tp + c.fn)),
-    "fpr": ("false positive rate", False, "normal samples", lambda c: (c.fp, c.fp + c.tn)),
-    "tnr": ("true negative rate", True, "normal samples", lambda c: (c.tn, c.fp + c.tn)),
-    "fnr": ("false negative rate", False, "anomalies", lambda c: (c.fn, c.tp + c.fn)),
-    "precision": ("precision", True, "flagged samples", lambda c: (c.tp, c.tp + c.fp)),
-    "npv": ("negative predictive value", True, "other samples", lambda c: (c.tn, c.tn + c.fn)),
-    "fdr": ("false discovery rate", False, "flagged samples", lambda c: (c.fp, c.tp + c.fp)),
-    "fomr": ("false omission rate", False, "other samples", lambda c: (c.fn, c.tn + c.fn)),
-    "accuracy": ("accuracy", True, "samples", lambda c: (c.tp + c.tn, _total(c))),
+    "tpr": ("true positive rate", True, _NO_ANOMALIES, lambda c: (c.tp, c.tp + c.fn)),
+    "recall": ("recall", True, _NO_ANOMALIES, lambda c: (c.tp, c.tp + c.fn)),
+    "fpr": ("false positive rate", False, _NO_NORMALS, lambda c: (c.fp, c.fp + c.tn)),
+    "tnr": ("true negative rate", True, _NO_NORMALS, lambda c: (c.tn, c.fp + c.tn)),
+    "fnr": ("false negative rate", False, _NO_ANOMALIES, lambda c: (c.fn, c.tp + c.fn)),
+    "precision": ("precision", True, _NONE_FLAGGED, lambda c: (c.tp, c.tp + c.fp)),
+    "npv": ("negative predictive value", True, _ALL_FLAGGED, lambda c: (c.tn, c.tn + c.fn)),
+    "fdr": ("false discovery rate", False, _NONE_FLAGGED, lambda c: (c.fp, c.tp + c.fp)),
+    "fomr": ("false omission rate", False, _ALL_FLAGGED, lambda c: (c.fn, c.tn + c.fn)),
+    "accuracy": ("accuracy", True, "", lambda c: (c.tp + c.tn, _total(c))),
     "f1": (
         "F1 score",
         True,
-        "anomalies and no flagged samples",
+        f"without anomalies (label 1), {_NONE_FLAGGED}",
         lambda c: (c.tp, c.tp + c.fp + c.fn),
     ),
-    "n_flagged": ("number of flagged samples", None, "samples", lambda c: (c.n_flagged, _total(c))),
+    "n_flagged": ("number of flagged samples", None, "", lambda c: (c.n_flagged, _total(c))),
 }
 _OTHERS = {
     "balanced_accuracy": "balanced accuracy",
@@ -92,12 +97,8 @@ def _total(confusion: Confusion) -> Count:
 def _rate_at(counts: OrderedCounts, *, threshold: Threshold, name: str) -> float:
     value = rate_of(name, confusion_at_threshold(counts, threshold))
     if value != value:
-        missing = (
-            f"there are no {_PROPORTIONS[name][2]}"
-            if name in _PROPORTIONS
-            else "its denominator is 0"
-        )
-        raise UndefinedMeasureError(f"{name} is undefined at threshold {threshold}: {missing}")
+        where = _PROPORTIONS[name][2] if name in _PROPORTIONS else _NO_DENOMINATOR
+        raise UndefinedMeasureError(f"{name} is undefined {where.format(threshold)}")
     return value
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
 from fastad._core.threads import current_threads, thread_map
-from fastad._core.types import IntVector, KeyVector, ScoreVector
+from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
 from fastad._kernels.ordering.groups import bring_together, count_anomalies
 from fastad.errors import InvalidInputError
@@ -58,6 +58,20 @@ class Groups:
             self.codes, self.starts.copy(), values.view(movable), together.view(movable)
         )
         return as_readonly(together)
+
+    def keep(self, kept: BoolVector) -> tuple["Groups", IntVector]:
+        """Return the groups of some of the rows, and which groups have any: the others are gone."""
+        if self.codes is None:
+            sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.starts])
+        else:
+            sizes = np.bincount(self.codes[kept], minlength=self.starts.shape[0] - 1)
+        present = np.flatnonzero(sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[present])])
+        columns = {name: [column[i] for i in present] for name, column in self.columns.items()}
+        codes = None
+        if self.codes is not None:
+            codes = as_readonly((np.cumsum(sizes > 0) - 1)[self.codes[kept]])
+        return Groups(columns, as_readonly(starts), codes), present
 
 
 def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:

@@ -9,7 +9,7 @@ from fastad._core.arrays import as_readonly, as_vector, describe_type, real_vect
 from fastad._core.buffers import borrow_buffer
 from fastad._core.parameters import short_repr
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import ArrayLike, CountVector, Label, LabelVector, ScoreVector
+from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError
 
@@ -17,6 +17,8 @@ from fastad.errors import InvalidInputError
 _LARGEST_TOTAL = 2**62
 # Real weights: products of sums of weights neither overflow nor vanish.
 _LARGEST_WEIGHT = 1e100
+# What to do about scores that are NaN.
+NAN_POLICIES = ("raise", "omit")
 _UINT8 = np.dtype(np.uint8)
 _FEW = 2**13
 
@@ -33,7 +35,7 @@ class Labels(NamedTuple):
     weights : numpy.ndarray of shape (n_points,) or None
         Positive weights, int64 where all are integers, else float64.
     rows : numpy.ndarray of shape (n_points,) or None
-        Where rows of weight 0 were left out: the rows that stayed.
+        Where rows were left out (of weight 0, or without a score): the rows that stayed.
     n_rows : int
         Number of rows that the user gave.
     index : pandas.Index or None
@@ -46,6 +48,18 @@ class Labels(NamedTuple):
     rows: npt.NDArray[np.int64] | None
     n_rows: int
     index: Any = None
+
+    def keep(self, kept: BoolVector) -> "Labels":
+        """Return the labels of some of the points."""
+        values = self.values[kept]
+        return Labels(
+            set_readonly(values),
+            int(values.sum()),
+            None if self.weights is None else self.weights[kept],
+            np.flatnonzero(kept) if self.rows is None else self.rows[kept],
+            self.n_rows,
+            self.index,
+        )
 
 
 def check_labels(
@@ -87,6 +101,13 @@ def check_scores(y_score: ArrayLike, labels: Labels, *, name: str = "y_score") -
         )
     _check_index(y_score, name, labels.index)
     return scores if labels.rows is None else scores[labels.rows]
+
+
+def rows_with_score(scores: ScoreVector) -> BoolVector | None:
+    """Return which scores are numbers; None where all are."""
+    if scores.dtype.kind != "f" or not np.isnan(scores.max()):
+        return None
+    return ~np.isnan(scores)
 
 
 def _index_of(values: Any) -> Any:

@@ -148,7 +148,7 @@ def test_a_group_with_one_class_is_undefined_and_counted() -> None:
             assert math.isnan(result[key]["score"]["auc"])
             assert "undefined" in result[key]["score"].undefined["auc"]
         assert result.n_undefined["auc"] == 2
-        assert "auc is undefined in 2 of 5 runs" in str(result)
+        assert "in 2 of 5 runs: undefined without" in str(result)
 
 
 def test_a_detector_among_the_groups_names_the_rows() -> None:

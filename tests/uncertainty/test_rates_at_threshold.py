@@ -115,18 +115,18 @@ def test_a_key_names_the_threshold(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "labels", "threshold", "reason"),
     [
-        ("tpr", [0, 0], 1, "there are no anomalies"),
-        ("fpr", [1, 1], 1, "there are no normal samples"),
-        ("precision", [0, 1], 9, "there are no flagged samples"),
-        ("npv", [0, 1], -9, "there are no other samples"),
-        ("f1", [0, 0], 9, "there are no anomalies and no flagged samples"),
-        ("mcc", [0, 1], 9, "its denominator is 0"),
+        ("tpr", [0, 0], 1, "without anomalies"),
+        ("fpr", [1, 1], 1, "without normal samples"),
+        ("precision", [0, 1], 9, "where nothing is flagged, at threshold 9"),
+        ("npv", [0, 1], -9, "where everything is flagged"),
+        ("f1", [0, 0], 9, "without anomalies .*, where nothing is flagged"),
+        ("mcc", [0, 1], 9, "where its denominator is 0"),
     ],
 )
 def test_what_is_undefined_says_what_is_missing(
     name: str, labels: list[int], threshold: float, reason: str
 ) -> None:
-    with pytest.raises(UndefinedMeasureError, match=f"{name} is undefined .*: {reason}"):
+    with pytest.raises(UndefinedMeasureError, match=f"{name} is undefined {reason}"):
         fastad.interval(labels, [0, 1], measure=name, threshold=threshold)
 
 

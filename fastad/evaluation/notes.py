@@ -1,0 +1,82 @@
+"""Lines below printed tables: why values are undefined, and how many rows were left out."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from fastad._core.text_tables import some_of
+
+# So many detectors are named in a line.
+_N_NAMED = 8
+# So many reasons stand in a line; of more it says how many.
+_N_REASONS = 2
+
+
+def short_reason(reason: str) -> str:
+    """Return a reason without the function that gave it, so that measures can share it."""
+    _, undefined, rest = reason.partition(" is undefined ")
+    return f"undefined {rest}" if undefined else reason
+
+
+def lines_of_reasons(
+    kind: str, reasons: Iterable[tuple[str, Mapping[str, str]]], labels: Sequence[str]
+) -> list[str]:
+    """Return a line for each reason, with the measures and the detectors that it concerns.
+
+    Parameters
+    ----------
+    kind : str
+        What lines start with.
+    reasons : iterable of (str, mapping of str to str)
+        Each detector, and why its measures are undefined, by their labels.
+    labels : sequence of str
+        All measures; where a reason concerns all, none is named.
+    """
+    detectors: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for detector, by_label in reasons:
+        measures: dict[str, list[str]] = {}
+        for label, reason in by_label.items():
+            measures.setdefault(short_reason(reason), []).append(label)
+        for reason, concerned in measures.items():
+            detectors.setdefault((reason, tuple(concerned)), []).append(detector)
+    return [
+        f"{kind}: {_measures(concerned, labels)} of {some_of(names, _N_NAMED)}: {reason}"
+        for (reason, concerned), names in detectors.items()
+    ]
+
+
+def lines_of_runs(runs: Sequence[Mapping[str, str]], labels: Sequence[str]) -> list[str]:
+    """Return in how many runs measures are undefined, and why.
+
+    Parameters
+    ----------
+    runs : sequence of mappings of str to str
+        For each run, why its measures are undefined, by their labels.
+    labels : sequence of str
+        All measures; where a line concerns all, none is named.
+    """
+    lines: dict[str, list[str]] = {}
+    for label in labels:
+        reasons = Counter(short_reason(run[label]) for run in runs if label in run)
+        if reasons:
+            text = f"in {reasons.total()} of {len(runs)} runs: {_reasons(reasons)}"
+            lines.setdefault(text, []).append(label)
+    return [f"nan: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
+
+
+def line_of_omitted(counts: Sequence[str]) -> list[str]:
+    """Return how many rows were left out of what, in a line if any were."""
+    return [f"note: rows whose score is NaN are left out: {', '.join(counts)}"] if counts else []
+
+
+def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:
+    if len(concerned) == len(labels) > 1:
+        return "all measures"
+    return ", ".join(concerned)
+
+
+def _reasons(reasons: Counter[str]) -> str:
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    first = [f"{reason} ({n})" for reason, n in reasons.most_common(_N_REASONS)]
+    more = len(reasons) - _N_REASONS
+    return ", ".join([*first, *([f"and {more} more reasons"] if more > 0 else [])])
