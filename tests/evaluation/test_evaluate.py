@@ -119,12 +119,6 @@ def test_a_table_of_any_library_is_a_mapping_of_its_columns(table: Callable[...,
     assert found.to_json() == fastad.evaluate(Y, columns).to_json()
 
 
-def test_labels_and_scores_of_pandas_go_by_position_not_by_index() -> None:
-    labels = pd.Series(Y, index=np.arange(N + M)[::-1])
-    found = fastad.evaluate(labels, pd.DataFrame({"a": _RAW}), measures=["auc"])
-    assert found["a"]["auc"] == fastad.roc_auc(Y, _RAW)
-
-
 @pytest.mark.parametrize("name", ["columns", "column_names", "values", "index", "score"])
 def test_a_table_may_have_columns_of_any_name(name: str) -> None:
     found = fastad.evaluate(Y, pd.DataFrame({name: _RAW, "b": -_RAW}), measures=["auc"])
