@@ -311,6 +311,7 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "normalize": st.sampled_from(["width", "none", "mcclish"]),
     "quadrature": st.sampled_from(["right", "exact"]),
     "on_error": st.sampled_from(["raise", "record"]),
+    "nan_policy": st.sampled_from(["raise", "omit"]),
     "drop_collinear": st.booleans(),
     "n_threads": st.sampled_from([None, 1, 2]),
     "n_repeats": st.sampled_from([None, 2]),
