@@ -172,6 +172,14 @@ def check_threshold(value: Any, name: str = "threshold") -> Threshold:
     return number  # type: ignore[no-any-return]
 
 
+def nearest_float(value: Any) -> float:
+    """Return a number as a float, infinite where it is beyond all others."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:
     """Check one threshold or a sequence of them, or one for each detector by its name."""
     columns = table_columns(value, "threshold")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fastad._core.parameters import nearest_float
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
@@ -47,9 +48,12 @@ class OperatingPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
+        threshold = self.threshold
+        if threshold is not None and not isinstance(threshold, int):
+            threshold = nearest_float(threshold)  # of a fraction, too
         return {
             "fpr": self.fpr,
-            "threshold": plain_value(self.threshold),
+            "threshold": plain_value(threshold),
             "tp": self.tp,
             "fp": self.fp,
             "n_flagged": self.n_flagged,
@@ -292,4 +296,6 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
 
 
 def _count(value: Count | None) -> str:
-    return "nan" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "nan"
+    return str(value) if isinstance(value, int) else f"{nearest_float(value):.6g}"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Generic, Literal, TypeVar
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import REQUIRED, Parameter, short_repr
+from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
@@ -152,7 +152,7 @@ class Measure(Generic[Result]):
         """Return the key at an operating point, None for the default one."""
         if self.operating_point is None or point is None:
             return self.key
-        number = f"{point:d}" if isinstance(point, int) else f"{float(point):g}"
+        number = f"{point:d}" if isinstance(point, int) else f"{nearest_float(point):g}"
         return f"{self.prefix}{number}"
 
     @property

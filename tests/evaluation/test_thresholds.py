@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,25 @@ def test_the_key_of_a_large_integer_is_exact() -> None:
     key = f"flagged@threshold{2**60 + 1}"
     assert fastad.evaluate([0, 1, 1], s, measures=[key])["score"][key] == 2
     assert key in fastad.evaluate([0, 1, 1], s, threshold=2**60 + 1)["score"]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "suffix", "shown"),
+    [
+        (Fraction(1, 3), "0.333333", 1 / 3),
+        (Fraction(10**400, 3), "inf", "inf"),
+        (10**400, *2 * ["big"]),
+    ],
+)
+def test_a_threshold_may_be_any_real_number(threshold: Any, suffix: str, shown: Any) -> None:
+    suffix = str(threshold) if suffix == "big" else suffix
+    result = fastad.evaluate(Y, SCORES, threshold=threshold, measures=["auc"])
+    for name, scores in SCORES.items():
+        n = int(np.sum([Fraction(x) >= threshold for x in scores.tolist()]))
+        assert result[name][f"flagged@threshold{suffix}"] == n
+    (point,) = json.loads(result.to_json())["detectors"][0]["operating_points"]
+    assert point["threshold"] == (threshold if shown == "big" else shown)
+    assert str(result)
 
 
 @pytest.mark.parametrize(("n", "m", "tp", "fp"), [(20, 80, 7, 4), (30, 30, 30, 0), (9, 50, 0, 3)])
