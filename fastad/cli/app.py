@@ -114,7 +114,9 @@ def evaluate(
     run(
         files,
         Task(
-            columns=ScoreColumns(label, score or None, group or [], pos_label),
+            columns=ScoreColumns(
+                label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
+            ),
             fpr=fpr or [0.01, 0.05],
             measures=measure or None,
             thresholds=threshold or [],

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 
 import fastad
@@ -318,3 +319,38 @@ def test_rows_without_a_score_are_left_out_and_counted(tmp_path: Path) -> None:
     assert all(note in run(path, *words, "--group", "g") for note in expected.notes)
     assert "found 2, the first at index 1" in error_of("evaluate", path, "--score", "s")
     assert "--nan-policy" in error_of("evaluate", path, "--nan-policy", "drop", code=2)
+
+
+GAPS = "y,whole,real,full\n0,1,0.5,1\n0,,,2\n1,3, ,3\n1,4,2.5,4\n"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+def test_missing_cells_are_rows_without_a_score(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"scores{ending}"
+    if ending == ".csv":
+        save(path, GAPS)
+    else:
+        frame = pd.read_csv(io.StringIO(GAPS.replace(" ", "")))
+        columns = {"whole": frame["whole"].astype("Int64")}
+        getattr(frame.assign(**columns), f"to_{ending[1:]}")(path)
+    detectors = json_of("evaluate", path, "--nan-policy", "omit", "--measure", "auc")["detectors"]
+    assert [row["n_omitted"] for row in detectors] == [1, 2, 0]
+    # Above one normal sample stand both anomalies of "whole", and one of "real".
+    assert [row["n_anomalies"] for row in detectors] == [2, 1, 2]
+    assert [row["values"]["auc"] for row in detectors] == [1, 1, 1]
+    message = error_of("evaluate", path)
+    assert "column 'whole'" in message
+    assert ("line 3: '' is not a number" if ending == ".csv" else "missing values") in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("y,s\n0,1\n,2\n1,\n", "column 'y', line 3: '' is not a number"),
+        ("y,s\n0,1\n1,x\n1,\n", "column 's', line 3: 'x' is not a number"),
+        ("y,s\n0,1\n1\n1,\n", "column 's', line 3: the cell is missing"),
+    ],
+)
+def test_only_cells_of_scores_may_be_missing(tmp_path: Path, text: str, message: str) -> None:
+    path = save(tmp_path / "scores.csv", text)
+    assert message in error_of("evaluate", path, "--nan-policy", "omit")

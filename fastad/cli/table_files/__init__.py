@@ -33,8 +33,8 @@ class Source(Protocol):
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the columns that may be scores."""
 
-    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
-        """Read columns of numbers."""
+    def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
+        """Read columns of numbers; what is missing is NaN in those that may miss some."""
 
     def values(self, name: str) -> AnyVector:
         """Read one column of any type."""
@@ -64,12 +64,15 @@ class ScoreColumns:
         Columns of the groups.
     pos_label : str or None
         Label of the anomalies.
+    may_miss : bool
+        Whether scores that are missing are read, as NaN.
     """
 
     label: str
     scores: Sequence[str] | None
     groups: Sequence[str]
     pos_label: str | None
+    may_miss: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,12 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     if not names:
         raise DataError(f"{path}: there is no column of scores beside {columns.label!r}")
     pos_label: Label | None = None
+    may_miss = names if columns.may_miss else ()
     if columns.pos_label is None:
-        numbers = source.numbers([columns.label, *names])
+        numbers = source.numbers([columns.label, *names], may_miss)
         labels, scores = numbers[columns.label], {name: numbers[name] for name in names}
     else:
-        scores = source.numbers(names)
+        scores = source.numbers(names, may_miss)
         labels = source.values(columns.label)
         pos_label = label_like(labels, columns.pos_label, f"{path}: the labels {columns.label!r}")
     groups = {name: _integers_if_possible(source.values(name)) for name in columns.groups}

@@ -55,8 +55,8 @@ class ArrayArchive:
                 candidates.append(name)
         return candidates
 
-    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
-        """Read arrays."""
+    def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
+        """Read arrays, which miss nothing."""
         return {name: self.values(name) for name in names}
 
     def values(self, name: str) -> AnyVector:
@@ -105,9 +105,12 @@ class ArrowFile:
         """Return the columns of numbers."""
         return [name for name in self._numeric if name not in excluded]
 
-    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
-        """Read columns."""
-        return {name: self.values(name) for name in names}
+    def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
+        """Read columns; what is missing is NaN in those that may miss some."""
+        return {
+            name: self.table([name])[name].to_numpy() if name in may_miss else self.values(name)
+            for name in names
+        }
 
     def values(self, name: str) -> AnyVector:
         """Read one column, which must not have missing values."""

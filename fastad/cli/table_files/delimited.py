@@ -41,8 +41,11 @@ class DelimitedFile:
         """Return the columns that may be scores: all others."""
         return [name for name in self.names if name not in excluded]
 
-    def numbers(self, names: Sequence[str]) -> dict[str, AnyVector]:
-        """Read columns of numbers; integers that a float64 would merge stay integers."""
+    def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
+        """Read columns of numbers; integers that a float64 would merge stay integers.
+
+        Empty cells are NaN in the columns that may miss some.
+        """
         # All columns are read, so that each row must have as many as the first line.
         types = [np.float64 if name in names else "U1" for name in self.names]
         dtype = np.dtype([(f"column {i}", kind) for i, kind in enumerate(types)])
@@ -51,7 +54,10 @@ class DelimitedFile:
         except UnicodeDecodeError as error:
             raise self._not_utf8(error) from None
         except (ValueError, OverflowError) as error:
-            raise DataError(f"{self.path}: {self._bad_cell(names) or error}") from None
+            bad_cell = self._bad_cell(names, may_miss)
+            if bad_cell is None and may_miss:
+                return {name: self._with_gaps(name) for name in names}
+            raise DataError(f"{self.path}: {bad_cell or error}") from None
         if values.shape[0] == 0:
             raise DataError(f"{self.path}: there are no rows below the header")
         return {
@@ -130,7 +136,12 @@ class DelimitedFile:
         integers = np.array([int(cell) for cell in cells])
         return values if integers.dtype == object else integers
 
-    def _bad_cell(self, names: Sequence[str]) -> str | None:
+    def _with_gaps(self, name: str) -> AnyVector:
+        """Read a column of numbers and empty cells."""
+        cells = np.strings.strip(self._load(np.dtype(np.str_), self.names.index(name)))
+        return np.where(cells == "", "nan", cells).astype(np.float64)
+
+    def _bad_cell(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> str | None:
         """Return where the first cell is that is not a number; None where even that fails."""
         with suppress(csv.Error), self.path.open(encoding="utf-8-sig", newline="") as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.
@@ -145,7 +156,7 @@ class DelimitedFile:
                     return f"line {rows.line_num}: there are more cells than columns"
                 for name in names if row else ():
                     cell = row[self.names.index(name)]
-                    if not is_number(cell):
+                    if not is_number(cell) and (cell.strip() or name not in may_miss):
                         return f"column {name!r}, line {rows.line_num}: {cell!r} is not a number"
         return None
 
