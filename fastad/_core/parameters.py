@@ -344,8 +344,6 @@ class Percentile(Rate):
 class OpenRate(Parameter):
     """A rate strictly between 0 and 1."""
 
-    example: Any = Fraction(1, 2)
-
     def check(self, value: Any, name: str) -> Fraction:
         return check_inside(value, name)
 
