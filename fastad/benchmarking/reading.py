@@ -140,7 +140,8 @@ def check_lengths(table: Mapping[str, Any], key: str) -> int:
             lengths[name] = len(column)
         except TypeError:
             raise InvalidInputError(
-                f"table[{name!r}] must be a column; found {type(column).__name__}"
+                f"table[{name!r}] must be a column; found {type(column).__name__}",
+                argument=f"table[{name!r}]",
             ) from None
     n_rows = lengths[key]
     for name, n in lengths.items():

@@ -212,7 +212,8 @@ class ResultTable:
             if array.shape != shape or array.ndim not in (2, 3) or not array.size:
                 raise InvalidInputError(
                     f"values[{name!r}] must have shape (n_datasets, n_models) or (n_datasets, "
-                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}"
+                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}",
+                    argument=f"values[{name!r}]",
                 )
         n_datasets, n_models, n_folds = (*shape, 1)[:3]
         table: dict[str, Any] = {

@@ -66,7 +66,8 @@ class VolumePlan:
     def __post_init__(self) -> None:
         if check_count(self.n_draws, "volumes.n_draws") < _MIN_DRAWS:
             raise InvalidInputError(
-                f"volumes.n_draws must be at least {_MIN_DRAWS}; found {self.n_draws}"
+                f"volumes.n_draws must be at least {_MIN_DRAWS}; found {self.n_draws}",
+                argument="volumes.n_draws",
             )
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):

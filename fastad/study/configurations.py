@@ -141,7 +141,8 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
             if identity in configurations:
                 raise InvalidInputError(
                     f"{where} must differ from those before; found {configuration.key} a "
-                    "second time"
+                    "second time",
+                    argument=where,
                 )
             configurations[identity] = configuration
     if not configurations:
@@ -183,7 +184,9 @@ def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
     if "estimator" in entry:  # whose parameters may have the names of other keys
         name = entry.pop("name", None)
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
-            raise InvalidInputError(f"{where}.name must be a label; found {short_repr(name)}")
+            raise InvalidInputError(
+                f"{where}.name must be a label; found {short_repr(name)}", argument=f"{where}.name"
+            )
         yield from _of_estimator(name, entry.pop("estimator"), entry, where)
     elif "preset" in entry:
         presets = detector_presets()
@@ -201,7 +204,8 @@ def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
     else:
         raise InvalidInputError(
             f"{where} must have one of the keys preset, kind and estimator; "
-            f"found {', '.join(map(str, entry)) or 'none'}"
+            f"found {', '.join(map(str, entry)) or 'none'}",
+            argument=where,
         )
 
 
@@ -230,7 +234,10 @@ def _of_estimator(
     maker = _imported(factory, f"{where}.estimator") if isinstance(factory, str) else factory
     _check_estimator(maker, f"{where}.estimator")
     if _SEED in entry:
-        raise InvalidInputError(f"{where}.{_SEED} must be left out: the study's seed decides it")
+        raise InvalidInputError(
+            f"{where}.{_SEED} must be left out: the study's seed decides it",
+            argument=f"{where}.{_SEED}",
+        )
     _check_options(maker, entry, where)
     for options in _combinations(entry, where):
         yield Configuration(label, _text(options), factory=factory, options=options)
@@ -243,7 +250,10 @@ def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
         several = isinstance(value, list | tuple | range | np.ndarray)
         grids.append(list(value) if several else [value])
         if not grids[-1]:
-            raise InvalidInputError(f"{where}.{name} must contain at least one value; found none")
+            raise InvalidInputError(
+                f"{where}.{name} must contain at least one value; found none",
+                argument=f"{where}.{name}",
+            )
     for combination in itertools.product(*grids):
         yield tuple(zip(values, combination, strict=True))
 
@@ -269,9 +279,13 @@ def _check_keys(
             expected = (
                 f"known are {', '.join(allowed)}" if allowed else "no other key is known here"
             )
-            raise InvalidInputError(f"{where}.{key} is no key of a detector: {expected}")
+            raise InvalidInputError(
+                f"{where}.{key} is no key of a detector: {expected}", argument=f"{where}.{key}"
+            )
     if needed is not None and needed not in entry:
-        raise InvalidInputError(f"{where}.{needed} must be given; found no such key")
+        raise InvalidInputError(
+            f"{where}.{needed} must be given; found no such key", argument=f"{where}.{needed}"
+        )
 
 
 def _imported(path: str, where: str) -> Any:
@@ -286,22 +300,27 @@ def _imported(path: str, where: str) -> Any:
             ) from None
         raise InvalidInputError(
             f"{where} must name a class that can be imported, as 'package.module.Class'; "
-            f"found {path!r}: {error}"
+            f"found {path!r}: {error}",
+            argument=where,
         ) from None
 
 
 def _check_estimator(factory: Any, where: str) -> None:
     if not callable(getattr(factory, "fit", None)):
-        raise InvalidInputError(f"{where} must have a method fit; found {_described(factory)}")
+        raise InvalidInputError(
+            f"{where} must have a method fit; found {_described(factory)}", argument=where
+        )
     if not any(hasattr(factory, name) for name in ("score_samples", "decision_function")):
         raise InvalidInputError(
             f"{where} must have a method score_samples or decision_function; found "
-            f"{_described(factory)}"
+            f"{_described(factory)}",
+            argument=where,
         )
     kind = factory if isinstance(factory, type) else type(factory)
     if (kind.__module__.partition(".")[0], kind.__name__) in OF_BATCHES:
         raise InvalidInputError(
-            f"{where} must score single points; {kind.__name__} scores a batch together"
+            f"{where} must score single points; {kind.__name__} scores a batch together",
+            argument=where,
         )
 
 
@@ -312,12 +331,14 @@ def _check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
         if name not in allowed and not takes_all:
             raise InvalidInputError(
                 f"{where}.{name} is no parameter of {_name_of(factory)}; it has "
-                f"{', '.join(allowed) or 'none'}"
+                f"{', '.join(allowed) or 'none'}",
+                argument=f"{where}.{name}",
             )
     for name in required:
         if name not in names:
             raise InvalidInputError(
-                f"{where}.{name} must be given: {_name_of(factory)} has no default for it"
+                f"{where}.{name} must be given: {_name_of(factory)} has no default for it",
+                argument=f"{where}.{name}",
             )
 
 

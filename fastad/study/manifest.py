@@ -213,7 +213,10 @@ def _check_names(problems: Iterable[Any]) -> None:
     for i, problem in enumerate(problems):
         name = problem.get("name") if isinstance(problem, dict) else None
         if not isinstance(name, str):
-            raise InvalidInputError(f"problems[{i}] must have a name; found {short_repr(problem)}")
+            raise InvalidInputError(
+                f"problems[{i}] must have a name; found {short_repr(problem)}",
+                argument=f"problems[{i}]",
+            )
         if name in seen:
             raise InvalidInputError(
                 f"problems must have different names; found {name!r} twice", argument="problems"
@@ -267,7 +270,8 @@ def begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
         raise InvalidInputError(
             f"folder must be new or that of the same study; {root} contains another: "
             + "; ".join(differences[:_MAX_DIFFERENCES])
-            + (f"; and {more} more" if more > 0 else "")
+            + (f"; and {more} more" if more > 0 else ""),
+            argument="folder",
         )
     return _with_versions(root, old, manifest)
 

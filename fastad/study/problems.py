@@ -181,7 +181,8 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
     sources = sorted(_sources(selection, folder))
     if not sources:
         raise InvalidInputError(
-            "data.paths must name files or folders of data, or data.bundled be true; found neither"
+            "data.paths must name files or folders of data, or data.bundled be true; found neither",
+            argument="data.paths",
         )
     notes = _check_patterns(selection, [source.name for source in sources])
     selected = [source for source in sources if _is_selected(source.name, selection)]
@@ -216,12 +217,15 @@ def _sources(selection: DataSelection, folder: Path) -> set[_Source]:
 def _files(location: Path, path: str) -> list[Path]:
     if not location.exists():
         raise InvalidInputError(
-            f"data.paths must name files or folders that are there; found no {path!r} ({location})"
+            f"data.paths must name files or folders that are there; found no {path!r} ({location})",
+            argument="data.paths",
         )
     extensions = " or ".join(SUFFIXES)
     if location.is_file():
         if location.suffix.lower() not in SUFFIXES:
-            raise InvalidInputError(f"data.paths must name {extensions} files; found {path!r}")
+            raise InvalidInputError(
+                f"data.paths must name {extensions} files; found {path!r}", argument="data.paths"
+            )
         return [location]
     # Results of studies are no data, whatever folder they were put into.
     studies = {file.parent for file in location.rglob(MANIFEST)}
@@ -236,7 +240,8 @@ def _files(location: Path, path: str) -> list[Path]:
     if not files:
         raise InvalidInputError(
             f"data.paths must name folders with {extensions} files; found none in {path!r} "
-            f"({location})"
+            f"({location})",
+            argument="data.paths",
         )
     return files
 
@@ -247,7 +252,8 @@ def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidInputError(
                 f"data.include must match data sets; {pattern!r} matches none of "
-                f"{some_of(names, 5)}"
+                f"{some_of(names, 5)}",
+                argument="data.include",
             )
     return [
         f"data.exclude: {pattern!r} matches no data set"
@@ -269,7 +275,8 @@ def _check_names(sources: Sequence[_Source]) -> None:
         if source.name in locations:
             raise InvalidInputError(
                 "data.paths must lead to data sets of different names; found "
-                f"{source.name!r} twice: {locations[source.name]} and {source.location}"
+                f"{source.name!r} twice: {locations[source.name]} and {source.location}",
+                argument="data.paths",
             )
         locations[source.name] = source.location
 

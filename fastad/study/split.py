@@ -49,7 +49,8 @@ class Protocol:
         if check_inside(self.train_fraction, "protocol.train_fraction") < _MIN_FRACTION:
             raise InvalidInputError(
                 f"protocol.train_fraction must be at least {float(_MIN_FRACTION)}; found "
-                f"{self.train_fraction}"
+                f"{self.train_fraction}",
+                argument="protocol.train_fraction",
             )
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
         check_count(self.repeats, "protocol.repeats")
@@ -58,7 +59,8 @@ class Protocol:
                 check_count(getattr(self, name), f"protocol.{name}")
         if self.max_train is not None and self.max_train < _MIN_TRAIN:
             raise InvalidInputError(
-                f"protocol.max_train must be at least {_MIN_TRAIN}; found {self.max_train}"
+                f"protocol.max_train must be at least {_MIN_TRAIN}; found {self.max_train}",
+                argument="protocol.max_train",
             )
         check_flag(self.standardize, "protocol.standardize")
 

@@ -36,7 +36,10 @@ class GoixPlan:
 
     def __post_init__(self) -> None:
         if not self.settings:
-            raise InvalidInputError("goix.settings must contain at least one setting; found none")
+            raise InvalidInputError(
+                "goix.settings must contain at least one setting; found none",
+                argument="goix.settings",
+            )
         for setting in self.settings:
             check_choice(setting, SETTINGS, "goix.settings")
         object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
