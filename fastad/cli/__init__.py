@@ -7,6 +7,7 @@ import sys
 def main() -> None:
     """Run the command line, or say which extra it needs."""
     try:
+        # It needs an extra, and who runs no command should not need that.
         from fastad.cli.app import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):

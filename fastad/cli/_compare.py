@@ -121,6 +121,7 @@ def _save(overview: RunsOverview, folder: Path) -> None:
 
 def _save_pictures(overview: RunsOverview, folder: Path) -> dict[str, str]:
     """Save pictures where matplotlib is installed; return their names."""
+    # Matplotlib is slow to load: only when pictures are saved.
     from fastad.plot.overview import draw_overview
 
     pictures: dict[str, str] = {}

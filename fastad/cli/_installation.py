@@ -139,6 +139,7 @@ def _estimate_all() -> None:
 
 def _score_all_neighbours() -> None:
     """Score by the neighbours' rules that a study compares, in a tree and without one."""
+    # Only this needs it, not the other commands of this module.
     from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
 
     rules = [Rule(kind, 2) for kind in get_args(RuleKind)]

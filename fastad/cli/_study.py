@@ -1,5 +1,7 @@
 """``fastad study``: run a study, show its progress, and make its report."""
 
+# Commands import what does their work in their own functions, so that each starts fast.
+
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

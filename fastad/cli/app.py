@@ -1,5 +1,7 @@
 """The commands and their options; each calls one function that does the work."""
 
+# Commands import what does their work in their own functions, so that each starts fast.
+
 from pathlib import Path
 from typing import Annotated
 

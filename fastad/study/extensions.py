@@ -14,7 +14,7 @@ from fastad.study.problems import Problem
 Columns: TypeAlias = dict[str, list[Any]]
 
 # Modules with an object ``EXTENSION``. Names, not imports: what is below does not need what is
-# above, and nothing is loaded before it is used.
+# above, and nothing is loaded before it is used. The test of the layers has the same list.
 _MODULES = ("fastad.study.papers.extension",)
 
 

@@ -4,6 +4,7 @@
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -27,6 +28,9 @@ LAYERS = (
     ("cli",),
 )
 HEIGHT = {package: i for i, layer in enumerate(LAYERS) for package in layer}
+# What names a module of a layer above in a string and loads it when it is needed: the list of
+# extensions of a study, by which it knows of the papers' package.
+REGISTERED = {("fastad.study.extensions", "fastad.study.papers.extension")}
 
 
 def module_of(path: Path) -> str:
@@ -53,7 +57,20 @@ def imports(module: str) -> Iterator[str]:
             yield from (name.name for name in node.names if name.name.startswith("fastad"))
 
 
+def named(module: str) -> Iterator[str]:
+    """All modules of fastad that a module names in strings, by themselves or before a name."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.replace(":", ".")
+            while re.fullmatch(r"fastad(\.\w+)+", name):
+                if name in MODULES:
+                    yield name
+                    break
+                name = name.rpartition(".")[0]
+
+
 ARROWS = {module: set(imports(module)) - {module} for module in MODULES}
+NAMED = {module: set(named(module)) - {module} for module in MODULES}
 # What the lists of public names load lazily is no import of the package itself.
 LAZY = {module for module, path in MODULES.items() if path.name == "__init__.py"}
 
