@@ -84,13 +84,17 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
     @property
     def notes(self) -> list[str]:
-        """Lines for the measures that are undefined in some runs, and for what was left out."""
+        """Lines for the measures that are undefined in some runs, and for what was left out.
+
+        Others for intervals and levels of chance that are missing or not reliable.
+        """
         results = [result for results in self._runs() for result in results]
         omitted = [result.n_omitted for result in results if result.n_omitted]
         total = [f"{sum(omitted)}, in {len(omitted)} of {len(results)} runs"] if omitted else []
         return [
-            *lines_of_runs([result.undefined for result in results], self.labels),
+            *lines_of_runs("nan", [result.undefined for result in results], self.labels),
             *line_of_omitted(total),
+            *lines_of_runs("note", [result.interval_notes for result in results], self.labels),
         ]
 
     @property

@@ -44,11 +44,13 @@ def lines_of_reasons(
     ]
 
 
-def lines_of_runs(runs: Sequence[Mapping[str, str]], labels: Sequence[str]) -> list[str]:
+def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], labels: Sequence[str]) -> list[str]:
     """Return in how many runs measures are undefined, and why.
 
     Parameters
     ----------
+    kind : str
+        What lines start with.
     runs : sequence of mappings of str to str
         For each run, why its measures are undefined, by their labels.
     labels : sequence of str
@@ -60,7 +62,7 @@ def lines_of_runs(runs: Sequence[Mapping[str, str]], labels: Sequence[str]) -> l
         if reasons:
             text = f"in {reasons.total()} of {len(runs)} runs: {_reasons(reasons)}"
             lines.setdefault(text, []).append(label)
-    return [f"nan: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
+    return [f"{kind}: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
 
 
 def line_of_omitted(counts: Sequence[str]) -> list[str]:

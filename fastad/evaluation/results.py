@@ -114,6 +114,13 @@ class DetectorEvaluation(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.by_label)
 
+    @property
+    def interval_notes(self) -> dict[str, str]:
+        """Why an interval or a level of chance is missing or not reliable, by label."""
+        notes = {label: interval.reliability_note for label, interval in self.intervals.items()}
+        reliable = {label: note for label, note in notes.items() if note is not None}
+        return {**reliable, **self.interval_errors}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
         return {
@@ -228,18 +235,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         """
         results = self._detectors.values()
         reasons = ((result.detector, result.undefined) for result in results)
-        unreliable = (
-            (
-                result.detector,
-                {
-                    label: interval.reliability_note
-                    for label, interval in result.intervals.items()
-                    if interval.reliability_note is not None
-                }
-                | dict(result.interval_errors),
-            )
-            for result in results
-        )
+        unreliable = ((result.detector, result.interval_notes) for result in results)
         return [
             *lines_of_reasons("nan", reasons, self.labels),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),

@@ -272,3 +272,13 @@ def test_many_reasons_are_the_most_frequent_ones() -> None:
     assert "in 9 of 9 runs" in note
     assert "beside 3 normals takes 0 of 1 anomalies (3), " in note
     assert note.endswith("and 5 more reasons")
+
+
+def test_missing_intervals_of_groups_print_with_their_reasons() -> None:
+    y, s, groups = [0, 1, *[0, 1] * 20], np.arange(42), [0, 0, *[1] * 40]
+    runs = fastad.evaluate(y, s, groups=groups, measures=["auc_w"], confidence_level=0.9, rng=0)
+    reason = runs[0]["score"].interval_notes["auc_w"]
+    assert math.isnan(runs.to_columns()["auc_w_low"][0])
+    (note,) = (line for line in str(runs).splitlines() if reason in line)
+    n = sum("auc_w" in runs[group]["score"].interval_notes for group in runs)
+    assert note.startswith(f"note: auc_w in {n} of 2 runs: ")
