@@ -204,6 +204,7 @@ def _row_means(averages: Averages, columns: list[int], resampling: Resampling) -
     """Average each row over some columns; a row of one cell among several has no mean."""
     value = defined_mean(averages.value[:, columns], axis=1)
     low, high = resampling.interval(
+        value,
         defined_mean(averages.replicates[..., columns], axis=-1),
         averages.n_clusters[:, columns].max(axis=1),
     )

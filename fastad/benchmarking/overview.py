@@ -212,7 +212,8 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
         return partial(function, table, **options, **more)
 
     yield "ranks", of(average_ranks, measures=measures)
-    yield "friedman", of(friedman, measures=measures)
+    level = options["confidence_level"]
+    yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
     for name, function in (("nemenyi", nemenyi), ("wilcoxon", wilcoxon_holm)):
         yield name, of(function, measure=request.measure, control=request.control)
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""

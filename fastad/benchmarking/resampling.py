@@ -164,7 +164,7 @@ class Resampling:
         losses (Efron and Tibshirani 1993, section 12.5): whichever reaches farther, but no farther
         than the data sets themselves. Each by itself is too short for few data sets.
         """
-        low, high = self.interval(means.replicates, means.n_clusters)
+        low, high = self.interval(means.value, means.replicates, means.n_clusters)
         tail = (1 - self.confidence_level) / 2
         studentized = means.studentized.reshape(-1, means.value.size)
         levels = means.levels.reshape(-1, means.value.size)
@@ -187,13 +187,17 @@ class Resampling:
         return total
 
     def interval(
-        self, replicates: npt.NDArray[np.float64], n_clusters: npt.NDArray[np.int64]
+        self,
+        value: npt.NDArray[np.float64],
+        replicates: npt.NDArray[np.float64],
+        n_clusters: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the ends of the interval that replicates, the first axis, give.
+        """Return the ends of the interval of a value that replicates, the first axis, give.
 
-        Percentiles, moved outwards as Student's quantiles with the standard deviation of n - 1
-        are from normal ones with that of n: the replicates of few data sets vary too little
-        (Hesterberg 2014, section 5.3).
+        It contains the value, which rounding or few replicates might leave out. Percentiles, moved
+        outwards as Student's quantiles with the standard deviation of n - 1 are from normal ones
+        with that of n: the replicates of few data sets vary too little (Hesterberg 2014, section
+        5.3).
         """
         # Here, because SciPy's special functions take a tenth of a second to import.
         from scipy.special import ndtr, stdtrit
@@ -207,7 +211,9 @@ class Resampling:
             drawn = drawn[~np.isnan(drawn)]
             if n > 1 and len(drawn):
                 outer = float(ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail)))
-                low[column], high[column] = np.quantile(drawn, [outer, 1 - outer])
+                ends = np.quantile(drawn, [outer, 1 - outer])
+                low[column] = min(ends[0], value.flat[column])
+                high[column] = max(ends[1], value.flat[column])
         return low.reshape(shape), high.reshape(shape)
 
 

@@ -74,11 +74,18 @@ def ranks_section(results: StudyResults) -> Section:
     _note_collections(builder, results, _RANK_TABLES)
     for cell in results.cells(builder):
         measures = cell.present(TABLE_MEASURES, builder)
-        for name, title, function in (
-            ("ranks", "Mean ranks ± standard deviation over data sets", average_ranks),
-            ("friedman", "Whether detectors differ at all: Friedman's test", friedman),
+        for name, title, make in (
+            (
+                "ranks",
+                "Mean ranks ± standard deviation over data sets",
+                partial(average_ranks, cell.table, measures=measures, **results.options),
+            ),
+            (
+                "friedman",
+                "Whether detectors differ at all: Friedman's test",
+                partial(friedman, cell.table, measures=measures),
+            ),
         ):
-            make = partial(function, cell.table, measures=measures, **results.options)
             result = builder.attempt(cell.where, make)
             if result is not None:
                 builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", result)

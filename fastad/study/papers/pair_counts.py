@@ -131,5 +131,7 @@ def _interval(
     drawn = np.einsum("rc,cx->rx", resampling.counts, sums)
     with np.errstate(invalid="ignore"):
         replicates = drawn[:, :1] / drawn[:, 1:]
-    low, high = resampling.interval(replicates, np.array([np.count_nonzero(sums[:, 1])]))
+        value = agreeing.sum(keepdims=True) / counted.sum()
+    n_counted = np.array([np.count_nonzero(sums[:, 1])])
+    low, high = resampling.interval(value, replicates, n_counted)
     return float(low[0]), float(high[0])
