@@ -44,12 +44,13 @@ def heavy_tailed(rng: np.random.Generator, shape: tuple[int, int], strength: flo
 
 def tied(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
     """The first, rounded so that many are tied."""
-    return np.floor(gaussian(rng, shape, strength) / 1.5)
+    return np.asarray(np.floor(gaussian(rng, shape, strength) / 1.5), np.float64)
 
 
 def two_levels(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
     """Half of the detectors good, half bad."""
-    return strength * np.where(_means(shape[1]) > 0, 1.0, -1.0) + rng.normal(size=shape)
+    level: Floats = np.where(_means(shape[1]) > 0, 1.0, -1.0)
+    return strength * level + rng.normal(size=shape)
 
 
 def one_better(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
@@ -90,7 +91,8 @@ MODELS: dict[Model, float] = {
 
 def deviations(values: Floats) -> npt.NDArray[np.int64]:
     """Return twice the deviations of ranks from their mean."""
-    return (2 * rank_rows(values)).astype(np.int64) - (values.shape[1] + 1)
+    ranks: Floats = 2 * rank_rows(values) - (values.shape[1] + 1)
+    return ranks.astype(np.int64)
 
 
 def concordance(model: Model, n_detectors: int, strength: float) -> float:
@@ -125,7 +127,8 @@ def coverage(
 ) -> tuple[float, float]:
     """Return the fraction of samples whose interval covers the truth, and its mean width."""
     rng = np.random.default_rng([n_datasets, n_detectors, list(MODELS).index(model)])
-    clusters, covered, widths = np.arange(n_datasets), 0, []
+    clusters, covered = np.arange(n_datasets), 0
+    widths: list[float] = []
     while len(widths) < N_SAMPLES:
         ranks = deviations(model(rng, (n_datasets, n_detectors), strength))
         if ranks.any():  # else there is no test

@@ -1,22 +1,28 @@
 """Columns of a table of results by their names: data set, detector and so on, and measures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from fastad._core.parameters import check_flag, exact_rate, short_repr
+from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError
-from fastad.measures.requests import read_key
+from fastad.measures.rates import RATES
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import function_of, suggestion_for
 
 Names: TypeAlias = str | Sequence[str]
 
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
+# What `evaluate` writes beside the measures, and behind their labels.
+_OWN = ("n_anomalies", "n_normals", "tied_fraction", "error")
+_ENDINGS = ("_low", "_high", "_adjusted", "_p")
 # So many columns are named where one is missing.
 _NAMED = 4
 
@@ -33,11 +39,14 @@ class MeasureColumn:
         Direction of merit.
     rate : Fraction or None
         The false positive rate, or the fraction of anomalies, at which it is read.
+    column : str
+        Name of the column in the table: its label, or the name of the function.
     """
 
     name: str
     higher_is_better: bool
     rate: Fraction | None = None
+    column: str = ""
 
     @property
     def sign(self) -> float:
@@ -56,10 +65,14 @@ class TableColumns:
         arguments of `ResultTable.from_table`; none where the table has none.
     measures : sequence of MeasureColumn
         Columns of measures.
+    unknown : sequence of str
+        Columns that are neither, and that fastad does not write itself; none where measures were
+        named.
     """
 
     keys: Mapping[str, Sequence[str]]
     measures: Sequence[MeasureColumn]
+    unknown: Sequence[str] = ()
 
     @property
     def key_names(self) -> list[str]:
@@ -100,7 +113,7 @@ def find_columns(
             if name not in names:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(names)}",
+                    f"columns {', '.join(names)}{_wide_hint(argument, name, names, keys)}",
                     argument=argument,
                 )
     used = [name for columns in keys.values() for name in columns]
@@ -109,7 +122,12 @@ def find_columns(
             "dataset, detector, params, fold and anomaly_class must name different columns; found "
             f"{keys}"
         )
-    return TableColumns(keys, find_measures(names, used, measures, higher_is_better))
+    found = find_measures(names, used, measures, higher_is_better)
+    if measures is not None:
+        return TableColumns(keys, found)
+    read = {*used, *(column.column for column in found)}
+    unknown = [name for name in names if name not in read and not _is_own(name, read)]
+    return TableColumns(keys, found, unknown)
 
 
 def find_measures(
@@ -118,33 +136,54 @@ def find_measures(
     measures: Sequence[str] | None,
     higher_is_better: Mapping[str, bool] | None,
 ) -> list[MeasureColumn]:
-    """Return the measures with these labels; by default every column with the label of one."""
+    """Return the measures with these labels or names; by default every column that is one."""
     directions = _directions(higher_is_better)
     candidates = [name for name in names if name not in keys]
     for name in directions:
-        _check_candidate(name, candidates, "higher_is_better")
+        if name not in candidates:
+            _refuse_candidate(name, candidates, "higher_is_better")
+    defined: dict[str, MeasureColumn] = {}
+    for name in candidates:
+        column = _measure_column(name, directions)
+        if column is not None and defined.setdefault(column.name, column) is not column:
+            raise InvalidInputError(
+                f"table must have one column for each measure; found {defined[column.name].column} "
+                f"and {name}, which are both {column.name}",
+                argument="table",
+            )
     if measures is None:
-        columns = [_measure_column(name, directions) for name in candidates]
-        defined = [column for column in columns if column is not None]
         if not defined:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
                 f"{', '.join(names)}: name others with higher_is_better={{name: True}}",
                 argument="table",
             )
-        return defined
-    selected = []
+        return list(defined.values())
+    selected: dict[str, MeasureColumn] = {}
     for name in label_list(measures, "measures"):
-        _check_candidate(name, candidates, "measures")
-        column = _measure_column(name, directions)
-        if column is None:
+        meant = columns_meant(name, defined.values())
+        if not meant and name in candidates:
             raise InvalidInputError(
                 f"measures: {name!r} is no measure that fastad knows; say which way is better "
-                f"with higher_is_better={{{name!r}: True}}",
+                f"with higher_is_better={{{name!r}: True}}{suggestion_for(name)}",
                 argument="measures",
             )
-        selected.append(column)
-    return selected
+        if not meant:
+            _refuse_candidate(name, candidates, "measures")
+        selected |= {column.name: column for column in meant}
+    return list(selected.values())
+
+
+def columns_meant(text: str, columns: Iterable[MeasureColumn]) -> list[MeasureColumn]:
+    """Return the columns that a label stands for, or the name of a function, as in `evaluate`.
+
+    A function with an operating point stands for its columns at all of them.
+    """
+    columns = list(columns)
+    exact = [column for column in columns if text in (column.name, column.column)]
+    return exact or [
+        column for column in columns if text in MEASURES and function_of(column.name) == text
+    ]
 
 
 def columns_by_rate(measures: Sequence[MeasureColumn], name: str) -> list[MeasureColumn]:
@@ -212,21 +251,46 @@ def _name_list(names: Any, argument: str) -> list[str]:
 def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn | None:
     """Return the measure whose label is the name of a column; None if it is no label."""
     if name in directions:
-        return MeasureColumn(name, directions[name], _rate(name))
+        return MeasureColumn(name, directions[name], _rate(name), name)
     if name in _CRITERIA:
-        return MeasureColumn(name, _CRITERIA[name])
+        return MeasureColumn(name, _CRITERIA[name], None, name)
     for prefix, higher_is_better in _VOLUMES.items():
         if name.startswith(prefix) and _rate(name) is not None:
-            return MeasureColumn(name, higher_is_better, _rate(name))
-    try:
-        named = read_key(name)
-    except InvalidInputError:  # "auc@7": no rate
+            return MeasureColumn(name, higher_is_better, _rate(name), name)
+    function = function_of(name)
+    if function is None:
         return None
-    if named is None or named[0].higher_is_better is None:
+    measure = MEASURES.get(function, RATES.get(function))
+    assert measure is not None
+    needs_point = measure.operating_point is not None and measure.default_points != (None,)
+    if measure.higher_is_better is None or (name in MEASURES and needs_point):
         return None
-    measure = named[0]
+    label = measure.key if name in MEASURES else name
     in_table = measure.default_points is None and measure.operating_point is not None
-    return MeasureColumn(name, named[0].higher_is_better, _rate(name) if in_table else None)
+    rate = _rate(name) if in_table else None
+    return MeasureColumn(label, measure.higher_is_better, rate, name)
+
+
+def _is_own(name: str, read: Iterable[str]) -> bool:
+    """Return whether a column is one that fastad writes beside measures."""
+    if name in _OWN or name.startswith(("threshold@", "flagged@")):
+        return True
+    return any(name == f"{label}{ending}" for label in read for ending in _ENDINGS)
+
+
+def _wide_hint(
+    argument: str, name: str, names: Sequence[str], keys: Mapping[str, Sequence[str]]
+) -> str:
+    """Return how to read a table with a column for each detector, where this may be one."""
+    if (argument, name) != ("detector", "detector"):
+        return ""
+    used = [each for columns in keys.values() for each in columns]
+    detectors = [each for each in names if each not in used]
+    datasets = "".join(f", datasets=table[{each!r}]" for each in keys["dataset"][:1])
+    return (
+        ". If each detector has a column, pass ResultTable.from_arrays({'auc': "
+        f"table[{detectors}]}}{datasets}, detectors={detectors})"
+    )
 
 
 def _rate(name: str) -> Fraction | None:
@@ -248,10 +312,10 @@ def _directions(given: Mapping[str, bool] | None) -> dict[str, bool]:
     return {name: check_flag(flag, f"higher_is_better[{name!r}]") for name, flag in given.items()}
 
 
-def _check_candidate(name: object, candidates: Sequence[str], argument: str) -> None:
-    if name not in candidates:
-        known = ", ".join(candidates) or "which has none"
-        raise InvalidInputError(
-            f"{argument} must name columns of the table, {known}; found {name!r}",
-            argument=argument,
-        )
+def _refuse_candidate(name: str, candidates: Sequence[str], argument: str) -> NoReturn:
+    known = ", ".join(candidates) or "which has none"
+    near = did_you_mean(str(name), {each: each for each in candidates})
+    raise InvalidInputError(
+        f"{argument} must name columns of the table, {known}; found {name!r}{near}",
+        argument=argument,
+    )

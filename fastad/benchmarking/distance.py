@@ -191,5 +191,5 @@ def rank_distance(
         distances,
         resampling.means(distances),
         closest,
-        table.missing_rows(),
+        table.omissions(),
     )

@@ -200,7 +200,7 @@ def friedman(
     corrected = check_flag(correct_ties, "correct_ties")
     level = float(check_inside(confidence_level, "confidence_level"))
     check_detectors(table)
-    tests, notes = [], table.missing_rows()
+    tests, notes = [], table.omissions()
     for measure in table.measures:
         merits = best_merits(table, measure)
         ranks = rank_rows(merits)

@@ -290,7 +290,7 @@ def kendall_matrix(
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     with thread_limit(n_threads):
         tau = kendall_by_problem(table.merits(table.measures))
-    columns, missing = table.measures, table.missing_rows()
+    columns, missing = table.measures, table.omissions()
     return KendallMatrix(**averaged(tau, columns, columns, table.problems, resampling, missing))
 
 

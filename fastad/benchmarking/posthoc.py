@@ -27,7 +27,7 @@ from fastad.uncertainty.corrections import CORRECTIONS
 def nemenyi(
     results: Results,
     *,
-    measure: str,
+    measure: str | None = None,
     control: str | None = None,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -40,8 +40,8 @@ def nemenyi(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets; averaged over folds.
         Detectors are ranked as by `average_ranks`.
-    measure : str
-        Label of the measure.
+    measure : str, optional
+        Label of the measure; it may be left out where the table has one alone.
     control : str, optional
         Name of a detector to compare the others with, and only these pairs: fewer, so that
         smaller differences are significant. It must be chosen before the results are seen. By
@@ -134,7 +134,7 @@ def nemenyi(
 def wilcoxon_holm(
     results: Results,
     *,
-    measure: str,
+    measure: str | None = None,
     control: str | None = None,
     correction: Correction = "holm",
     confidence_level: Point = 0.95,
@@ -148,8 +148,8 @@ def wilcoxon_holm(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets; averaged over folds.
         On each data set a detector stands for the best of its models.
-    measure : str
-        Label of the measure.
+    measure : str, optional
+        Label of the measure; it may be left out where the table has one alone.
     control : str, optional
         Name of a detector to compare the others with, and only these pairs. It must be chosen
         before the results are seen. By default every two are compared.
@@ -295,7 +295,7 @@ class _Ranked:
 
 def _rank(
     results: Results,
-    measure: str,
+    measure: str | None,
     control: str | None,
     confidence_level: Point,
     n_resamples: int,
@@ -303,13 +303,13 @@ def _rank(
 ) -> _Ranked:
     """Check the arguments, and rank detectors on the data sets where all have values."""
     table = as_results(results, None)
-    column = table.measure(measure)
+    column = table.only_measure() if measure is None else table.measure(measure)
     alpha = float(1 - check_inside(confidence_level, "confidence_level"))
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
     check_control(table, control)
     merits = best_merits(table, column)
-    gaps = left_out(table, measure, merits)
+    gaps = left_out(table, column.name, merits)
     ranks = rank_rows(merits)
     counted: npt.NDArray[np.bool_] = ~np.isnan(ranks[:, 0])
     if not counted.any():
@@ -324,9 +324,9 @@ def _rank(
         ranks[counted],
         resampling.means(ranks),
         control,
-        measure,
+        column.name,
         alpha,
         resampling.confidence_level,
         resampling.n_resamples,
-        [*table.missing_rows(), *gaps, *shared_points(table)],
+        [*table.omissions(), *gaps, *shared_points(table)],
     )

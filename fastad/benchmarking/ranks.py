@@ -168,7 +168,7 @@ def average_ranks(
     ranks: dict[str, FloatMatrix] = {}
     mean, std, low, high = np.full((4, *shape), np.nan)
     n_datasets = np.zeros(shape[0], np.int64)
-    notes = table.missing_rows()
+    notes = table.omissions()
     for i, measure in enumerate(table.measures):
         merits = best_merits(table, measure)
         ranks[measure.name] = ranked = rank_rows(merits)

@@ -110,7 +110,15 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
         return _combined(parts, n_rows)
 
     datasets, dataset_names = read("dataset")
-    classes, class_names = read("anomaly_class")
+    try:
+        classes, class_names = read("anomaly_class")
+    except InvalidInputError as error:
+        if "missing values" not in str(error):
+            raise
+        raise InvalidInputError(
+            f"{error}. Put one name, such as 'all', in the rows of data sets without classes",
+            argument=error.argument,
+        ) from None
     detectors, detector_names = read("detector")
     params, params_names = _parameters(table, keys["params"], n_rows)
     folds, fold_names = read("fold")
@@ -172,6 +180,14 @@ def numbers(column: Any, name: str, *, kind: str = _COLUMN) -> FloatVector:
             argument=name,
         )
     return values.astype(np.float64)
+
+
+def is_numeric(column: Any) -> bool:
+    """Return whether `numbers` would read a column."""
+    try:
+        return bool(np.isfinite(numbers(column, "table")).any())
+    except InvalidInputError:
+        return False
 
 
 def strings(column: Any, name: str) -> list[str | None]:

@@ -330,7 +330,7 @@ def recommend(
             else f"{n_problems} problems of {count_text(n_clusters, 'data set')}"
         ),
         confidence_level=resampling.confidence_level,
-        missing=table.missing_rows(),
+        missing=table.omissions(),
     )
 
 

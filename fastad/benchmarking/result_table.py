@@ -11,12 +11,21 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import short_repr
+from fastad._core.suggestions import did_you_mean
+from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
-from fastad.benchmarking.columns import MeasureColumn, Names, find_columns, label_list
+from fastad.benchmarking.columns import (
+    MeasureColumn,
+    Names,
+    columns_meant,
+    find_columns,
+    label_list,
+)
 from fastad.benchmarking.means import cell_means
 from fastad.benchmarking.reading import (
     check_lengths,
     given_names,
+    is_numeric,
     numbers,
     problem_names,
     read_keys,
@@ -24,6 +33,7 @@ from fastad.benchmarking.reading import (
     table_of,
 )
 from fastad.errors import InvalidInputError
+from fastad.measures.requests import suggestion_for
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
 Results: TypeAlias = Any
@@ -71,6 +81,7 @@ class ResultTable:
     _values: Mapping[str, FloatVector]  # row by row, in the order of the cells
     _starts: IntVector  # of each cell: problem, then model
     _fold_of: IntVector
+    _unknown: Sequence[str]  # columns of numbers that are no measures
 
     @classmethod
     def from_table(
@@ -92,7 +103,8 @@ class ResultTable:
         table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or GroupedEvaluation
             Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
         measures : sequence of str, optional
-            Columns to read; by default all whose name is the label of a measure.
+            Columns to read; by default all whose name is the label of a measure, or that of its
+            function: ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
         dataset : str or sequence of str, default "dataset"
             Column of the data set, or columns that name it together; none for one data set.
         detector : str, default "detector"
@@ -133,8 +145,10 @@ class ResultTable:
         for name in columns.key_names:
             refuse_masked(cells[name], f"table[{name!r}]")
         n_rows = check_lengths(cells, columns.key_names[0])
-        labels = [measure.name for measure in columns.measures]
-        values = {label: numbers(cells[label], f"table[{label!r}]") for label in labels}
+        values = {
+            measure.name: numbers(cells[measure.column], f"table[{measure.column!r}]")
+            for measure in columns.measures
+        }
         keys = read_keys(cells, columns.keys, n_rows)
         order, starts = keys.in_order()
         values = {label: column[order] for label, column in values.items()}
@@ -151,6 +165,7 @@ class ResultTable:
             values,
             starts,
             folds,
+            [name for name in columns.unknown if is_numeric(cells[name])],
         )
 
     @classmethod
@@ -260,20 +275,44 @@ class ResultTable:
         return clusters
 
     def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
-        """Return a measure by its label."""
+        """Return a measure by its label, or the name of its function."""
         if not isinstance(label, str):
             raise TypeError(f"{argument} must be a label; found {short_repr(label)}")
-        for column in self.measures:
-            if column.name == label:
-                return column
-        known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
-        raise InvalidInputError(
-            f"{argument} must be one of {known}; found {label!r}", argument=argument
-        )
+        meant = self._meant(label, argument)
+        if len(meant) > 1:
+            names = ", ".join(column.name for column in meant)
+            raise InvalidInputError(
+                f"{argument} must be one of {names}; found {label!r}, which is all of them",
+                argument=argument,
+            )
+        return meant[0]
 
     def select(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
-        """Return measures by their labels, each once."""
-        return [self.measure(label, argument) for label in label_list(labels, argument)]
+        """Return measures by their labels or the names of their functions, each once."""
+        meant = [self._meant(label, argument) for label in label_list(labels, argument)]
+        return list({column.name: column for columns in meant for column in columns}.values())
+
+    def only_measure(self) -> MeasureColumn:
+        """Return the one measure of the table, for a function that is given none."""
+        if len(self.measures) > 1:
+            raise InvalidInputError(
+                f"measure must be one of {some_of(self.labels, _LISTED)}; found None, and "
+                f"{len(self.measures)} measures",
+                argument="measure",
+            )
+        return self.measures[0]
+
+    def _meant(self, label: str, argument: str) -> list[MeasureColumn]:
+        meant = columns_meant(label, self.measures)
+        if not meant:
+            known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
+            near = did_you_mean(label, {each: each for each in self.labels})
+            raise InvalidInputError(
+                f"{argument} must be one of {known}; found {label!r}"
+                f"{near or suggestion_for(label)}",
+                argument=argument,
+            )
+        return meant
 
     def means(self, label: str) -> FloatMatrix:
         """Return a measure of each problem and model, averaged over folds.
@@ -335,8 +374,23 @@ class ResultTable:
             for cell, fold in np.argwhere(~present).tolist()
         ]
 
-    def missing_rows(self) -> list[str]:
-        """Return a note of how many rows are missing, and the first of them; none if none is."""
+    def omissions(self) -> list[str]:
+        """Return notes of what was not read: columns that are no measures, and missing rows."""
+        return self._unknown_columns() + self._missing_rows()
+
+    def _unknown_columns(self) -> list[str]:
+        if not self._unknown:
+            return []
+        names = some_of(self._unknown, _NAMED)
+        kind = "a measure" if len(self._unknown) == 1 else "measures"
+        verb = "is not" if len(self._unknown) == 1 else "are not"
+        first = self._unknown[0]
+        return [
+            f"left out: {names}, which {verb} {kind} that fastad knows: say which way is better "
+            f"with higher_is_better={{{first!r}: True}}{suggestion_for(first)}"
+        ]
+
+    def _missing_rows(self) -> list[str]:
         if not self.n_missing:
             return []
         missing = self.missing
@@ -347,9 +401,9 @@ class ResultTable:
 
     @property
     def notes(self) -> list[str]:
-        """Which rows are missing, and where measures are undefined."""
+        """What was not read, which rows are missing, and where measures are undefined."""
         undefined = [(label, n) for label, n in self.n_undefined.items() if n]
-        return self.missing_rows() + [
+        return self.omissions() + [
             f"nan: {label} is undefined in {n} of {self.n_rows} rows" for label, n in undefined
         ]
 

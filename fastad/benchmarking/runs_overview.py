@@ -131,7 +131,7 @@ class RunsOverview(Mapping[str, TableResult]):
 
         A line for all missing rows, and for all measures that lack equally many values.
         """
-        notes = self.table.missing_rows()
+        notes = self.table.omissions()
         lacking: dict[int, list[str]] = {}
         for label, n in self.table.n_undefined.items():
             if n:

@@ -129,7 +129,7 @@ def loss_at_rates(
         columns.append(MeasureColumn(f"{measure}@{criterion}", direction))
     together = np.concatenate(merits, axis=2)
     loss = loss_of(best_models(together), shortfalls(together))
-    missing = table.missing_rows()
+    missing = table.omissions()
     return LossMatrix(**averaged(loss, columns, columns, table.problems, resampling, missing))
 
 

@@ -112,7 +112,7 @@ def selection_loss(
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     best = best_models(table.merits(rows))
     loss = loss_of(best, shortfalls(table.merits(columns)))
-    missing = table.missing_rows()
+    missing = table.omissions()
     return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling, missing))
 
 
@@ -200,7 +200,7 @@ def class_sensitivity(
     losses = list(class_losses(table, best_models(merits), shortfalls(merits)))
     names = [str(table.datasets[classes[0]]) for classes, _ in losses]
     values = np.array([loss for _, loss in losses])
-    missing = table.missing_rows()
+    missing = table.omissions()
     if n_datasets < len(n_classes):
         alone = count_text(len(n_classes) - n_datasets, "data set")
         missing.append(f"left out: {alone} with one class of anomalies")

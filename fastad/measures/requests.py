@@ -13,6 +13,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES, STANDARD_RATES
 from fastad.measures.registry import MEASURES
+from fastad.measures.suggestions import suggest_measure
 
 # Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
 _VALUES = sorted(
@@ -193,9 +194,26 @@ def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
     known = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
     raise InvalidInputError(
         f"measures must contain labels such as {known}, or names of functions that return a value; "
-        f"found {text!r}",
+        f"found {text!r}{suggestion_for(text)}",
         argument="measures",
     )
+
+
+def suggestion_for(name: str) -> str:
+    """Return the end of a message that says which keys a name may have meant."""
+    return suggest_measure(name, MEASURES, example_key)
+
+
+def function_of(label: str) -> str | None:
+    """Return the name of the function whose values a label or a name stands for; None of others."""
+    measure = MEASURES.get(label)
+    if measure is not None:
+        return label if measure.kind == "value" else None
+    try:
+        named = read_key(label)
+    except InvalidInputError:  # "auc@7": no rate
+        return None
+    return None if named is None else named.measure.name
 
 
 def _read_point(measure: Measure[Any], number: str, text: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fastad._core.parameters import check_count, check_rate, short_repr
 from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.measures.requests import read_key
+from fastad.measures.requests import read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
@@ -247,7 +247,7 @@ def check_measures(labels: Sequence[str], name: str) -> tuple[str, ...]:
         if named is None or named[0].higher_is_better is None:
             raise InvalidInputError(
                 f"{name} must contain labels of measures such as auc or tpr@0.05; "
-                f"found {short_repr(label)}",
+                f"found {short_repr(label)}{suggestion_for(label)}",
                 argument=name,
             )
     return tuple(checked)

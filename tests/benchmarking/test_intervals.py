@@ -27,8 +27,8 @@ values_of_problems = st.integers(2, 8).flatmap(
 def test_intervals_of_means_contain_the_mean(
     drawn: tuple[list[float], list[int]], n_resamples: int, seed: int
 ) -> None:
-    values, clusters = drawn
-    clusters = np.unique(clusters, return_inverse=True)[1]
+    values, names = drawn
+    clusters = np.unique(names, return_inverse=True)[1].astype(np.int64)
     means = check_resampling(clusters, 0.95, n_resamples, seed).means(np.array(values)[:, None])
     if math.isnan(means.low[0]):
         assert math.isnan(means.high[0])

@@ -90,7 +90,7 @@ def read_results(
             find_columns(names, measures=measures, **keywords)
         table_columns = find_columns(names, **keywords)
     keys = table_columns.key_names
-    measured = [measure.name for measure in table_columns.measures]
+    measured = [measure.column for measure in table_columns.measures]
     parts = {}
     for path, source in sources.items():
         present = [name for name in measured if name in source.names]

@@ -1,0 +1,161 @@
+"""Columns of result tables by name: what is read, what is left out, and what may be meant."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fastad
+from fastad import ResultTable
+from fastad.benchmarking import average_ranks, nemenyi, rank_distance, wilcoxon_holm
+from fastad.errors import InvalidInputError
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import example_key, read_key
+
+ROWS: dict[str, Any] = {
+    "dataset": ["a", "a", "b", "b", "c", "c"],
+    "detector": ["knn", "lof"] * 3,
+}
+VALUES = [0.9, 0.8, 0.7, 0.6, 0.8, 0.7]
+# Functions that stand for one column, and those that need an operating point in its label.
+PLAIN = [
+    row
+    for row in MEASURES.values()
+    if row.kind == "value"
+    and row.higher_is_better is not None
+    and (row.operating_point is None or row.default_points == (None,))
+]
+AT_POINTS = [
+    row
+    for row in MEASURES.values()
+    if row.kind == "value" and row.higher_is_better is not None and row not in PLAIN
+]
+
+
+def table(**columns: Any) -> ResultTable:
+    return ResultTable.from_table({**ROWS, **columns})
+
+
+@pytest.mark.parametrize("row", PLAIN, ids=lambda row: row.name)
+def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
+    by_name, by_key = table(**{row.name: VALUES}), table(**{row.key: VALUES})
+    assert by_name.labels == by_key.labels == [row.key]
+    assert by_name.means(row.key).tolist() == by_key.means(row.key).tolist()
+    assert by_name.measures[0].higher_is_better == row.higher_is_better
+    for results in (by_name, by_key):
+        for text in (row.key, row.name):
+            assert results.measure(text).name == row.key
+            assert ResultTable.from_table(
+                {**ROWS, results.measures[0].column: VALUES}, measures=[text]
+            ).labels == [row.key]
+    with pytest.raises(InvalidInputError, match=f"found .* which are both {row.key}"):
+        table(**{row.name: VALUES, row.key: VALUES})
+
+
+@pytest.mark.parametrize("row", AT_POINTS, ids=lambda row: row.name)
+def test_a_function_at_operating_points_is_all_of_its_columns(row: Any) -> None:
+    first = example_key(row)
+    second = row.key_at(type(row.point_parameter.example)(1))
+    named = read_key(second)
+    assert named is not None
+    results = table(**{first: VALUES, second: VALUES, "auc": VALUES})
+    assert [column.name for column in results.select([row.name], "measures")] == [first, second]
+    ranks = average_ranks(results, measures=[row.name], n_resamples=1, rng=0)
+    assert list(ranks.measures) == [first, second]
+    with pytest.raises(InvalidInputError, match=f"measure must be one of {first}, {second}; found"):
+        nemenyi(results, measure=row.name)
+    # As a column it does not say at which.
+    assert "left out: " + row.name in table(auc=VALUES, **{row.name: VALUES}).notes[0]
+
+
+def test_columns_that_are_left_out_are_named() -> None:
+    results = table(auc=VALUES, roc_acu=VALUES, accuracy=VALUES, hours=VALUES, name=list("uvwxyz"))
+    assert results.labels == ["auc"]
+    (note,) = results.notes
+    assert note == (
+        "left out: roc_acu, accuracy, hours, which are not measures that fastad knows: say which "
+        "way is better with higher_is_better={'roc_acu': True}; did you mean 'roc_auc', 'rp_auc' "
+        "or 'pr_auc'?"
+    )
+    # Wherever a result is printed.
+    for result in (average_ranks(results, rng=0), nemenyi(results, rng=0), wilcoxon_holm(results)):
+        assert note in str(result)
+    overview = fastad.compare_runs(results, rng=0)
+    assert str(overview).count(note) == 1
+    # Whoever names what is read, or its direction, has nothing left out.
+    assert not ResultTable.from_table({**ROWS, "auc": VALUES, "x": VALUES}, measures=["auc"]).notes
+    named = ResultTable.from_table({**ROWS, "x": VALUES}, higher_is_better={"x": False})
+    assert named.labels == ["x"]
+    assert not named.notes
+
+
+def test_what_evaluate_writes_beside_measures_is_not_named() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.random(400) < 0.3
+    runs = fastad.evaluate(
+        labels,
+        {"a": rng.normal(size=400) + labels, "b": rng.normal(size=400)},
+        groups={"dataset": np.repeat([0, 1], 200)},
+        confidence_level=0.9,
+        rng=0,
+        chance=True,
+    )
+    for given in (runs, runs.to_frame("pandas")):
+        assert not any(note.startswith("left out") for note in ResultTable.from_table(given).notes)
+
+
+def test_a_wide_table_is_refused_with_what_reads_it() -> None:
+    wide = pd.DataFrame({"dataset": ["a", "b"], "knn": [0.9, 0.7], "lof": [0.8, 0.6]})
+    with pytest.raises(InvalidInputError, match="detector must name a column") as caught:
+        average_ranks(wide)
+    call = str(caught.value).rpartition("pass ")[2]
+    assert call == (
+        "ResultTable.from_arrays({'auc': table[['knn', 'lof']]}, datasets=table['dataset'], "
+        "detectors=['knn', 'lof'])"
+    )
+    results = eval(call, {"ResultTable": ResultTable, "table": wide})
+    assert results.means("auc").tolist() == [[0.9, 0.8], [0.7, 0.6]]
+    assert results.detectors == ["knn", "lof"]
+    assert results.datasets == ["a", "b"]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_class_of_anomalies_says_what_to_put(missing: Any) -> None:
+    classes = ["5", "5", missing, "8", "8", "8"]
+    message = (
+        r"table\['anomaly_class'\] must not have missing .* row 2. Put one name, such as 'all'"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        table(anomaly_class=np.array(classes, object), auc=VALUES)
+
+
+@pytest.mark.parametrize("compare", [nemenyi, wilcoxon_holm])
+def test_the_only_measure_of_a_table_need_not_be_named(compare: Any) -> None:
+    one = table(auc=VALUES)
+    assert str(compare(one, rng=0)) == str(compare(one, measure="auc", rng=0))
+    assert compare(one, rng=0).measure == "auc"
+    with pytest.raises(InvalidInputError, match="must be one of auc, ap; found None, and 2"):
+        compare(table(auc=VALUES, ap=VALUES))
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("acu", "; did you mean 'auc'?"),
+        ("AUC", "; did you mean 'auc'?"),
+        ("tpr@0.5", "; did you mean 'tpr@0.05'?"),
+        ("roc_auc_score", "; did you mean 'auc' or 'roc_auc'?"),
+        ("zzz", "found 'zzz'"),
+    ],
+)
+def test_misspelt_labels_of_a_table(text: str, ending: str) -> None:
+    results = table(**{"auc": VALUES, "tpr@0.05": VALUES})
+    for call in (
+        lambda: nemenyi(results, measure=text),
+        lambda: average_ranks(results, measures=[text]),
+        lambda: rank_distance(results, reference=text),
+    ):
+        with pytest.raises(InvalidInputError) as caught:
+            call()
+        assert str(caught.value).endswith(ending)
