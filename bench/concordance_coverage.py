@@ -55,7 +55,8 @@ def two_levels(rng: np.random.Generator, shape: tuple[int, int], strength: float
 
 def one_better(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
     """One detector better than all others, which are alike."""
-    return strength * (_means(shape[1]) == 1) + rng.normal(size=shape)
+    best: Floats = np.where(_means(shape[1]) == 1, 1.0, 0.0)
+    return strength * best + rng.normal(size=shape)
 
 
 def unequal_noise(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
