@@ -118,8 +118,8 @@ def evaluate(
     measures : sequence of str, optional
         Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
         ``"tpr_at_fpr"``, which stand for their values at each ``fpr``. By default ``auc``,
-        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``precision@p`` (which is
-        `precision_at_p`) and ``f1@``.
+        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``f1@`` and
+        ``precision@fpr``.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
     threshold : float, sequence of floats, or mapping of str to float, optional

@@ -22,8 +22,13 @@ from fastad.evaluation.detector import (
     failed_evaluation,
     without_scores,
 )
-from fastad.evaluation.notes import line_of_omitted, lines_of_runs
-from fastad.evaluation.results import DetectorEvaluation, Evaluation, columns_of
+from fastad.evaluation.notes import (
+    line_left_out,
+    line_of_omitted,
+    lines_of_runs,
+    split_labels,
+)
+from fastad.evaluation.results import SUFFIXES, DetectorEvaluation, Evaluation, columns_of
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
@@ -77,8 +82,14 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         return "\n".join([*lines, *self.notes])
 
     def text_table(self) -> TextTable:
-        """Return all runs as strings."""
-        columns = self.to_columns()
+        """Return all runs as strings.
+
+        A measure that is undefined in all runs is left out, unless all are.
+        """
+        _, left_out = self._split_labels()
+        empty = {f"{label}{of}" for label in left_out for of in ("", *SUFFIXES)}
+        empty -= self._columns.keys()
+        columns = {name: cells for name, cells in self.to_columns().items() if name not in empty}
         rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
         return TextTable(list(columns), rows)
 
@@ -91,8 +102,11 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         results = [result for results in self._runs() for result in results]
         omitted = [result.n_omitted for result in results if result.n_omitted]
         total = [f"{sum(omitted)}, in {len(omitted)} of {len(results)} runs"] if omitted else []
+        reasons = [result.undefined for result in results]
+        shown, left_out = self._split_labels()
         return [
-            *lines_of_runs("nan", [result.undefined for result in results], self.labels),
+            *lines_of_runs("nan", reasons, shown),
+            *line_left_out(reasons, left_out, f"all {len(results)} runs"),
             *line_of_omitted(total),
             *lines_of_runs("note", [result.interval_notes for result in results], self.labels),
         ]
@@ -163,6 +177,10 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
         return summarize(keys, {label: columns[label] for label in self.labels}, self.notes)
+
+    def _split_labels(self) -> tuple[list[str], list[str]]:
+        reasons = [result.undefined for results in self._runs() for result in results]
+        return split_labels(reasons, self.labels)
 
     def _runs(self) -> list[Sequence[DetectorEvaluation]]:
         return list(self._results.values())

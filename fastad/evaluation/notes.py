@@ -65,6 +65,36 @@ def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], labels: Sequence
     return [f"{kind}: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
 
 
+def split_labels(
+    runs: Sequence[Mapping[str, str]], labels: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the measures that a table shows, and those that are undefined in all its runs.
+
+    Where all are, the table shows them all.
+
+    Parameters
+    ----------
+    runs : sequence of mappings of str to str
+        For each detector and run, why its measures are undefined, by their labels.
+    labels : sequence of str
+        All measures.
+    """
+    nowhere = [label for label in labels if all(label in run for run in runs)]
+    if len(nowhere) == len(labels):
+        return list(labels), []
+    return [label for label in labels if label not in nowhere], nowhere
+
+
+def line_left_out(
+    runs: Sequence[Mapping[str, str]], left_out: Sequence[str], where: str
+) -> list[str]:
+    """Return which measures a table leaves out as undefined, and why, in a line if any are."""
+    if not left_out:
+        return []
+    reasons = Counter(short_reason(run[label]) for label in left_out for run in runs)
+    return [f"not shown: {', '.join(left_out)} of {where}: {_reasons(reasons)}"]
+
+
 def line_of_omitted(counts: Sequence[str]) -> list[str]:
     """Return how many rows were left out of what, in a line if any were."""
     return [f"note: rows whose score is NaN are left out: {', '.join(counts)}"] if counts else []

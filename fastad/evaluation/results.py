@@ -9,11 +9,20 @@ from fastad._core.parameters import nearest_float
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
-from fastad.evaluation.notes import line_of_omitted, lines_of_reasons
+from fastad.evaluation.notes import (
+    line_left_out,
+    line_of_omitted,
+    lines_of_reasons,
+    split_labels,
+)
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
+
+
+# Columns beside that of a value: its interval and its level of chance.
+SUFFIXES = ("_low", "_high", "_adjusted", "_p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +192,17 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return list(next(iter(self._detectors.values())))
 
     def text_table(self) -> TextTable:
-        """Return the values as strings; the shorter side goes across."""
+        """Return the values as strings; the shorter side goes across.
+
+        A measure that is undefined for every detector is left out, unless all are.
+        """
         results = list(self._detectors.values())
-        if len(results) <= len(self.labels):
-            rows = [[label, *(result.cell(label) for result in results)] for label in self.labels]
+        labels, _ = self._split_labels()
+        if len(results) <= len(labels):
+            rows = [[label, *(result.cell(label) for result in results)] for label in labels]
             return TextTable(["", *self], rows)
-        rows = [[result.detector, *map(result.cell, result)] for result in results]
-        return TextTable(["", *self.labels], rows)
+        rows = [[result.detector, *map(result.cell, labels)] for result in results]
+        return TextTable(["", *labels], rows)
 
     def operating_table(self) -> TextTable:
         """Return the thresholds and flagged counts as strings."""
@@ -233,11 +246,17 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         Others for what was left out, and for each reason why intervals or levels of chance are
         missing or not reliable.
         """
-        results = self._detectors.values()
-        reasons = ((result.detector, result.undefined) for result in results)
+        results = list(self._detectors.values())
+        shown, left_out = self._split_labels()
+        reasons = [
+            (x.detector, {label: x.undefined[label] for label in shown if label in x.undefined})
+            for x in results
+        ]
+        where = "all detectors" if len(results) > 1 else results[0].detector
         unreliable = ((result.detector, result.interval_notes) for result in results)
         return [
-            *lines_of_reasons("nan", reasons, self.labels),
+            *lines_of_reasons("nan", reasons, shown),
+            *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *lines_of_reasons("note", unreliable, self.labels),
         ]
@@ -258,6 +277,9 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         ``_high``, ``_adjusted`` and ``_p`` of each label.
         """
         return columns_of(list(self._detectors.values()))
+
+    def _split_labels(self) -> tuple[list[str], list[str]]:
+        return split_labels([x.undefined for x in self._detectors.values()], self.labels)
 
 
 def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:

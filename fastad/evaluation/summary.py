@@ -43,11 +43,16 @@ class Summary(TableResult):
         return self.reasons
 
     def text_table(self) -> TextTable:
-        """Return means and standard deviations as strings."""
-        head = [*self.keys, "runs", *self.mean]
+        """Return means and standard deviations as strings.
+
+        A measure that is undefined in all runs is left out, unless all are.
+        """
+        defined = [label for label, mean in self.mean.items() if not np.isnan(mean).all()]
+        labels = defined or list(self.mean)
+        head = [*self.keys, "runs", *labels]
         rows = []
         for i, n_runs in enumerate(self.n_runs):
-            cells = [_cell(self, label, i) for label in self.mean]
+            cells = [_cell(self, label, i) for label in labels]
             rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
         return TextTable(head, rows)
 

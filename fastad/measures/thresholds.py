@@ -379,6 +379,7 @@ PRECISION_AT_FPR = Measure(
     operating_point="fpr",
     reads="prefix",
     curve_part=part_around_fpr,
+    standard=True,
     cost="O(log g)",
 )
 

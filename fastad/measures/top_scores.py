@@ -260,7 +260,6 @@ PRECISION_AT_P = Measure(
         "rng": Generator(),
     },
     operating_point="p",
-    standard=True,
     weights="whole",
     cost="O(k) for k drawn anomalies",
 )

@@ -167,7 +167,7 @@ def test_the_default_set_is_labelled_by_the_operating_points(fpr: Any) -> None:
     points = [fpr] if isinstance(fpr, float | Fraction) else fpr
     expected = ["auc", "auc_w", "ap"]
     for point in points:
-        expected += [f"{kind}{float(point):g}" for kind in ("auc@", "tpr@", "precision@p", "f1@")]
+        expected += [f"{kind}{float(point):g}" for kind in ("auc@", "tpr@", "f1@", "precision@fpr")]
     result = fastad.evaluate(Y, _RAW, fpr=fpr)
     assert list(result["score"]) == result.labels == expected
 

@@ -94,8 +94,9 @@ def test_a_share_that_takes_no_anomaly_is_nan_with_its_reason() -> None:
 
 def test_real_weights_leave_precision_at_p_undefined_and_the_rest_defined() -> None:
     weights = np.linspace(0.5, 1.5, N + M)
-    result = fastad.evaluate(Y, _RAW, sample_weight=weights)["score"]
-    assert set(result.undefined) == {"precision@p0.01", "precision@p0.05"}
+    measures = ["auc", "ap", "tpr@0.05", "precision@fpr0.05", "precision@p0.05"]
+    result = fastad.evaluate(Y, _RAW, measures=measures, sample_weight=weights)["score"]
+    assert set(result.undefined) == {"precision@p0.05"}
     assert {label for label, value in result.items() if math.isnan(value)} == set(result.undefined)
     with pytest.raises(InvalidInputError, match="whole"):
         fastad.precision_at_p(Y, _RAW, p=0.05, sample_weight=weights)
@@ -221,7 +222,7 @@ def test_json_writes_nan_as_null_beside_its_reason() -> None:
     (detector,) = strict(result.to_json())["detectors"]
     nulls = {label for label, value in detector["values"].items() if value is None}
     assert nulls == set(detector["undefined"])
-    assert {"auc@0", "f1@0", "precision@p0"} <= nulls
+    assert {"auc@0", "f1@0", "precision@fpr0"} <= nulls
     below, reached = detector["operating_points"]
     assert below["threshold"] is None
     assert below["undefined"]
@@ -343,6 +344,61 @@ def test_undefined_values_print_with_their_reasons() -> None:
     lines = str(fastad.evaluate([1, 1], [1, 2], measures=["auc", "auc@0.1"])).splitlines()
     assert lines[1].split() == ["auc", "nan"]
     assert lines[-1] == "nan: all measures of score: undefined without normal samples (label 0)"
+
+
+UNDEFINED = ["precision@p0.01", "precision@k500"]
+
+
+@pytest.mark.parametrize("n_detectors", [1, 2, 9])
+def test_what_is_undefined_for_every_detector_is_not_printed(n_detectors: int) -> None:
+    """floor(43 * 0.01 / 0.99) is 0 anomalies, and there are no 500 scores."""
+    y, s = np.repeat([0, 1], [43, 20]), np.arange(63)
+    scores = {f"d{i}": s for i in range(n_detectors)}
+    measures = [UNDEFINED[0], "auc", UNDEFINED[1], "ap"]
+    result = fastad.evaluate(y, scores, measures=measures)
+    for text in (str(result), result.to_markdown(), result.to_latex()):
+        for label in UNDEFINED:
+            (line,) = [line for line in text.splitlines() if label in line]
+            assert "not shown: " in line
+            assert "takes 0 of 20 anomalies" in line
+    assert list(result["d0"]) == result.labels == measures
+    assert set(UNDEFINED) < set(result.to_columns())
+    assert set(result.to_dict()["detectors"][0]["undefined"]) == set(UNDEFINED)
+
+
+def test_what_one_detector_defines_is_printed() -> None:
+    """Nothing is flagged where a normal has the highest score."""
+    y, s = np.repeat([0, 1], 20), np.arange(40)
+    measures = ["precision@fpr0", "auc"]
+    scores = {"best": s, "worst": -s}
+    lines = str(fastad.evaluate(y, scores, measures=measures)).splitlines()
+    assert lines[1].split() == ["precision@fpr0", "1.0000", "nan"]
+    assert lines[-1].startswith("nan: precision@fpr0 of worst: ")
+    alone = str(fastad.evaluate(y, -s, measures=measures))
+    assert alone.splitlines()[1].split() == ["auc", "0.0000"]
+    only = str(fastad.evaluate(y, -s, measures=measures[:1]))
+    assert only.splitlines()[1].split() == ["precision@fpr0", "nan"]
+
+
+@pytest.mark.parametrize("level", [None, 0.95])
+def test_what_is_undefined_in_all_runs_is_not_printed(level: float | None) -> None:
+    y, s = np.tile([0, 1], 30), np.arange(60)
+    groups = np.repeat([0, 1], 30)
+    options: dict[str, Any] = {"confidence_level": level, "rng": 0}
+    runs = fastad.evaluate(y, s, groups=groups, measures=["auc", *UNDEFINED], **options)
+    for table in (runs, runs.summary()):
+        (note,) = table.notes
+        assert note.startswith(f"not shown: {', '.join(UNDEFINED)} of all 2 runs: ")
+        assert not [head for head in table.text_table().header if head.startswith("precision")]
+        assert "auc" in table.text_table().header
+        assert [name for name in table.to_columns() if name.startswith("precision")]
+    # In one run of the two it is defined.
+    uneven = np.where(np.arange(60) < 4, 0, 1)
+    runs = fastad.evaluate(y, s, groups=uneven, measures=["auc", "precision@k5"])
+    for table in (runs, runs.summary()):
+        assert "precision@k5" in table.text_table().header
+        (note,) = table.notes
+        assert note.startswith("nan: precision@k5 in 1 of 2 runs: ")
 
 
 def test_intervals_that_are_not_reliable_print_with_their_reasons() -> None:
