@@ -11,10 +11,10 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
+from fastad.measures.flagged import threshold_and_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
-from fastad.measures.thresholds import threshold_and_flagged
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name

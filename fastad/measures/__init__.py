@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.measures.flagged import confusion_at as confusion_at
+    from fastad.measures.flagged import f1_at_fpr as f1_at_fpr
+    from fastad.measures.flagged import precision_at_fpr as precision_at_fpr
     from fastad.measures.localized import beta_weighted_auc as beta_weighted_auc
     from fastad.measures.localized import gaussian_weighted_auc as gaussian_weighted_auc
     from fastad.measures.localized import histogram_weighted_auc as histogram_weighted_auc
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
     from fastad.measures.outlier import np_score as np_score
     from fastad.measures.partial import auc_at_fpr as auc_at_fpr
     from fastad.measures.partial import auc_at_tpr as auc_at_tpr
-    from fastad.measures.partial import fpr_at_tpr as fpr_at_tpr
-    from fastad.measures.partial import tpr_at_fpr as tpr_at_fpr
     from fastad.measures.percentiles import class_percentiles as class_percentiles
     from fastad.measures.percentiles import rp_curve as rp_curve
     from fastad.measures.percentiles import rp_distance as rp_distance
@@ -42,13 +43,12 @@ if TYPE_CHECKING:
     from fastad.measures.roc import roc_auc as roc_auc
     from fastad.measures.roc import roc_curve as roc_curve
     from fastad.measures.roc import weighted_auc as weighted_auc
+    from fastad.measures.roc_points import fpr_at_tpr as fpr_at_tpr
+    from fastad.measures.roc_points import tpr_at_fpr as tpr_at_fpr
     from fastad.measures.scaled_scores import probabilistic_auc as probabilistic_auc
     from fastad.measures.scaled_scores import rp_auc as rp_auc
     from fastad.measures.scaled_scores import scored_auc as scored_auc
     from fastad.measures.scaled_scores import smooth_roc as smooth_roc
-    from fastad.measures.thresholds import confusion_at as confusion_at
-    from fastad.measures.thresholds import f1_at_fpr as f1_at_fpr
-    from fastad.measures.thresholds import precision_at_fpr as precision_at_fpr
     from fastad.measures.thresholds import threshold_at_fpr as threshold_at_fpr
     from fastad.measures.thresholds import threshold_at_rate as threshold_at_rate
     from fastad.measures.top_scores import precision_at_k as precision_at_k
@@ -59,6 +59,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.measures.flagged": (
+            "confusion_at",
+            "f1_at_fpr",
+            "precision_at_fpr",
+        ),
         "fastad.measures.localized": (
             "beta_weighted_auc",
             "gaussian_weighted_auc",
@@ -79,8 +84,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.measures.partial": (
             "auc_at_fpr",
             "auc_at_tpr",
-            "fpr_at_tpr",
-            "tpr_at_fpr",
         ),
         "fastad.measures.percentiles": (
             "class_percentiles",
@@ -112,6 +115,10 @@ __getattr__, __dir__, __all__ = lazy_names(
             "roc_curve",
             "weighted_auc",
         ),
+        "fastad.measures.roc_points": (
+            "fpr_at_tpr",
+            "tpr_at_fpr",
+        ),
         "fastad.measures.scaled_scores": (
             "probabilistic_auc",
             "rp_auc",
@@ -119,9 +126,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "smooth_roc",
         ),
         "fastad.measures.thresholds": (
-            "confusion_at",
-            "f1_at_fpr",
-            "precision_at_fpr",
             "threshold_at_fpr",
             "threshold_at_rate",
         ),

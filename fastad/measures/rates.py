@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from fastad._core.parameters import ThresholdValue
 from fastad._core.types import Count, Threshold
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.flagged import CONFUSION_AT
 from fastad.measures.measure import Measure
 from fastad.measures.results import Confusion
-from fastad.measures.thresholds import CONFUSION_AT
 from fastad.ordering.counts import OrderedCounts
 
 _NO_ANOMALIES = "without anomalies (label 1)"

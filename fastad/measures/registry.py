@@ -5,12 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from fastad.measures import (
+    flagged,
     localized,
     outlier,
     partial,
     percentiles,
     precision,
     roc,
+    roc_points,
     scaled_scores,
     thresholds,
     top_scores,
@@ -19,10 +21,14 @@ from fastad.measures.measure import Measure
 
 _FAMILIES = (
     roc.MEASURES,
-    partial.MEASURES,
+    # In listings of measures the rates follow the area up to a rate.
+    partial.MEASURES[:1],
+    roc_points.MEASURES,
+    partial.MEASURES[1:],
     precision.MEASURES,
     top_scores.MEASURES,
     thresholds.MEASURES,
+    flagged.MEASURES,
     outlier.MEASURES,
     localized.MEASURES,
     percentiles.MEASURES,

@@ -20,9 +20,9 @@ from fastad._core.types import (
 )
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.partial import TPR_AT_FPR
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
+from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, counted
 from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank

@@ -1,0 +1,392 @@
+"""What a threshold classifies as anomalous: confusion counts, and their precision and F1."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+
+from fastad._core.parameters import Integer, Prevalence, Rate, ThresholdValue
+from fastad._core.types import (
+    ArrayLike,
+    Count,
+    FloatVector,
+    Label,
+    Point,
+    Points,
+    Threshold,
+)
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    exact,
+    hits_among,
+    need_both,
+    need_normals,
+    part_around_fpr,
+)
+from fastad.measures.results import Confusion
+from fastad.measures.thresholds import last_point, threshold_from
+from fastad.ordering.counts import OrderedCounts
+
+# Integers from here on are above every finite float64.
+_BEYOND_FLOATS = 2**1024
+
+
+def _f1_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
+) -> float | FloatVector:
+    """F1 score of the points that a threshold flags."""
+    need_both(counts, "f1_at_fpr")
+    scaled = counts.at_prevalence(prevalence)
+    return at_each(fpr, lambda rate: confusion(scaled, last_point(counts, rate)).f1)
+
+
+F1_AT_FPR = Measure(
+    name="f1_at_fpr",
+    title="F1 score of what is flagged at a false positive rate",
+    key="f1@",
+    compute=_f1_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, equation (5)",
+    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    standard=True,
+    cost="O(log g)",
+)
+
+
+@overload
+def f1_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Point,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def f1_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Points,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def f1_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """F1 score of the points that `threshold_at_fpr` flags.
+
+    2 tp / (2 tp + fp + fn); 0 where nothing is flagged.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fpr : float or sequence of floats
+        False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, or if normals that score +inf exceed ``fpr``.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, equation (5).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.f1_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
+    0.8
+    """
+    result: float | FloatVector = F1_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
+    )
+    return result
+
+
+def _precision_at_fpr(
+    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
+) -> float | FloatVector:
+    """Precision of the points that a threshold flags."""
+    need_both(counts, "precision_at_fpr")
+    scaled = counts.at_prevalence(prevalence)
+
+    def precision(rate: Fraction) -> float:
+        flagged = confusion(scaled, last_point(counts, rate))
+        if flagged.n_flagged == 0:
+            raise UndefinedMeasureError(
+                f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(rate)}"
+            )
+        return flagged.precision
+
+    return at_each(fpr, precision)
+
+
+PRECISION_AT_FPR = Measure(
+    name="precision_at_fpr",
+    title="precision of what is flagged at a false positive rate",
+    key="precision@fpr",
+    compute=_precision_at_fpr,
+    source="Škvára, Pevný and Šmídl 2019, section 2.5",
+    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="fpr",
+    reads="prefix",
+    curve_part=part_around_fpr,
+    standard=True,
+    cost="O(log g)",
+)
+
+
+@overload
+def precision_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Point,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def precision_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Points,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def precision_at_fpr(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Precision of the points that `threshold_at_fpr` flags.
+
+    tp / (tp + fp).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fpr : float or sequence of floats
+        False positive rate in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, nothing is flagged, or normals that score +inf exceed ``fpr``.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 2.5.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.precision_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
+    0.6666666666666666
+    """
+    return PRECISION_AT_FPR.of(
+        y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
+    )
+
+
+def _confusion_at(
+    counts: OrderedCounts, *, threshold: Threshold | None, k: int | None
+) -> Confusion:
+    """Counts and rates at a threshold or for the k highest scores."""
+    if k is None:
+        assert threshold is not None
+        return confusion(counts, _points_flagged(counts, threshold))
+    hits = hits_among(counts, k, "confusion_at")
+    others = exact(counts.n_normals) - (k - hits)
+    missed = exact(counts.n_anomalies) - hits
+    return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
+
+
+def _one_of_threshold_and_k(parameters: Mapping[str, Any]) -> None:
+    neither = parameters["threshold"] is None
+    if neither == (parameters["k"] is None):
+        raise InvalidInputError(
+            f"confusion_at takes either threshold or k; found {'neither' if neither else 'both'}"
+        )
+
+
+CONFUSION_AT = Measure(
+    name="confusion_at",
+    title="confusion counts at a threshold or for the k highest scores",
+    key="confusion@",
+    compute=_confusion_at,
+    source="Ning et al. 2020, section 1.1",
+    parameters={"threshold": ThresholdValue(default=None), "k": Integer(default=None)},
+    operating_point="threshold",
+    kind="counts",
+    validate=_one_of_threshold_and_k,
+    classes="any",
+    higher_is_better=None,
+    value_range=(-math.inf, math.inf),
+    range_text="counts and rates",
+)
+
+
+def confusion_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    k: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> Confusion:
+    """Confusion counts and all their rates, at a threshold or for the k highest scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    threshold : float or int, optional
+        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        with a Python number.
+    k : int, optional
+        Number of flagged points (their total weight under weights). Ties at the cut are shared
+        out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    Confusion
+        ``tp``, ``fp``, ``tn``, ``fn``, and rates such as ``tpr``, ``precision``, ``f1`` and
+        ``mcc``; a rate whose denominator is 0 is NaN.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If ``k`` exceeds the number of points.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, section 1.1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.confusion_at([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=0.35)
+    Confusion(tp=2, fp=1, tn=1, fn=0)
+    """
+    return CONFUSION_AT.of(y_true, y_score, sample_weight, pos_label, threshold=threshold, k=k)
+
+
+def confusion(counts: OrderedCounts, point: int) -> Confusion:
+    """Return the counts of one point of the curve."""
+    tp, fp = counts.tps.item(point), counts.fps.item(point)
+    return Confusion(tp, fp, counts.n_normals - fp, counts.n_anomalies - tp)
+
+
+def threshold_and_flagged(counts: OrderedCounts, rate: Fraction) -> tuple[Threshold, Confusion]:
+    """Return the threshold at a false positive rate and the counts of what it flags."""
+    need_normals(counts, "threshold_at_fpr")
+    point = last_point(counts, rate)
+    return threshold_from(counts, rate, point, "linear"), confusion(counts, point)
+
+
+def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
+    """Return how many distinct scores reach a threshold, as NumPy compares them."""
+    keys, codec = counts.keys, counts.codec
+    lowest = threshold
+    if codec.dtype.kind != "f":
+        if threshold not in (math.inf, -math.inf):
+            # NumPy would compare an integer with a float as floats, which merges large integers.
+            lowest = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
+        lowest = math.inf if threshold > 0 else -math.inf
+    elif isinstance(threshold, int | float):
+        # In the type in which NumPy compares an array of such scores with the number.
+        dtype = np.result_type(np.empty(0, codec.dtype), threshold)
+        with np.errstate(over="ignore"):
+            lowest = np.asarray(threshold).astype(dtype).item()
+    # Scores fall along the points.
+    return bisect_right(
+        range(keys.shape[0]), -lowest, key=lambda i: -codec.decode_one(int(keys[i]))
+    )
+
+
+def _as_count(value: Fraction) -> Count:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+MEASURES = (F1_AT_FPR, PRECISION_AT_FPR, CONFUSION_AT)
