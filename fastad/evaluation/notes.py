@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from fastad._core.text_tables import some_of
+from fastad._core.text_tables import count_text, some_of
 
 # So many detectors are named in a line.
 _N_NAMED = 8
@@ -111,4 +111,5 @@ def _reasons(reasons: Counter[str]) -> str:
         return next(iter(reasons))
     first = [f"{reason} ({n})" for reason, n in reasons.most_common(_N_REASONS)]
     more = len(reasons) - _N_REASONS
-    return ", ".join([*first, *([f"and {more} more reasons"] if more > 0 else [])])
+    rest = [f"and {count_text(more, 'more reason')}"] if more > 0 else []
+    return ", ".join([*first, *rest])
