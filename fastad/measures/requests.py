@@ -136,7 +136,9 @@ def _at_thresholds(
 ) -> list[_Named]:
     if not thresholds:
         raise InvalidInputError(
-            f"threshold must be given for {text!r}; found None", argument="threshold"
+            f"threshold must be given for {text!r}, or in its key, such as "
+            f"{_RATES[text].key_at(0.5)!r}; found None",
+            argument="threshold",
         )
     return [_Named(_RATES[text], {"threshold": x}, own_thresholds) for x in thresholds]
 
