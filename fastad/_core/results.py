@@ -4,13 +4,34 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from fastad._core.frames import FrameLibrary, frame
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, html_text
 from fastad._core.version import SCHEMA_VERSION, __version__
+
+# Arrays of up to so many numbers are shown.
+_SHORT = 6
+
+
+class ShortRepr:
+    """A record whose repr has the shapes of long arrays and the sizes of tables in it.
+
+    Dataclasses leave it as it is with ``repr=False``.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{field.name}={_short(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]  # its subclasses are dataclasses
+            if not field.name.startswith("_")
+        )
+        return f"{type(self).__name__}({shown})"
 
 
 class Result(ABC):
@@ -68,6 +89,13 @@ class TableResult(Result):
     def __str__(self) -> str:
         return "\n".join([self.text_table().plain(), *self.notes])
 
+    def _repr_html_(self) -> str:
+        return html_text(self._blocks())
+
+    def _blocks(self) -> list[TextTable | str]:
+        """Return what a notebook shows: tables, and lines of text."""
+        return [self.text_table(), *self.notes]
+
     def to_markdown(self) -> str:
         """Return the table in Markdown: the best of a column bold, the next two marked.
 
@@ -83,6 +111,20 @@ class TableResult(Result):
         """
         notes = "".join(f"% {' '.join(note.splitlines())}\n" for note in self.notes)
         return self.text_table().latex() + notes
+
+
+def _short(value: Any) -> str:
+    """Return a value as a string, of what is long only the size."""
+    if isinstance(value, np.ndarray):
+        if value.size > _SHORT or value.ndim > 1:
+            return f"<{value.dtype} of shape {value.shape}>"
+        return "[" + ", ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in value) + "]"
+    if isinstance(value, Mapping | list | tuple) and len(value) > _SHORT:
+        return f"<{type(value).__name__} of {len(value)}>"
+    if isinstance(value, Mapping):
+        cells = (f"{name!r}: {_short(each)}" for name, each in value.items())
+        return "{" + ", ".join(cells) + "}"
+    return repr(value)
 
 
 def with_versions(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Tables of text: plain, Markdown and LaTeX, and how numbers read in them."""
 
+import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,6 +101,20 @@ class TextTable:
             lines.append(start + " & ".join(cells) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
+    def html(self) -> str:
+        """Return a table in HTML, for notebooks; the best of a column in bold type."""
+        head = "".join(f"<th>{_html(cell)}</th>" for cell in self.header)
+        lines = [f"<table><thead><tr>{head}</tr></thead><tbody>"]
+        for row, marks in self.rows_with_marks():
+            cells = [
+                f"<td><b>{_html(cell)}</b></td>"
+                if mark == 1
+                else f"<td>{_html(cell)}{_MARKS[mark]}</td>"
+                for cell, mark in zip(row, marks, strict=True)
+            ]
+            lines.append(f"<tr>{''.join(cells)}</tr>")
+        return "\n".join([*lines, "</tbody></table>"])
+
     def rows_with_marks(self) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
         """Yield the rows with the mark of each cell, 0 where there is none."""
         for i, row in enumerate(self.rows):
@@ -155,6 +170,19 @@ def some_of(names: Sequence[str], most: int) -> str:
     """Return the first names in a row, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def html_text(blocks: Iterable[TextTable | str]) -> str:
+    """Return tables and lines of text in HTML, below one another."""
+    return "\n".join(
+        block.html() if isinstance(block, TextTable) else f"<p>{_html(block)}</p>"
+        for block in blocks
+        if not isinstance(block, str) or block
+    )
+
+
+def _html(cell: str) -> str:
+    return html.escape(_one_line(cell))
 
 
 def _markdown(cell: str) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.results import TableResult
+from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import DASH, TextTable, best_three, number_text
 from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
@@ -24,8 +24,8 @@ from fastad.benchmarking.result_table import Merits, Results, as_results
 _STEP = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowMeans:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RowMeans(ShortRepr):
     """Means of the rows of a matrix over some of its columns.
 
     Attributes

@@ -99,6 +99,9 @@ class Recommendation(TableResult):
     def __str__(self) -> str:
         return "\n".join([self.text, "", self.text_table().plain(), *self.notes])
 
+    def _blocks(self) -> list[TextTable | str]:
+        return [self.text, self.text_table(), *self.notes]
+
     @property
     def text(self) -> str:
         """The recommendation in words."""

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, check_generator, check_inside
+from fastad._core.results import ShortRepr
 from fastad._core.types import FloatMatrix, IntVector, Point
 from fastad.benchmarking.means import defined_mean
 
@@ -14,8 +15,8 @@ from fastad.benchmarking.means import defined_mean
 _TINY = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Means:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Means(ShortRepr):
     """Means over data sets with their intervals; arrays of one shape.
 
     Attributes

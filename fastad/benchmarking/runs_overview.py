@@ -1,10 +1,11 @@
 """``RunsOverview``: all comparisons of a table of results, as text and Markdown."""
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastad._core.results import TableResult
-from fastad._core.text_tables import some_of
+from fastad._core.text_tables import html_text, some_of
 from fastad.benchmarking.recommendation import Recommendation
 from fastad.benchmarking.result_table import ResultTable
 
@@ -62,6 +63,13 @@ class RunsOverview(Mapping[str, TableResult]):
             parts.append("\n".join(lines))
         parts.append("\n".join(self.reasons()))
         return "\n\n".join(part for part in parts if part)
+
+    def _repr_html_(self) -> str:
+        parts = [html_text(self.notes)]
+        for name, notes in self.new_notes().items():
+            parts.append(f"<h4>{html.escape(self.title(name))}</h4>")
+            parts.append(html_text([self[name].text_table(), *notes]))
+        return "\n".join([*parts, html_text(self.reasons())])
 
     def title(self, name: str) -> str:
         """Return the heading of a comparison.

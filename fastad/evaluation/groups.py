@@ -75,11 +75,14 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
 
     def __str__(self) -> str:
+        blocks = self._blocks()
+        return "\n".join(x.plain() if isinstance(x, TextTable) else x for x in blocks)
+
+    def _blocks(self) -> list[TextTable | str]:
         table = self.text_table()
-        lines = [TextTable(table.header, table.rows[:_SHOWN]).plain()]
-        if len(table.rows) > _SHOWN:
-            lines.append(f"and {len(table.rows) - _SHOWN} more runs")
-        return "\n".join([*lines, *self.notes])
+        n_more = len(table.rows) - _SHOWN
+        more = [f"and {n_more} more runs"] if n_more > 0 else []
+        return [TextTable(table.header, table.rows[:_SHOWN]), *more, *self.notes]
 
     def text_table(self) -> TextTable:
         """Return all runs as strings.

@@ -70,7 +70,7 @@ class OperatingPoint:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DetectorEvaluation(Mapping[str, float]):
     """Values of one detector by the labels of their measures.
 
@@ -122,6 +122,12 @@ class DetectorEvaluation(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self.by_label)
+
+    def __repr__(self) -> str:
+        return f"<DetectorEvaluation of {self.detector}: {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        return Evaluation([self])._repr_html_()
 
     @property
     def interval_notes(self) -> dict[str, str]:
@@ -182,9 +188,15 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
 
     def __str__(self) -> str:
+        tables = [table.plain() for table in self._tables()]
+        return "\n\n".join([*tables, *(["\n".join(self.notes)] if self.notes else [])])
+
+    def _blocks(self) -> list[TextTable | str]:
+        return [*self._tables(), *self.notes]
+
+    def _tables(self) -> list[TextTable]:
         more = [table for table in (self.operating_table(), self.chance_table()) if table.rows]
-        blocks = [table.plain() for table in (self.text_table(), *more)]
-        return "\n\n".join([*blocks, *(["\n".join(self.notes)] if self.notes else [])])
+        return [self.text_table(), *more]
 
     @property
     def labels(self) -> list[str]:

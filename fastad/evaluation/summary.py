@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.results import TableResult
+from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable
 from fastad._core.types import FloatVector, IntVector
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Summary(TableResult):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Summary(ShortRepr, TableResult):
     """Means over runs; undefined values are left out and counted.
 
     Attributes

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastad._core.results import ShortRepr
 from fastad._core.types import Count, FloatVector, ScoreVector, Threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curve(ShortRepr):
     """Arrays of one length, set read-only."""
 
     @classmethod
@@ -25,7 +26,7 @@ class Curve:
         return cls(*values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RocCurve(Curve):
     """Receiver operating characteristic.
 
@@ -44,7 +45,7 @@ class RocCurve(Curve):
     thresholds: ScoreVector
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DetCurve(Curve):
     """Detection error trade-off: the two error rates by falling threshold.
 
@@ -61,7 +62,7 @@ class DetCurve(Curve):
     thresholds: ScoreVector
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NpCurve(Curve):
     """Neyman-Pearson score by falling threshold; lower is better.
 
@@ -77,7 +78,7 @@ class NpCurve(Curve):
     thresholds: ScoreVector
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RpCurve(Curve):
     """Reverse percentile distance by percentile.
 
@@ -97,7 +98,7 @@ class RpCurve(Curve):
     zero: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassPercentiles(Curve):
     """Percentiles of the scores of each class.
 
@@ -142,7 +143,7 @@ class ValueAtThreshold(float):
         return float(self), self.threshold
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PrecisionRecallCurve(Curve):
     """Precision and recall by falling threshold.
 

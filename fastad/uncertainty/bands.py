@@ -35,7 +35,7 @@ _LARGEST_CLASS = 10**10
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RocBand(Curve):
     """Confidence band of a receiver operating characteristic.
 
@@ -61,7 +61,7 @@ class RocBand(Curve):
     simultaneous: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PrecisionRecallBand(Curve):
     """Confidence band of a precision-recall curve.
 

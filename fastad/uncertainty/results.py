@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.results import TableResult, with_versions
+from fastad._core.results import ShortRepr, TableResult, with_versions
 from fastad._core.text_tables import TextTable
 
 # Intervals at 95 % that cover less often than this are reported as unreliable.
@@ -246,8 +246,8 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
         return with_versions({"correction": self.correction, "comparisons": comparisons})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Covariance:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Covariance(ShortRepr):
     """Values of several detectors on the same samples, and their covariance.
 
     Attributes

@@ -21,7 +21,7 @@ _EVEN, _TOWARDS_ONE = 100, 100
 _LEVELS, _FARTHEST = 200, 20.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MassVolumeBand(Curve):
     """Confidence band of a mass-volume curve.
 
@@ -51,7 +51,7 @@ class MassVolumeBand(Curve):
     simultaneous: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExcessMassBand(Curve):
     """Confidence band of an excess-mass curve, at all levels at once.
 

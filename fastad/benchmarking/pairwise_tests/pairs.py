@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
+from fastad._core.results import ShortRepr
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.pairs import matrix_pass
@@ -46,8 +47,8 @@ WELCH_CORRECTIONS: tuple[PairCorrection, ...] = (
 _INTEGRALS_A_STEP = 100
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairwiseTests:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PairwiseTests(ShortRepr):
     """Criteria, critical values and counts of pairs, each by level.
 
     Attributes
