@@ -1,4 +1,4 @@
-"""``run_study`` from end to end: its numbers, its order, and detectors that fail."""
+"""``run_study`` from end to end: its numbers, its order, and what is refused."""
 
 import math
 import sys
@@ -26,7 +26,7 @@ from fastad.study.extensions import BatchResult
 from fastad.study.papers import GoixPlan, goix_cell
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.plan import plan_batches
-from fastad.study.problems import Problem, find_problems
+from fastad.study.problems import find_problems
 from fastad.study.report.overview import overview_section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables, read_study, study_status
@@ -35,13 +35,14 @@ from fastad.study.split import split_problem
 from fastad.study.tasks import detector_seed
 from tests.support import study_runs
 from tests.support.study_runs import (
+    GOOD,
     N_BATCHES,
     N_TASKS,
     TOML,
-    Centre,
     Matrix,
     contents,
     few,
+    problem_of,
     save_data,
     write_config,
 )
@@ -116,12 +117,6 @@ def threshold_at(y: Any, scores: Matrix, rate: float) -> float:
         return math.inf
     share = (rate - rates[left]) / (rates[left + 1] - rates[left])
     return float(thresholds[left] + share * (thresholds[left + 1] - thresholds[left]))
-
-
-def problem_of(config: StudyConfig, name: str) -> Problem:
-    result = find_problems(config.data, folder=config.folder, seed=config.seed)
-    (one,) = (own for own in result.problems if own.name == name)
-    return one
 
 
 @pytest.mark.parametrize(
@@ -391,136 +386,6 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, error: type[BaseExceptio
     # What is there reads as it does in the end.
     assert partial.tasks.equals(whole.tasks.slice(0, 2))
     assert partial.curves.num_rows == 1
-
-
-# --- detectors
-
-GOOD = {"name": "good", "estimator": Centre}
-
-
-def by_detector(study: StudyTables) -> dict[str, dict[str, Any]]:
-    return {row["detector"]: row for row in study.tasks.to_pylist() if row["dataset"] == "plain"}
-
-
-def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
-    kinds = ("RaisesInFit", "RaisesInScoring", "NotNumbers", "WrongShape")
-    detectors = [{"name": kind, "estimator": f"tests.support.study_runs.{kind}"} for kind in kinds]
-    large = {"kind": "knn", "k": [5, 60]}
-    seen: list[Progress] = []
-    config = few(tmp_path, [*detectors, large, {"kind": "lof", "n_neighbors": 48}, GOOD])
-    study = run_study(config, tmp_path / "out", progress=seen.append)
-    rows = by_detector(study)
-    for kind, reason in {
-        "RaisesInFit": "RuntimeError: singular matrix",
-        "RaisesInScoring": "KeyError: 'no such thing'",
-        "NotNumbers": "NaN in 1 of 24 scores",
-        "WrongShape": "ValueError: could not broadcast",
-        "LOF": "k=48 needs at least 49 training rows; found 48",
-    }.items():
-        row = rows[kind]
-        assert row["reason"].startswith(reason)
-        assert all(math.isnan(row[name]) for name in ("auc", "ap", "cvol@0.05", "em", "mv"))
-        assert (row["undefined"], row["n_train"], row["n_test"]) == ("", 48, 24)
-    assert rows["good"]["reason"] == ""
-    assert rows["good"]["auc"] > 0.5
-    neighbours = {
-        row["params"]: row["reason"]
-        for row in study.tasks.to_pylist()
-        if row["detector"] == "kNN" and row["dataset"] == "plain"
-    }
-    assert neighbours == {
-        "k=5, score=kappa": "",
-        "k=60, score=kappa": "k=60 needs at least 60 training rows; found 48",
-    }
-    n_failed = sum(study_status(tmp_path / "out").failures.values())
-    assert seen[-1].n_failed == n_failed == 6 * 3
-    failed = {one for one in study.curves["detector"].to_pylist()}
-    assert failed == {"kNN", "good"}
-
-
-def test_detectors_may_be_called_as_a_group_is(tmp_path: Path) -> None:
-    shared: list[dict[str, Any]] = [{"kind": "knn", "k": 1}, {"kind": "ocsvm", "gamma": 0.5}]
-    own: list[dict[str, Any]] = [
-        {"name": name, "estimator": Centre} for name in ("neighbours", "ocsvm")
-    ]
-    for name, detectors in (("before", [*own, *shared]), ("after", [*shared, *own])):
-        rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / name))
-        assert {row["reason"] for row in rows.values()} == {""}
-        assert rows["neighbours"]["auc"] == rows["ocsvm"]["auc"] > 0.5
-
-
-def test_machines_fail_one_by_one(tmp_path: Path) -> None:
-    study = run_study(
-        few(tmp_path, [{"kind": "ocsvm", "gamma": [-1.0, 0.5], "nu": 0.5}]), tmp_path / "out"
-    )
-    reasons = dict(
-        zip(study.tasks["params"].to_pylist(), study.tasks["reason"].to_pylist(), strict=False)
-    )
-    assert "gamma" in reasons["gamma=-1, nu=0.5"]
-    assert reasons["gamma=0.5, nu=0.5"] == ""
-
-
-def test_infinite_scores_are_scores(tmp_path: Path) -> None:
-    detectors = [{"name": "infinite", "estimator": study_runs.Infinite}, GOOD]
-    rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / "out"))
-    assert rows["infinite"]["reason"] == ""
-    assert 0.5 < rows["infinite"]["auc"] <= 1
-    assert 0 < rows["infinite"]["cvol@0.05"] <= 1
-
-
-@pytest.mark.parametrize("kind", ["Warns", "Overwrites"])
-def test_odd_detectors_do_no_harm(tmp_path: Path, kind: str) -> None:
-    odd = {"name": "odd", "estimator": getattr(study_runs, kind)}
-    wanted = by_detector(run_study(few(tmp_path, [GOOD]), tmp_path / "good"))["good"]
-    for name, detectors in (("before", [odd, GOOD]), ("after", [GOOD, odd])):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / name))
-        assert rows["good"] == wanted
-        assert {**rows["odd"], "detector": "good"} == wanted
-
-
-def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) -> None:
-    own = Centre(power=0.5)
-    detectors = [
-        {"name": "given", "estimator": own},
-        {"name": "changed", "estimator": own, "power": [1.0, 3.0]},
-    ]
-    study = run_study(few(tmp_path, detectors), tmp_path / "out")
-    assert not hasattr(own, "centre_")
-    assert set(study.tasks["params"].to_pylist()) == {"", "power=1", "power=3"}
-    # Any power orders points in the same way.
-    assert len({(r["dataset"], r["anomaly_class"], r["auc"]) for r in study.tasks.to_pylist()}) == 3
-    # Another parameter of the object is another study.
-    changed = few(tmp_path, [{"name": "given", "estimator": Centre(power=0.25)}, detectors[1]])
-    with pytest.raises(InvalidInputError, match="contains another: detectors is"):
-        run_study(changed, tmp_path / "out")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_detectors_of_pyod(tmp_path: Path) -> None:
-    hbos = pytest.importorskip("pyod.models.hbos").HBOS
-    mad = pytest.importorskip("pyod.models.mad").MAD
-    detectors = [
-        {"name": "HBOS", "estimator": "pyod.models.hbos.HBOS", "n_bins": 5},
-        {"name": "MAD", "estimator": mad},  # takes one feature only
-        GOOD,
-    ]
-    config = few(tmp_path, detectors)
-    rows = by_detector(run_study(config, tmp_path / "out"))
-    problem = problem_of(config, "toy/plain")
-    X, y = problem.load()
-    split = split_problem(
-        *(X, y),
-        contamination=0,
-        repeat=1,
-        seed_key=(0, string_seed(problem.name)),
-        protocol=config.protocol,
-    )
-    scores = hbos(n_bins=5).fit(split.X_train).decision_function(split.X_test)
-    assert rows["HBOS"]["auc"] == pytest.approx(roc_auc_score(split.y_test, scores), rel=1e-9)
-    assert "MAD" in rows["MAD"]["reason"]
-    assert rows["good"]["reason"] == ""
 
 
 # --- what is refused before any work

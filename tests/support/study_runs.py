@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OutlierMixin
 
 from fastad.study.config import StudyConfig, make_config
+from fastad.study.problems import Problem, find_problems
 
 Matrix = npt.NDArray[np.float64]
 
@@ -124,6 +125,9 @@ class Centre(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return -(lengths**self.power)
 
 
+GOOD = {"name": "good", "estimator": Centre}
+
+
 class RaisesInFit(Centre):
     def fit(self, X: Matrix, y: object = None) -> "Centre":
         raise RuntimeError("singular\nmatrix")
@@ -195,3 +199,9 @@ class Waits(Centre):
                 raise TimeoutError("nothing else was saved meanwhile")
             time.sleep(0.01)
         return super().fit(X)
+
+
+def problem_of(config: StudyConfig, name: str) -> Problem:
+    result = find_problems(config.data, folder=config.folder, seed=config.seed)
+    (problem,) = (problem for problem in result.problems if problem.name == name)
+    return problem
