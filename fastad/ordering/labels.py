@@ -87,16 +87,19 @@ def all_normal(n_points: int) -> Labels:
     return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
 
 
-def check_scores(y_score: ArrayLike, labels: Labels, *, name: str = "y_score") -> ScoreVector:
+def check_scores(
+    y_score: ArrayLike, labels: Labels, *, name: str = "y_score", hint: str = ""
+) -> ScoreVector:
     """Check that there is one real score for each label; leave out the rows of weight 0.
 
-    NaN is detected later, by the kernel that reads the scores anyway.
+    NaN is detected later, by the kernel that reads the scores anyway. The hint ends the message
+    about another number of scores.
     """
     scores = real_vector(y_score, name)
     if scores.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one score for each label; "
-            f"found {scores.shape[0]} scores and {labels.n_rows} labels",
+            f"found {scores.shape[0]} scores and {labels.n_rows} labels{hint}",
             argument=name,
         )
     _check_index(y_score, name, labels.index)

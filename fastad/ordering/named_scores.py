@@ -1,5 +1,6 @@
 """Scores of several detectors, by name: vectors, matrices, mappings and tables."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,3 +45,33 @@ def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
 def score_name(detector: str) -> str:
     """Return how messages name the scores of a detector."""
     return "y_score" if detector == "score" else f"y_score[{detector!r}]"
+
+
+def series_names(vectors: Sequence[Any], otherwise: Sequence[str]) -> list[str]:
+    """Return the names of Series, and other names for what has none; all others if two are equal.
+
+    Parameters
+    ----------
+    vectors : sequence of array-like
+        Series of pandas or polars, or anything else.
+    otherwise : sequence of str
+        As many names, for vectors without one.
+
+    Returns
+    -------
+    list of str
+    """
+    names = [
+        default if (name := _series_name(vector)) is None else name
+        for vector, default in zip(vectors, otherwise, strict=True)
+    ]
+    return names if len(set(names)) == len(names) else list(otherwise)
+
+
+def _series_name(vector: Any) -> str | None:
+    """Return the name of a Series of pandas or polars, which are not imported for it."""
+    if type(vector).__module__.partition(".")[0] not in ("pandas", "polars"):
+        return None
+    name = getattr(vector, "name", None)
+    # A polars Series without a name has an empty one; pandas' may be any hashable.
+    return None if name is None or name == "" else str(name)

@@ -23,7 +23,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import Table, named_scores, score_name
+from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
 from fastad.uncertainty.bootstrap import Ranking, too_few_samples
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.influence import INFLUENCES
@@ -65,6 +65,7 @@ def compare(
         1 for an anomaly, 0 for a normal sample, or booleans.
     scores_a, scores_b : array-like of shape (n_samples,)
         Anomaly scores of the two detectors, higher is more anomalous, each in a unit of its own.
+        Series of pandas and polars name them; others are called a and b.
     measure : str
         The measure to compare: a key, or a name with its operating point, as for `interval`.
     method : {"auto", "delong", "bootstrap", "permutation"}, default "auto"
@@ -149,7 +150,9 @@ def compare(
     )
     with thread_limit(n_threads):
         labels = check_labels(y_true, pos_label=pos_label)
-        scores = [("a", "scores_a", scores_a), ("b", "scores_b", scores_b)]
+        names = series_names([scores_a, scores_b], ["a", "b"])
+        arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
+        scores = list(arguments)
         return compare_pairs(rank_detectors(labels, scores), bound, options)[0]
 
 

@@ -91,11 +91,21 @@ class Detectors:
         return int(self.labels.values.shape[0]) - self.labels.n_anomalies
 
 
+# Whoever has two detectors on different samples would want an unpaired test.
+_PAIRED = (
+    ". The comparison is paired: each detector must score the same samples, those of y_true, in "
+    "the same order; detectors that scored different samples need an unpaired test, which this "
+    "is not"
+)
+
+
 def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]]) -> Detectors:
     """Order the scores of each detector, given its name, its scores' name in messages, and them."""
     is_anomaly = labels.values == 1
     index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1
-    checked = [(name, check_scores(values, labels, name=name)) for _, name, values in scores]
+    checked = [
+        (name, check_scores(values, labels, name=name, hint=_PAIRED)) for _, name, values in scores
+    ]
     ones = np.ones(labels.values.shape[0], np.int64)
 
     def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Ranking:
