@@ -1,5 +1,6 @@
 """Detectors are called what their Series are called, and must score the same samples."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from fastad import InvalidInputError
 
 Y = [0] * 40 + [1] * 40
 A, B = np.arange(80.0), np.arange(80.0) * 7 % 80
-KINDS = {
+KINDS: dict[str, Callable[[Any, str], Any]] = {
     "pandas": lambda values, name: pd.Series(values, name=name),
     "polars": lambda values, name: pl.Series(name, values),
     "column": lambda values, name: pd.DataFrame({name: values})[name],
