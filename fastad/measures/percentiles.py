@@ -242,7 +242,7 @@ def rp_curve(
 ) -> RpCurve:
     """Reverse percentile distance at the percentiles 0, 1, …, 100.
 
-    It falls; where it meets 0 says which fraction of each class can be told apart.
+    It falls; where it meets 0 says which fraction of each class can be distinguished.
 
     Parameters
     ----------

@@ -302,7 +302,7 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return with_margin(heights.min(), heights.max(), view.drawn)
 
     def _log_unit(self) -> float:
-        """Return the natural logarithm of the smallest volume that can be told from 0."""
+        """Return the natural logarithm of the smallest volume that can be distinguished from 0."""
         return min(curve.levels.log_unit for curve in self.curves.values())
 
     @staticmethod

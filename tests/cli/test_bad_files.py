@@ -181,7 +181,7 @@ def test_a_bad_archive_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", list(BAD_SCORES))
-def test_a_bad_array_that_is_asked_for_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
+def test_a_bad_array_that_is_requested_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
     name = "other" if kind == "missing" else "s"
     path = archive(tmp_path / "scores.npz", {"y.npy": Y_NPY, "s.npy": BAD_SCORES[kind]})
     assert repr(name) in refused(path, "--score", name)

@@ -127,7 +127,7 @@ def test_infinite_scores_are_ordered(tmp_path: Path) -> None:
     assert aucs(path) == {"s": 1.0}
 
 
-def test_columns_are_chosen_by_name_and_come_in_the_order_asked_for(tmp_path: Path) -> None:
+def test_columns_are_chosen_by_name_and_come_in_the_order_requested(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     assert list(aucs(path)) == list(SCORES)
     assert list(aucs(path, "--score", "ties", "--score", "knn")) == ["ties", "knn"]
@@ -221,7 +221,7 @@ def test_json_of_several_files_is_one_document(tmp_path: Path) -> None:
     assert found["fastad_version"] == fastad.__version__
 
 
-def test_measures_are_those_asked_for(tmp_path: Path) -> None:
+def test_measures_are_those_requested(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc"]
     options = [part for label in chosen for part in ("--measure", label)]

@@ -150,7 +150,7 @@ def test_saved_and_trained_ones_share_the_half_that_is_evaluated(table: Path, mo
     assert found["n_test"] == 120
 
 
-def test_features_are_standardised_where_that_is_asked_for(table: Path) -> None:
+def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
     train, test = halves()
     pipeline = make_pipeline(StandardScaler(), NearestNeighbors())
     found = read(table, "--detector", "knn", "--standardize")
@@ -303,7 +303,7 @@ def test_undefined_em_is_shown_with_its_reason_on_stderr(cluster: Path) -> None:
     assert "knn: EM is undefined: the area of excess mass" in result.stderr
 
 
-def test_many_features_are_remarked_on(tmp_path: Path) -> None:
+def test_many_features_are_noted(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(100, 9))
     names = [f"f{k}" for k in range(9)]
     nine = write(tmp_path / "nine.csv", rows, names)

@@ -94,7 +94,7 @@ def test_a_gaussian_s_region_is_an_ellipsoid(table: Path) -> None:
     assert found["vol@0.5"]["value"] == pytest.approx(ellipsoid / box.volume, rel=0.25)
 
 
-def test_features_are_standardised_where_that_is_asked_for(table: Path) -> None:
+def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
     pipeline = make_pipeline(StandardScaler(), NearestNeighbors()).fit(X[:200])
     found = estimates(table, "--detector", "knn", "--standardize")["knn"]
     assert found == expected(fastad.compile_scorer(pipeline))

@@ -43,7 +43,7 @@ def test_latex() -> None:
     )
 
 
-def test_the_best_three_are_told_apart() -> None:
+def test_the_best_three_are_distinguished() -> None:
     table = TextTable(["", "x"], [[str(i), "1"] for i in range(4)], [[3], [1], [0], [2]])
     assert [line[-2:].strip() for line in table.plain().splitlines()[1:]] == ["1³", "1¹", "1", "1²"]
     assert [line.split(" | ")[1] for line in table.markdown().splitlines()[2:]] == [
@@ -191,7 +191,7 @@ def test_a_loss_prints_as_the_papers_tables() -> None:
     assert lines[4:] == ["nan: no loss by tpr@0.05 in 1 of 2 data sets, which are left out"]
 
 
-def test_a_remark_where_one_choice_alone_lacks_the_measure() -> None:
+def test_a_note_where_one_choice_alone_lacks_the_measure() -> None:
     arrays = {"auc": [[0.9, 0.8], [0.9, 0.8]], "ap": [[math.nan, 0.5], [0.5, 0.25]]}
     result = selection_loss(ResultTable.from_arrays(arrays), rng=0)
     assert result.n_undefined.tolist() == [[0, 1], [0, 0]]

@@ -68,7 +68,7 @@ def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=30), st.integers(3, 9))
-def test_hbos_of_whole_numbers(values: list[int], n_bins: int) -> None:
+def test_hbos_of_integers(values: list[int], n_bins: int) -> None:
     fitted = HBOS(n_bins=n_bins, tol=0.25).fit(np.array(values, np.float64)[:, None])
     X = np.arange(-5.0, 5.0, 0.125)[:, None]
     found = compile_scorer(fitted).score_samples(X)

@@ -359,7 +359,7 @@ def test_arguments_of_the_detector() -> None:
             detector.fit(X)
 
 
-def test_many_neighbours_are_held_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_neighbours_are_kept_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     samples, X = training(3), queries(3)
     scorers = [compile_scorer(KNNDetector(7, kind=kind).fit(samples)) for kind in KINDS]
     scorers.append(compile_scorer(LocalOutlierFactor(novelty=True).fit(samples)))

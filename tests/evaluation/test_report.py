@@ -285,7 +285,7 @@ def test_a_frame_holds_thresholds_of_large_unsigned_scores(library: Any) -> None
     assert [int(value) for value in found] == [2**64 - 2]
 
 
-def test_without_a_library_asked_for_the_first_installed_one_is_taken(
+def test_without_a_library_requested_the_first_installed_one_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = fastad.evaluate(Y, _RAW)

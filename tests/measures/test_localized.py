@@ -283,7 +283,7 @@ def test_a_tail_that_is_exactly_the_bound_lies_outside(coverage: Any, high: int)
     assert found == high / 8
 
 
-def test_bounds_next_to_a_tail_are_told_apart() -> None:
+def test_bounds_next_to_a_tail_are_distinguished() -> None:
     # With 30 normals and k = 0 the tails are quotients of integers.
     m, h = 30, 15
     tail = Fraction(math.comb(m - 3, h), math.comb(m, h))  # P(J > 2)

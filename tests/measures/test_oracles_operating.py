@@ -94,7 +94,7 @@ def test_thresholds_of_boolean_scores_are_whole(interpolation: Any, fpr: float) 
 
 
 @given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
-def test_flagged_rate_never_exceeds_what_was_asked_for(
+def test_flagged_rate_never_exceeds_what_was_requested(
     sample: Sample, data: st.DataObject, interpolation: Any
 ) -> None:
     rows = oracles.rows(sample.y, sample.s)

@@ -154,7 +154,7 @@ def test_pipelines_and_searches_have_the_kind_of_what_they_hold() -> None:
 
 
 @pytest.mark.parametrize("anomalous", [0, 1])
-def test_classifiers_are_asked_for_the_class_of_the_anomalies(anomalous: int) -> None:
+def test_classifiers_are_requested_the_class_of_the_anomalies(anomalous: int) -> None:
     scorer = scorers.roc_auc_scorer(pos_label=anomalous)
     is_anomalous = np.equal(Y, anomalous)
     linear = LogisticRegression().fit(X, Y)

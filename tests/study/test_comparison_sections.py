@@ -193,7 +193,7 @@ def test_comparisons_are_those_of_the_rows_that_went_well(
 
 
 @pytest.mark.parametrize("collection", PROBLEMS)
-def test_selection_is_judged_at_every_contamination(
+def test_selection_is_evaluated_at_every_contamination(
     study: StudyTables, sections: dict[str, Section], collection: str
 ) -> None:
     means = table(sections["selection"], f"selection-mean-{collection}").to_columns()

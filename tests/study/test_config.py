@@ -203,7 +203,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
             read_config(tmp_path / name)
 
 
-def test_a_library_that_reads_toml_is_asked_for(
+def test_a_library_that_reads_toml_is_requested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:

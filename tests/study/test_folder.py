@@ -331,7 +331,7 @@ def test_another_study_is_refused_with_its_differences(tmp_path: Path) -> None:
     assert (tmp_path / "study.json").read_text(encoding="utf-8") == text
 
 
-def test_other_versions_are_remarked_and_kept(tmp_path: Path) -> None:
+def test_other_versions_are_noted_and_kept(tmp_path: Path) -> None:
     newer = {"fastad": "1", "numpy": "3", "scipy": "1"}
     for _ in range(2):
         StudyStore.open(tmp_path, plan()).close()

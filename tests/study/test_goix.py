@@ -22,7 +22,7 @@ from tests.support.goix import FAST, FEW, PLAIN, Matrix, data, flat, numbered, s
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("max_direct", [8, 2])
-def test_the_box_is_that_of_the_judged_rows(setting: Setting, max_direct: int) -> None:
+def test_the_box_is_that_of_the_evaluated_rows(setting: Setting, max_direct: int) -> None:
     X, y = data(800, 40, 3)
     # A few values only, which a box takes to be discrete by default.
     X[:, 0] = np.arange(840) % 12

@@ -117,7 +117,7 @@ def test_values_beyond_all_floats_are_ordered() -> None:
     assert [GoixRow.from_dict(one).mv.value for one in plain] == [math.inf, math.inf]
 
 
-def test_pairs_that_are_told_apart() -> None:
+def test_pairs_that_are_distinguished() -> None:
     result = GoixBenchmark(
         [
             # EM tells x from y and z, and is right on x, z; MV tells nothing apart.

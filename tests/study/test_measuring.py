@@ -96,7 +96,7 @@ def test_what_is_undefined_is_nan_with_its_reason() -> None:
     assert result.values["mv"] == 0
 
 
-def test_curves_are_kept_only_where_they_are_asked_for() -> None:
+def test_curves_are_kept_only_where_they_are_requested() -> None:
     assert measured().curves == {}
     assert tuple(measured(with_curves=True).curves) == CURVES
     assert measured(with_curves=True).values == measured().values

@@ -187,7 +187,7 @@ REASONS = st.text("ab; @0.5", min_size=1, max_size=8).filter(lambda text: text =
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["auc", "auc@0.05", "em"]), REASONS), max_size=5))
-def test_reasons_are_told_apart(tasks: list[dict[str, str]]) -> None:
+def test_reasons_are_distinguished(tasks: list[dict[str, str]]) -> None:
     texts = ["; ".join(f"{label}: {why}" for label, why in one.items()) for one in tasks]
     result = reasons_by_measure(texts, ["auc", "auc@0.05", "em", "mv"])
     assert not result["mv"]

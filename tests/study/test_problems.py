@@ -86,7 +86,7 @@ def test_digests_differ_with_the_content(tmp_path: Path) -> None:
     assert len(digests) == 5
 
 
-def test_classes_may_be_whole_numbers_or_categories(tmp_path: Path) -> None:
+def test_classes_may_be_integers_or_categories(tmp_path: Path) -> None:
     arrays = classed({"1": 3, "2": 4})
     numbers = np.where(arrays["cls"] == "usual", "0", arrays["cls"]).astype(np.int64)
     write(tmp_path / "own" / "a.npz", {**arrays, "cls": numbers})
@@ -131,7 +131,7 @@ def test_patterns_choose_data_sets_before_they_are_read(tmp_path: Path) -> None:
     assert chosen.notes == ["data.exclude: 'uci/Iris' matches no data set"]
 
 
-def test_small_classes_are_left_out_with_a_remark(tmp_path: Path) -> None:
+def test_small_classes_are_left_out_with_a_note(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", classed({"a": 1, "b": 3, "c": 2}))
     assert names(find(tmp_path)) == ["own/a (b)", "own/a (c)"]
     three = find(tmp_path, min_anomalies=3)

@@ -56,7 +56,7 @@ def test_values_are_the_areas_of_the_curves(scored: Scored) -> None:
             assert 0 <= criterion.low <= criterion.high
 
 
-def test_other_areas_may_be_asked_for() -> None:
+def test_other_areas_may_be_requested() -> None:
     X, U = points(0, 300, 3000)
     mass = fastad.mass_volume_curve(norm(X), norm(U), 100.0)
     excess = fastad.excess_mass_curve(norm(X), norm(U), 100.0)

@@ -113,7 +113,7 @@ def test_all_types_and_sizes_on_threads(kind: str, n: int, m: int) -> None:
         (np.array([-1]), np.array([2**64 - 1], np.uint64)),
     ],
 )
-def test_whole_numbers_that_a_float_would_round_are_refused(test: Array, uniform: Array) -> None:
+def test_integers_that_a_float_would_round_are_refused(test: Array, uniform: Array) -> None:
     with pytest.raises(InvalidInputError, match="of one type, or of types that one type holds"):
         fastad.mass_volume_curve(test, uniform, 1.0)
 

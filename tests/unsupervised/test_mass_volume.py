@@ -223,7 +223,7 @@ def test_neighbours_are_not_merged() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_whole_numbers_beyond_two_to_the_53_are_not_merged(dtype: Any) -> None:
+def test_integers_beyond_two_to_the_53_are_not_merged(dtype: Any) -> None:
     start = 2**53 if dtype == np.int64 else 2**63
     test, uniform = np.array([start, start + 1, start + 3], dtype), np.array([start + 2], dtype)
     curve = curve_of(Scored(test, uniform))

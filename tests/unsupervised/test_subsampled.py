@@ -110,7 +110,7 @@ def test_masses_are_passed_on() -> None:
     assert (found.draws["it"] != usual.draws["it"]).all()
 
 
-def test_the_box_is_that_of_the_test_rows_and_whole_numbers_have_a_width() -> None:
+def test_the_box_is_that_of_the_test_rows_and_integers_have_a_width() -> None:
     """Two values only: the box reaches from one to the other, and no value is a unit."""
     X = np.repeat([[0.0, 0.0], [0.0, 4.0], [3.0, 0.0], [3.0, 4.0]], 25, axis=0)
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}

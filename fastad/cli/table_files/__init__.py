@@ -159,7 +159,7 @@ def _integers_if_possible(values: AnyVector) -> AnyVector:
 
 
 def save_text(text: str, path: Path) -> None:
-    """Save a text, whole or not at all."""
+    """Save a string, completely or not at all."""
     with written_aside(path) as aside:
         aside.write_text(text, encoding="utf-8", errors=_ERRORS)
 
