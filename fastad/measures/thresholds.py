@@ -152,14 +152,14 @@ def _threshold_at_rate(
     counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
 ) -> Threshold | ScoreVector:
     """Threshold that flags at most a fraction of all points."""
-    scaled = replace(
+    as_normals = replace(
         counts,
         fps=counts.fps + counts.tps,
         tps=np.zeros_like(counts.tps),
         n_normals=counts.total,
         n_anomalies=0,
     )
-    return _threshold_at_fpr(scaled, rate, interpolation=interpolation)
+    return _threshold_at_fpr(as_normals, rate, interpolation=interpolation)
 
 
 THRESHOLD_AT_RATE = Measure(
