@@ -31,6 +31,7 @@ _LATEX = {
     "|": r"\textbar{}",
     "±": r"$\pm$",
     "∞": r"$\infty$",
+    "†": r"$\dagger$",
 }
 
 

@@ -154,6 +154,7 @@ def evaluate_measures(
         tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
+        unresolved=_unresolved(counts, defined),
         operating_points=[
             *(_operating_point(counts, rate) for rate in request.rates),
             *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
@@ -163,6 +164,12 @@ def evaluate_measures(
         interval_errors={**_reasons(chance), **_reasons(intervals)},
         n_omitted=request.none_omitted,
     )
+
+
+def _unresolved(counts: OrderedCounts, measures: Sequence[BoundMeasure]) -> dict[str, str]:
+    """Return for which measures the samples are too few, and why."""
+    notes = {bound.key: bound.unresolved(counts) for bound in measures}
+    return {key: note for key, note in notes.items() if note is not None}
 
 
 def _intervals(

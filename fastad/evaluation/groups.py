@@ -25,6 +25,7 @@ from fastad.evaluation.detector import (
 from fastad.evaluation.notes import (
     line_left_out,
     line_of_omitted,
+    line_of_unresolved,
     lines_of_runs,
     split_labels,
 )
@@ -91,10 +92,20 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         """
         _, left_out = self._split_labels()
         empty = {f"{label}{of}" for label in left_out for of in ("", *SUFFIXES)}
+        # Marks say it.
+        empty.add("unresolved")
         empty -= self._columns.keys()
-        columns = {name: cells for name, cells in self.to_columns().items() if name not in empty}
-        rows = [[_text(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
-        return TextTable(list(columns), rows)
+        columns = {
+            name: list(map(_text, cells))
+            for name, cells in self.to_columns().items()
+            if name not in empty
+        }
+        results = [result for results in self._runs() for result in results]
+        for label in self.labels:
+            if label in columns and label not in self._columns:
+                cells = zip(results, columns[label], strict=True)
+                columns[label] = [result.mark(label) + cell for result, cell in cells]
+        return TextTable(list(columns), list(zip(*columns.values(), strict=True)))
 
     @property
     def notes(self) -> list[str]:
@@ -111,6 +122,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             *lines_of_runs("nan", reasons, shown),
             *line_left_out(reasons, left_out, f"all {len(results)} runs"),
             *line_of_omitted(total),
+            *line_of_unresolved(result.unresolved for result in results),
             *lines_of_runs("note", [result.interval_notes for result in results], self.labels),
         ]
 
@@ -179,7 +191,10 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
-        return summarize(keys, {label: columns[label] for label in self.labels}, self.notes)
+        values = {label: columns[label] for label in self.labels}
+        results = [result for results in self._runs() for result in results]
+        unresolved = [result.unresolved.keys() for result in results]
+        return summarize(keys, values, unresolved, self.notes)
 
     def _split_labels(self) -> tuple[list[str], list[str]]:
         reasons = [result.undefined for results in self._runs() for result in results]

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fastad._core.text_tables import count_text, some_of
 
+# Before a value for which the samples are too few.
+UNRESOLVED = "†"
 # So many detectors are named in a line.
 _N_NAMED = 8
 # So many reasons stand in a line; of more it says how many.
@@ -98,6 +100,12 @@ def line_left_out(
 def line_of_omitted(counts: Sequence[str]) -> list[str]:
     """Return how many rows were left out of what, in a line if any were."""
     return [f"note: rows whose score is NaN are left out: {', '.join(counts)}"] if counts else []
+
+
+def line_of_unresolved(unresolved: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return what the mark of values means for which the samples are too few, if there are any."""
+    notes = dict.fromkeys(note for by_label in unresolved for note in by_label.values())
+    return [f"{UNRESOLVED}: {'; '.join(notes)}"] if notes else []
 
 
 def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:

@@ -10,8 +10,10 @@ from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
 from fastad.evaluation.notes import (
+    UNRESOLVED,
     line_left_out,
     line_of_omitted,
+    line_of_unresolved,
     lines_of_reasons,
     split_labels,
 )
@@ -86,6 +88,9 @@ class DetectorEvaluation(Mapping[str, float]):
         Value of each measure; NaN where it is undefined.
     undefined : mapping of str to str
         Why a value is NaN.
+    unresolved : mapping of str to str
+        For which values the samples are too few: a TPR at FPR 0.01 of fewer than 100 normals is
+        one at FPR 0. Unknown, and so empty, with real sample weights.
     operating_points : sequence of OperatingPoint
         Threshold and flagged counts at each false positive rate in use, then at each threshold
         that was given.
@@ -107,6 +112,7 @@ class DetectorEvaluation(Mapping[str, float]):
     tied_fraction: float
     by_label: Mapping[str, float]
     undefined: Mapping[str, str] = field(default_factory=dict)
+    unresolved: Mapping[str, str] = field(default_factory=dict)
     operating_points: Sequence[OperatingPoint] = ()
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     chance: Mapping[str, "ChanceLevel"] = field(default_factory=dict)
@@ -136,6 +142,10 @@ class DetectorEvaluation(Mapping[str, float]):
         reliable = {label: note for label, note in notes.items() if note is not None}
         return {**reliable, **self.interval_errors}
 
+    def mark(self, label: str) -> str:
+        """Return the mark of a value for which the samples are too few, else nothing."""
+        return UNRESOLVED if label in self.unresolved else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
         return {
@@ -145,6 +155,7 @@ class DetectorEvaluation(Mapping[str, float]):
             "tied_fraction": plain_value(self.tied_fraction),
             "values": {label: plain_value(value) for label, value in self.items()},
             "undefined": dict(self.undefined),
+            "unresolved": dict(self.unresolved),
             "operating_points": [point.to_dict() for point in self.operating_points],
             "intervals": {label: interval.to_dict() for label, interval in self.intervals.items()},
             "chance": {label: level.to_dict() for label, level in self.chance.items()},
@@ -154,11 +165,12 @@ class DetectorEvaluation(Mapping[str, float]):
         }
 
     def cell(self, label: str) -> str:
-        """Return a value as a string, with its interval where it has one."""
+        """Return a value as a string, with its mark, and its interval where it has one."""
         value, interval = self[label], self.intervals.get(label)
         # Numbers of samples are integers, and means of them have one decimal.
         is_count = isinstance(value, int)
         text, form = (f"{value:d}", ".1f") if is_count else (f"{value:.4f}", ".4f")
+        text = self.mark(label) + text
         if interval is None:
             return text
         return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
@@ -240,7 +252,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             [
                 result.detector,
                 label,
-                f"{level.value:.4f}",
+                f"{result.mark(label)}{level.value:.4f}",
                 f"{level.expected:.4f}",
                 f"{level.standard_deviation:.4f}",
                 f"{level.p_value:.2g}",
@@ -270,6 +282,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *lines_of_reasons("nan", reasons, shown),
             *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
+            *line_of_unresolved(result.unresolved for result in results),
             *lines_of_reasons("note", unreliable, self.labels),
         ]
 
@@ -286,7 +299,8 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         where rows without a score are left out, the keys of
         the measures, for each false positive rate ``threshold@`` and ``flagged@``, and
         ``threshold`` where each detector has its own; where they were asked for, ``_low`` and
-        ``_high``, ``_adjusted`` and ``_p`` of each label.
+        ``_high``, ``_adjusted`` and ``_p`` of each label. The last one, ``unresolved``, has the
+        keys of the measures for which the samples are too few.
         """
         return columns_of(list(self._detectors.values()))
 
@@ -322,6 +336,7 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
             levels = [result.chance.get(label) for result in results]
             columns[f"{label}_adjusted"] = [x.adjusted if x else math.nan for x in levels]
             columns[f"{label}_p"] = [x.p_value if x else math.nan for x in levels]
+    columns["unresolved"] = [", ".join(result.unresolved) for result in results]
     return columns
 
 

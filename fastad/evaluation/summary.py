@@ -1,6 +1,6 @@
 """Mean and standard deviation over runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable
 from fastad._core.types import FloatVector, IntVector
+from fastad.evaluation.notes import UNRESOLVED
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -26,6 +27,8 @@ class Summary(ShortRepr, TableResult):
         Number of runs behind each row.
     n_undefined : mapping of str to numpy.ndarray
         For each label the number of runs in which it is undefined.
+    n_unresolved : mapping of str to numpy.ndarray
+        For each label the number of runs whose samples are too few for its operating point.
     reasons : sequence of str
         Why values are undefined and what was left out: a line each.
     """
@@ -35,6 +38,7 @@ class Summary(ShortRepr, TableResult):
     std: Mapping[str, FloatVector]
     n_runs: IntVector
     n_undefined: Mapping[str, IntVector]
+    n_unresolved: Mapping[str, IntVector]
     reasons: Sequence[str] = ()
 
     @property
@@ -59,7 +63,8 @@ class Summary(ShortRepr, TableResult):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists.
 
-        Columns are the keys, ``n_runs``, and for each label ``_mean``, ``_std`` and ``_undefined``.
+        Columns are the keys, ``n_runs``, and for each label ``_mean``, ``_std``, ``_undefined`` and
+        ``_unresolved``.
         """
         columns: dict[str, list[Any]] = {name: list(values) for name, values in self.keys.items()}
         columns["n_runs"] = self.n_runs.tolist()
@@ -67,20 +72,25 @@ class Summary(ShortRepr, TableResult):
             columns[f"{label}_mean"] = self.mean[label].tolist()
             columns[f"{label}_std"] = self.std[label].tolist()
             columns[f"{label}_undefined"] = self.n_undefined[label].tolist()
+            columns[f"{label}_unresolved"] = self.n_unresolved[label].tolist()
         return columns
 
 
 def summarize(
     keys: Mapping[str, Sequence[Any]],
     values: Mapping[str, Sequence[float]],
+    unresolved: Sequence[Collection[str]],
     reasons: Sequence[str] = (),
 ) -> Summary:
-    """Average values over the rows that share all keys, in the order in which keys appear."""
+    """Average values over the rows that share all keys, in the order in which keys appear.
+
+    ``unresolved`` has for each row the labels for which its samples are too few.
+    """
     rows_of: dict[tuple[Any, ...], list[int]] = {}
     n_rows = len(next(iter(values.values())))
     for i in range(n_rows):
         rows_of.setdefault(tuple(column[i] for column in keys.values()), []).append(i)
-    mean, std, undefined = {}, {}, {}
+    mean, std, undefined, n_unresolved = {}, {}, {}, {}
     for label, column in values.items():
         entries = np.asarray(column, np.float64)
         parts = [entries[rows] for rows in rows_of.values()]
@@ -88,17 +98,22 @@ def summarize(
         mean[label] = np.array([part.mean() if len(part) else np.nan for part in defined])
         std[label] = np.array([part.std(ddof=1) if len(part) > 1 else np.nan for part in defined])
         undefined[label] = np.array([np.count_nonzero(np.isnan(part)) for part in parts])
+        n_unresolved[label] = np.array(
+            [sum(label in unresolved[i] for i in rows) for rows in rows_of.values()]
+        )
     return Summary(
         keys={name: [key[j] for key in rows_of] for j, name in enumerate(keys)},
         mean=mean,
         std=std,
         n_runs=np.array([len(rows) for rows in rows_of.values()]),
         n_undefined=undefined,
+        n_unresolved=n_unresolved,
         reasons=reasons,
     )
 
 
 def _cell(summary: Summary, label: str, row: int) -> str:
-    text = f"{summary.mean[label][row]:.4f} ± {summary.std[label][row]:.4f}"
+    mark = UNRESOLVED if summary.n_unresolved[label][row] else ""
+    text = f"{mark}{summary.mean[label][row]:.4f} ± {summary.std[label][row]:.4f}"
     missing = summary.n_undefined[label][row]
     return f"{text} ({missing} undefined)" if missing else text

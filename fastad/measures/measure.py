@@ -11,6 +11,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.resolution import TAILS, Tail
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import check_labels, check_scores
@@ -44,6 +45,8 @@ class Measure(Generic[Result]):
         What it takes beside the data, in the order of the public function.
     operating_point : str or None
         The parameter that is an operating point.
+    tail : Tail or None
+        The part of a class at that point, where its name does not say it.
     default_points : tuple or None
         Operating points where a table names none; None where they are the table's ``fpr``, and
         empty where the key must name one.
@@ -86,6 +89,7 @@ class Measure(Generic[Result]):
     source: str
     parameters: Mapping[str, Parameter] = field(default_factory=lambda: _NO_PARAMETERS)
     operating_point: str | None = None
+    tail: Tail | None = None
     default_points: tuple[Any, ...] | None = None
     number_key: str = ""
     kind: Kind = "value"
@@ -239,6 +243,20 @@ class BoundMeasure:
             return self.value(counts)
         except UndefinedMeasureError:
             return math.nan
+
+    def unresolved(self, counts: OrderedCounts) -> str | None:
+        """Return why the samples are too few for the operating point; None where they are not.
+
+        A TPR at FPR 0.01 of fewer than 100 normals is in truth one at FPR 0, and an FPR at TPR
+        0.95 of fewer than 20 anomalies one at TPR 1. Real sample weights do not tell how many
+        samples there are.
+        """
+        name = self.measure.operating_point or ""
+        tail = self.measure.tail or TAILS.get(name)
+        if tail is None or counts.weighting == "real":
+            return None
+        n_samples = counts.n_anomalies if tail.samples == "anomalies" else counts.n_normals
+        return tail.unresolved(self.parameters[name], n_samples)
 
     @property
     def fpr(self) -> Fraction | None:

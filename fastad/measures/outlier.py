@@ -20,6 +20,7 @@ from fastad.measures.points import (
     twice_area,
     twice_mean_ranks,
 )
+from fastad.measures.resolution import DROPPED, FALSE_ALARMS, KEPT
 from fastad.measures.results import NpCurve
 from fastad.ordering.counts import OrderedCounts
 
@@ -126,6 +127,7 @@ NP_SCORE = Measure(
     source="Škvára, Pevný and Šmídl 2019, equation (2)",
     parameters={"alpha": Positive(sequence=True, example=Fraction(1, 100))},
     operating_point="alpha",
+    tail=FALSE_ALARMS,
     higher_is_better=False,
 )
 
@@ -339,6 +341,7 @@ HT_AUC = Measure(
     source="Ning et al. 2020, equation (1)",
     parameters={"alpha": Rate(sequence=True)},
     operating_point="alpha",
+    tail=DROPPED,
     default_points=(Fraction(2, 10),),
     weights="whole",
     smooth=True,
@@ -443,6 +446,7 @@ LF_AUC = Measure(
     source="Ning et al. 2020, equation (2)",
     parameters={"alpha": Rate(sequence=True)},
     operating_point="alpha",
+    tail=KEPT,
     default_points=(Fraction(8, 10),),
     weights="whole",
     smooth=True,

@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -14,7 +15,9 @@ from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points, Sco
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
+from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
 from fastad.evaluation.ranked_scores import RankedScores
+from fastad.evaluation.results import DetectorEvaluation
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
 from fastad.ordering.counts import count_scores
@@ -36,6 +39,8 @@ Result = TypeVar("Result")
 # Detector, then label of a measure, then value: such as the result of `fastad.evaluate`.
 Values = Mapping[str, Mapping[str, float]]
 ScoreRange = tuple[Fraction, Fraction]
+# Characters in a line of a footnote below the legend's labels.
+_NOTE_WIDTH = 44
 
 
 class CurvesDisplay(drawing.Display, Generic[Curve]):
@@ -305,12 +310,31 @@ def legend_labels(detectors: Mapping[str, Any], values: Values) -> dict[str, str
     """Return the label of each detector in the legend: its name and its values."""
     labels = {}
     for name in detectors:
+        too_few = unresolved_of(values, name)
         shown = ", ".join(
-            f"{label} {'undefined' if math.isnan(value) else f'{value:.3f}'}"
+            f"{label} {UNRESOLVED if label in too_few else ''}"
+            f"{'undefined' if math.isnan(value) else f'{value:.3f}'}"
             for label, value in values.get(name, {}).items()
         )
         labels[name] = f"{name} ({shown})" if shown else name
     return labels
+
+
+def unresolved_of(values: Values, name: str) -> Mapping[str, str]:
+    """Return for which values of a detector the samples are too few; unknown of plain numbers."""
+    results = values.get(name)
+    return results.unresolved if isinstance(results, DetectorEvaluation) else {}
+
+
+def with_footnote(
+    labels: Mapping[str, str], values: Values, more: Iterable[Mapping[str, str]] = ()
+) -> dict[str, str]:
+    """Return labels of the legend, the last one with lines that say what the mark means."""
+    notes = line_of_unresolved([*(unresolved_of(values, name) for name in labels), *more])
+    if not notes:
+        return dict(labels)
+    last = list(labels)[-1]
+    return {**labels, last: "\n".join([labels[last], *wrap(notes[0], _NOTE_WIDTH)])}
 
 
 def step_of(size: float | None, rates: Sequence[FloatVector]) -> float:

@@ -21,6 +21,7 @@ from fastad.plot.curves import (
     read_size,
     refine,
     step_of,
+    with_footnote,
 )
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),
             _lowest(self.n_anomalies, [curve.fnr[::-1] for curve in self.curves.values()]),
         )
-        labels = legend_labels(self.curves, self.values)
+        labels = with_footnote(legend_labels(self.curves, self.values), self.values)
         axes = self._open(ax, labels, n_more=2)
         ends = np.array([0.0, 1.0])
         if chance:

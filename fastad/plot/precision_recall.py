@@ -25,6 +25,7 @@ from fastad.plot.curves import (
     read_measures,
     read_points,
     refine,
+    with_footnote,
 )
 from fastad.uncertainty.bands import PrecisionRecallBand, precision_recall_band_of
 
@@ -252,7 +253,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             If an F1 score is not in (0, 1).
         """
         levels = _f1_levels(iso_f1)
-        labels = legend_labels(self.curves, self.values)
+        labels = with_footnote(legend_labels(self.curves, self.values), self.values)
         axes = self._open(ax, labels, n_more=1)
         for level in levels:
             _draw_iso_f1(axes, level)

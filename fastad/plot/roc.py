@@ -1,7 +1,7 @@
 """Receiver operating characteristics, on a linear or logarithmic axis."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,8 +11,10 @@ import numpy.typing as npt
 from fastad._core.parameters import Rate, check_choice, check_inside
 from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
+from fastad.evaluation.notes import UNRESOLVED
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RocCurve
+from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.plot import drawing
 from fastad.plot.curves import (
     BAND_KINDS,
@@ -30,6 +32,7 @@ from fastad.plot.curves import (
     read_size,
     refine,
     step_of,
+    with_footnote,
 )
 from fastad.uncertainty.bands import RocBand, roc_band_of
 
@@ -55,11 +58,14 @@ class RocMark:
         True positive rate of the interpolated curve there, as `fastad.tpr_at_fpr`.
     threshold : float or int
         As `fastad.threshold_at_fpr`: it flags no larger fraction of the normals.
+    unresolved : str or None
+        Why the normals are too few for the rate; None where they are not.
     """
 
     fpr: float
     tpr: float
     threshold: Threshold
+    unresolved: str | None = field(default=None, repr=False)
 
 
 class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
@@ -287,10 +293,13 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         labels = legend_labels(self.curves, self.values)
         for name, marks in self.marks.items():
             for mark in marks:
+                sign = UNRESOLVED if mark.unresolved else ""
                 labels[name] += (
-                    f"\n  tpr@{mark.fpr:g} {mark.tpr:.3f} at threshold {mark.threshold:.4g}"
+                    f"\n  tpr@{mark.fpr:g} {sign}{mark.tpr:.3f} at threshold {mark.threshold:.4g}"
                 )
-        return labels
+        marks = [mark for marks in self.marks.values() for mark in marks]
+        more = [{"tpr": mark.unresolved} for mark in marks if mark.unresolved]
+        return with_footnote(labels, self.values, more)
 
 
 def path_on(
@@ -320,4 +329,5 @@ def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
 
 def _mark(ranked: RankedScores, rate: Fraction) -> RocMark:
     tpr, threshold = ranked.tpr_at_fpr(fpr=rate), ranked.threshold_at_fpr(fpr=rate)
-    return RocMark(float(rate), tpr, threshold)
+    unresolved = TPR_AT_FPR.bind(fpr=rate).unresolved(ranked.counts)
+    return RocMark(float(rate), tpr, threshold, unresolved)

@@ -17,6 +17,7 @@ from fastad.plot.curves import (
     map_detectors,
     rank_detectors,
     read_measures,
+    with_footnote,
 )
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
             name: curve.zero for name, curve in self.curves.items() if not math.isnan(curve.zero)
         }
         labels |= {name: f"{labels[name]}, zero at {zero:.3g}" for name, zero in zeros.items()}
+        labels = with_footnote(labels, self.values)
         axes = self._open(ax, labels, n_more=1)
         drawing.draw_reference(axes, [0.0, 100.0], [0.0, 0.0], "no distance")
         paths = {name: (curve.p, curve.distance) for name, curve in self.curves.items()}

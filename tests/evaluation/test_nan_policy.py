@@ -254,12 +254,12 @@ def test_reasons_print_below_groups_and_summaries() -> None:
 
 
 def test_measures_with_one_reason_share_a_line() -> None:
-    measures, reason = ["auc", "ap", "auc@0.1"], "undefined without normal samples (label 0)"
+    measures, reason = ["auc", "ap", "auc@1"], "undefined without normal samples (label 0)"
     result = fastad.evaluate([1, 1], {"a": [1, 2], "b": [3, 4]}, measures=measures)
-    assert result.notes == [f"not shown: auc, auc@0.1 of all detectors: {reason}"]
+    assert result.notes == [f"not shown: auc, auc@1 of all detectors: {reason}"]
     groups = [0, 1, 2, 2]
     runs = fastad.evaluate([1, 1, 1, 0], [1, 2, 3, 4], groups=groups, measures=measures)
-    assert runs.notes == [f"nan: auc, auc@0.1 in 2 of 3 runs: {reason}"]
+    assert runs.notes == [f"nan: auc, auc@1 in 2 of 3 runs: {reason}"]
 
 
 def test_many_reasons_are_the_most_frequent_ones() -> None:

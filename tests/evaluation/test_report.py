@@ -248,7 +248,9 @@ def test_columns_have_a_row_for_each_detector() -> None:
         "n_normals",
         "tied_fraction",
         *result.labels,
-    ] + [f"{what}@{fpr}" for fpr in (0.05, 0.1) for what in ("threshold", "flagged")]
+        *(f"{what}@{fpr}" for fpr in (0.05, 0.1) for what in ("threshold", "flagged")),
+        "unresolved",
+    ]
     assert columns["detector"] == list(detectors)
     assert {len(column) for column in columns.values()} == {len(detectors)}
     assert columns["auc"] == [result[name]["auc"] for name in detectors]
@@ -269,7 +271,7 @@ def test_frames_of_each_library_hold_the_columns(library: Any) -> None:
     assert names == list(columns)
     for name, expected in columns.items():
         found = frame[name].to_pylist() if library == "pyarrow" else list(frame[name])
-        if name == "detector":
+        if name in ("detector", "unresolved"):
             assert found == expected
         else:
             floats = [math.nan if x is None else float(x) for x in expected]
