@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
+from fastad._core.threads import slices, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.folds import fold_means
 
@@ -43,7 +44,13 @@ def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, Int
     """
     n_cells = len(starts) - 1
     means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
-    fold_means(values.astype(np.float64), starts, means, defined)
+    values = values.astype(np.float64)  # a copy, which is sorted within cells
+
+    def average(cells: slice) -> None:
+        ends = slice(cells.start, cells.stop + 1)
+        fold_means(values, starts[ends], means[cells], defined[cells])
+
+    thread_map(average, slices(n_cells))
     return means, defined
 
 

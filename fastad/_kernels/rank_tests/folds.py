@@ -83,6 +83,8 @@ def mean_of_sorted(
     n = values.shape[0]
     if n == 0:
         return np.nan
+    if values[0] == values[n - 1]:
+        return float(values[0])
     largest = max(-values[0], values[n - 1])
     if largest == np.inf:
         return float(values[0] + values[n - 1])
@@ -91,12 +93,14 @@ def mean_of_sorted(
         scale = _SMALLER
         for i in range(n):
             values[i] *= scale
-    total, lost = 0.0, 0.0
+    total, lost, beyond = 0.0, 0.0, 0.0
     for i in range(n):
         value = values[i]
+        if i == 0 or value != values[i - 1]:
+            beyond = beyond_float(value)
         larger = total + value
         rest = larger - total
-        lost += (total - (larger - rest)) + (value - rest) + beyond_float(value)
+        lost += (total - (larger - rest)) + (value - rest) + beyond
         total = larger
     return round_mean(total, lost, n) / scale
 
