@@ -22,6 +22,7 @@ _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
 # What `evaluate` writes beside the measures, and behind their labels.
 _OWN = ("n_anomalies", "n_normals", "tied_fraction", "error")
+_OWN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p")
 # So many columns are named where one is missing.
 _NAMED = 4
@@ -272,8 +273,8 @@ def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn 
 
 
 def _is_own(name: str, read: Iterable[str]) -> bool:
-    """Return whether a column is one that fastad writes beside measures."""
-    if name in _OWN or name.startswith(("threshold@", "flagged@")):
+    """Return whether a column is one that fastad writes beside measures, or an index of pandas."""
+    if name in _OWN or name.startswith(_OWN_PREFIXES):
         return True
     return any(name == f"{label}{ending}" for label in read for ending in _ENDINGS)
 

@@ -45,6 +45,18 @@ def test_texts_and_numbers_of_a_csv_file_are_those_of_parquet(tmp_path: Path) ->
     assert "missing: 2 of 24 rows (007, svm, fold 9; 007, svm, fold 10)" in one.stderr
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_columns_that_are_left_out_are_named(runs: Path, ending: str) -> None:
+    table = RUNS.rename(columns={"auc": "roc_auc"}).assign(accuracy=0.5, hours=np.arange(N))
+    path = save(runs.with_suffix(ending), table)
+    result = run(path)
+    note = "left out: accuracy, hours, no measures that fastad knows: --higher-is-better"
+    assert note in result.stderr
+    # The name of a function is its measure.
+    assert result.stdout == run(save(runs.with_suffix(".arrow"), RUNS)).stdout
+    assert "left out" not in run(path, "--measure", "auc").stderr
+
+
 def test_rows_of_several_files_are_one_table(runs: Path, tmp_path: Path) -> None:
     shuffled = RUNS.sample(frac=1, random_state=0)
     first = save(tmp_path / "a.csv", shuffled[:10])

@@ -1,7 +1,7 @@
 """Results of detectors on data sets, read from files: names as they are, measures with gaps."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import typer
 
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
-from fastad.benchmarking.columns import find_columns
+from fastad.benchmarking.columns import TableColumns, find_columns
 from fastad.benchmarking.result_table import ResultTable
 from fastad.cli._console import DataError, data_from, print_message
 from fastad.cli.table_files import N_NAMED, Source, check_columns, open_source
@@ -91,6 +91,8 @@ def read_results(
         table_columns = find_columns(names, **keywords)
     keys = table_columns.key_names
     measured = [measure.column for measure in table_columns.measures]
+    if measures is None:
+        _name_unknown(sources.values(), table_columns)
     parts = {}
     for path, source in sources.items():
         present = [name for name in measured if name in source.names]
@@ -114,6 +116,18 @@ def read_results(
             f"{file_names(files)}: {error}; columns that distinguish rows are named by --params, "
             "--fold and --anomaly-class"
         ) from None
+
+
+def _name_unknown(sources: Iterable[Source], table_columns: TableColumns) -> None:
+    """Say which columns are not read, of those that may be numbers."""
+    read = [*table_columns.key_names, *(x.column for x in table_columns.measures)]
+    numeric = {name for source in sources for name in source.candidates(read)}
+    unknown = [name for name in table_columns.unknown if name in numeric]
+    if unknown:
+        print_message(
+            f"left out: {some_of(unknown, N_NAMED)}, no measures that fastad knows: "
+            "--higher-is-better and --lower-is-better name others"
+        )
 
 
 def file_names(files: Sequence[Path]) -> str:
