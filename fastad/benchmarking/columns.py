@@ -21,7 +21,10 @@ Names: TypeAlias = str | Sequence[str]
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
 # What `evaluate` writes beside the measures, and behind their labels.
-_OWN = ("n_anomalies", "n_normals", "tied_fraction", "error")
+_OWN = (
+    *("n_anomalies", "n_normals", "n_omitted", "tied_fraction"),
+    *("threshold", "unresolved", "error"),
+)
 _OWN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p")
 # So many columns are named where one is missing.

@@ -9,6 +9,7 @@ import pytest
 import fastad
 from fastad import ResultTable
 from fastad.benchmarking import average_ranks, nemenyi, rank_distance, wilcoxon_holm
+from fastad.benchmarking.columns import find_columns
 from fastad.errors import InvalidInputError
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import example_key, read_key
@@ -90,19 +91,24 @@ def test_columns_that_are_left_out_are_named() -> None:
     assert not named.notes
 
 
-def test_what_evaluate_writes_beside_measures_is_not_named() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{"confidence_level": 0.9, "chance": True}, {"threshold": 0.5}, {"threshold": {"a": 1, "b": 2}},
+     {"nan_policy": "omit"}],
+    ids=lambda options: next(iter(options)),
+)  # fmt: skip
+def test_what_evaluate_writes_beside_measures_is_not_named(options: Any) -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(400) < 0.3
-    runs = fastad.evaluate(
-        labels,
-        {"a": rng.normal(size=400) + labels, "b": rng.normal(size=400)},
-        groups={"dataset": np.repeat([0, 1], 200)},
-        confidence_level=0.9,
-        rng=0,
-        chance=True,
-    )
+    scores = {"a": rng.normal(size=400) + labels, "b": rng.normal(size=400)}
+    if "nan_policy" in options:
+        scores["a"][3] = np.nan
+    runs = fastad.evaluate(labels, scores, groups={"dataset": np.arange(400) % 2}, **options)
     for given in (runs, runs.to_frame("pandas")):
-        assert not any(note.startswith("left out") for note in ResultTable.from_table(given).notes)
+        table = ResultTable.from_table(given)
+        assert not any(note.startswith("left out") for note in table.notes), table.notes
+        names = find_columns(list(runs.to_columns()))
+        assert not names.unknown
 
 
 def test_a_wide_table_is_refused_with_what_reads_it() -> None:
