@@ -168,6 +168,19 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         assert not hasattr(package, "__wrapped__")
 
 
+@pytest.mark.parametrize("name", ["roc_auc_score", "rocauc", "average_precision_score", "evalute"])
+def test_an_unknown_name_suggests_what_is_meant(name: str) -> None:
+    meant = {"roc_auc_score": "roc_auc", "rocauc": "roc_auc", "evalute": "evaluate"}
+    suggested = meant.get(name, "average_precision")
+    with pytest.raises(
+        AttributeError, match=f"no attribute '{name}'; did you mean .*'{suggested}'"
+    ):
+        getattr(fastad, name)
+    assert not hasattr(fastad, "__wrapped__")
+    with pytest.raises(AttributeError, match=r"no attribute 'qqqq'$"):
+        _ = fastad.qqqq
+
+
 def test_a_star_import_gives_all_names() -> None:
     space: dict[str, Any] = {}
     exec("from fastad import *", space)

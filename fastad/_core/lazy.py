@@ -29,10 +29,21 @@ def lazy_names(
         elif name in packages:
             value = importlib.import_module(f"{package}.{name}")
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}{_suggestion(name, public)}"
+            )
         setattr(sys.modules[package], name, value)
         return value
 
     public = sorted([*module_of, *packages])
     own = ["__version__"] if hasattr(sys.modules[package], "__version__") else []
     return load, lambda: [*public, *own], public
+
+
+def _suggestion(name: str, public: Sequence[str]) -> str:
+    if name.startswith("_"):  # what Python itself looks for
+        return ""
+    # Here, because `import fastad` is to stay light.
+    from fastad._core.suggestions import did_you_mean
+
+    return did_you_mean(name, {each: each for each in public})
