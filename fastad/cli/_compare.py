@@ -64,6 +64,15 @@ def run_compare_runs(
             raise typer.BadParameter(
                 f"{name!r} is also --higher-is-better", param_hint="--lower-is-better"
             )
+    for option, names in (
+        ("--higher-is-better", columns.higher),
+        ("--lower-is-better", columns.lower),
+    ):
+        for name in names if options["measures"] is not None else ():
+            if name not in options["measures"]:
+                raise typer.BadParameter(
+                    f"would be ignored: {name!r} is not among --measure", param_hint=option
+                )
     table = read_results(files, columns, options["measures"])
     if output is not None:
         _check_folder(output)

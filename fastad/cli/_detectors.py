@@ -124,9 +124,6 @@ def check_usage(detectors: Detectors) -> None:
                 f"must be one of {', '.join(_DETECTORS)}; found {name!r}",
                 param_hint="--detector",
             )
-    if not detectors.names and (detectors.train is not None or detectors.standardize):
-        option = "--standardize" if detectors.train is None else "--train"
-        raise typer.BadParameter("there is no --detector to fit", param_hint=option)
 
 
 def load(path: Path) -> Any:

@@ -19,6 +19,8 @@ from fastad.cli.table_files import (
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import function_of
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
 
@@ -51,8 +53,8 @@ class Task:
     ----------
     columns : ScoreColumns
         Columns of the files.
-    fpr : sequence of float
-        Operating points.
+    fpr : sequence of float or None
+        Operating points; None for those of `evaluate`.
     measures : sequence of str or None
         Labels and names of measures; None for the default set.
     thresholds : sequence of str
@@ -72,7 +74,7 @@ class Task:
     """
 
     columns: ScoreColumns
-    fpr: Sequence[float]
+    fpr: Sequence[float] | None
     measures: Sequence[str] | None
     thresholds: Sequence[str]
     score_range: tuple[float, float] | None
@@ -104,8 +106,28 @@ def _check_usage(task: Task) -> None:
             f"{task.output.name!r}",
             param_hint="--output",
         )
-    if task.summary and not task.columns.groups:
-        raise typer.BadParameter("there is no --group to average over", param_hint="--summary")
+    if task.measures is not None:
+        _check_measures(task.measures, task)
+
+
+def _check_measures(texts: Sequence[str], task: Task) -> None:
+    """Check that some measure reads each option of measures."""
+    # Others are rates at a threshold, or are refused later.
+    measures = [MEASURES[name] for name in map(function_of, texts) if name in MEASURES]
+    named = [MEASURES[text] for text in texts if text in MEASURES]
+    if task.fpr is not None and not any(
+        measure.operating_point is not None and measure.default_points is None for measure in named
+    ):
+        raise typer.BadParameter(
+            "would be ignored: no --measure is a function that takes it, such as tpr_at_fpr; "
+            f"found {', '.join(texts)}",
+            param_hint="--fpr",
+        )
+    if task.score_range is not None and not any(measure.takes_score_range for measure in measures):
+        raise typer.BadParameter(
+            f"would be ignored: no --measure scales scores; found {', '.join(texts)}",
+            param_hint="--score-range",
+        )
 
 
 def _thresholds(texts: Sequence[str]) -> list[float] | dict[str, float] | None:
@@ -143,7 +165,6 @@ def _evaluate_file(
     table = read_scored_table(path, task.columns)
     options: dict[str, Any] = {
         "measures": task.measures,
-        "fpr": task.fpr,
         "threshold": thresholds,
         "score_range": task.score_range,
         "pos_label": table.pos_label,
@@ -153,6 +174,8 @@ def _evaluate_file(
         "n_resamples": task.uncertainty.n_resamples,
         "rng": task.uncertainty.seed,
     }
+    if task.fpr is not None:
+        options["fpr"] = task.fpr
     if table.groups:
         options["groups"] = table.groups
     with data_from(path, table.columns):

@@ -21,6 +21,7 @@ from fastad.cli._console import (
     print_table,
     warnings_as_messages,
 )
+from fastad.cli._option_rules import CheckedCommand
 
 if TYPE_CHECKING:
     from fastad.study.config import StudyConfig
@@ -41,7 +42,7 @@ StudyFolder: TypeAlias = Annotated[
 _SECONDS_BETWEEN_LINES = 30.0
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def run(
     *,
@@ -94,7 +95,7 @@ def run(
     print_message(f"Tables and figures: fastad study report {folder}")
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def status(*, folder: StudyFolder) -> None:
     """Print the progress of a study, and which tasks failed."""
@@ -109,7 +110,7 @@ def status(*, folder: StudyFolder) -> None:
         print_table(TextTable(["reason", "failed tasks"], rows))
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def report(
     *,

@@ -72,7 +72,10 @@ def run(
 ) -> None:
     """Load or train detectors, evaluate them on unseen data, and print a ranking."""
     check_usage(detectors)
-    _check_subspaces(detectors, subspaces, options)
+    if subspaces.n_features is not None and options["method"] not in _SUBSPACE_METHODS:
+        raise typer.BadParameter(
+            f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
+        )
     loaded = {str(model): load(model) for model in detectors.models}
     order = fitted_order(columns, loaded)
     data = read_features(path, columns, order, need_label=True)
@@ -102,22 +105,6 @@ def run(
         print_message(
             f"In {n_varying} features volumes are hard to estimate: --n-features 5 evaluates "
             "detectors in random subspaces"
-        )
-
-
-def _check_subspaces(
-    detectors: Detectors, subspaces: Subspaces, options: Mapping[str, Any]
-) -> None:
-    if subspaces.n_features is not None and detectors.models:
-        raise typer.BadParameter(
-            "detectors are trained anew in each subspace, which a saved one cannot be",
-            param_hint="--n-features",
-        )
-    if subspaces.n_features is None and subspaces.n_subspaces is not None:
-        raise typer.BadParameter("there is no --n-features to draw", param_hint="--n-subspaces")
-    if subspaces.n_features is not None and options["method"] not in _SUBSPACE_METHODS:
-        raise typer.BadParameter(
-            f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
         )
 
 

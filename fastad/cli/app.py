@@ -9,6 +9,7 @@ import typer
 
 import fastad
 from fastad.cli._console import handle_errors, print_result
+from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
     AsJson,
     ConfidenceLevel,
@@ -54,7 +55,7 @@ def _common(
     pass
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def evaluate(
     *,
@@ -119,7 +120,7 @@ def evaluate(
             columns=ScoreColumns(
                 label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
             ),
-            fpr=fpr or [0.01, 0.05],
+            fpr=fpr or None,
             measures=measure or None,
             thresholds=threshold or [],
             score_range=score_range,
@@ -134,7 +135,7 @@ def evaluate(
     )
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def compare(
     *,
@@ -179,7 +180,7 @@ def compare(
     )
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def compare_runs(
     *,
@@ -285,7 +286,7 @@ def compare_runs(
     )
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def volume(
     *,
@@ -349,7 +350,7 @@ def volume(
     )
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def evaluate_unsupervised(
     *,
@@ -421,7 +422,7 @@ def evaluate_unsupervised(
     )
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for the scores and the figure.")] = Path(
@@ -434,7 +435,7 @@ def demo(
     run(output)
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def warmup() -> None:
     """Compile everything into the cache, so that later processes start fast."""
@@ -443,7 +444,7 @@ def warmup() -> None:
     warm_up()
 
 
-@app.command()
+@app.command(cls=CheckedCommand)
 @handle_errors
 def doctor() -> None:
     """Print versions, cache folder, threads, and what the sort runs on."""

@@ -262,8 +262,8 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
     [
         ([], "a detector is needed"),
         (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
-        (["--model", "m", "--trust", "--train", "t.csv"], "there is no --detector to fit"),
-        (["--model", "m", "--trust", "--standardize"], "there is no --detector to fit"),
+        (["--model", "m", "--trust", "--train", "t.csv"], "is of use only with --detector"),
+        (["--model", "m", "--trust", "--standardize"], "is of use only with --detector"),
         (["--detector", "knn", "--method", "magic"], "--method"),
         (["--detector", "knn", "--rtol", "2"], "--rtol"),
         (["--detector", "knn", "--fpr", "2"], "--fpr"),
