@@ -113,7 +113,7 @@ def _check_usage(task: Task) -> None:
 def _check_measures(texts: Sequence[str], task: Task) -> None:
     """Check that some measure reads each option of measures."""
     # Others are rates at a threshold, or are refused later.
-    measures = [MEASURES[name] for name in map(function_of, texts) if name in MEASURES]
+    measures = [MEASURES[name] for name in map(function_of, texts) if name is not None]
     named = [MEASURES[text] for text in texts if text in MEASURES]
     if task.fpr is not None and not any(
         measure.operating_point is not None and measure.default_points is None for measure in named

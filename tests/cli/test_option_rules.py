@@ -47,16 +47,30 @@ def test_every_command_and_option_has_its_rules() -> None:
 
 # Values of the options that need one.
 VALUES = {
+    "chance": [],
+    "ci": [],
     "confidence_level": ["0.9"],
-    "score_range": ["0", "1"],
-    **dict.fromkeys(("n_draws", "n_features", "n_resamples", "n_subspaces", "seed"), ["1"]),
-    **dict.fromkeys(("detector", "group", "measure", "method", "model", "train", "profile"), ["x"]),
-    **dict.fromkeys(("chance", "ci", "standardize", "summary", "trust"), []),
     "config": [],
+    "detector": ["x"],
+    "group": ["x"],
+    "measure": ["x"],
+    "method": ["x"],
+    "model": ["x"],
+    "n_draws": ["1"],
+    "n_features": ["1"],
+    "n_resamples": ["1"],
+    "n_subspaces": ["1"],
+    "profile": ["x"],
+    "score_range": ["0", "1"],
+    "seed": ["1"],
+    "standardize": [],
+    "summary": [],
+    "train": ["x"],
+    "trust": [],
 }
 
 
-def words_of(command: Any, name: str, value: str | None = None) -> list[str]:
+def words_of(command: Any, name: str, value: str = "") -> list[str]:
     """Return how an option is written on the command line, with some value or that one."""
     (parameter,) = (row for row in command.params if row.name == name)
     option = [parameter.opts[0]] if parameter.param_type_name == "option" else []
@@ -76,7 +90,7 @@ def test_every_rule_refuses_before_any_file_is_read(words: str, name: str, rule:
     command = COMMANDS[words]
     arguments = words_of(command, name)
     if isinstance(rule, Excludes):
-        for value in rule.values or [None]:
+        for value in rule.values or [""]:
             beside = words_of(command, rule.option, value)
             # The other has what it needs itself.
             for needed in (row for row in RULES[words][rule.option] if isinstance(row, Needs)):
@@ -141,8 +155,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(8)
     y = np.arange(N) % 3 == 0
     path = tmp_path_factory.mktemp("pairs") / "scores.npz"
-    scores = {name: rng.normal(size=N) + shift * y for name, shift in zip("abc", (2, 1, 0.5))}
-    np.savez(path, y=y.astype(int), z=np.roll(y, 1).astype(int), fold=np.arange(N) // 60, **scores)
+    columns = {
+        name: rng.normal(size=N) + shift * y for name, shift in {"a": 2, "b": 1, "c": 0.5}.items()
+    }
+    columns |= {"y": y.astype(int), "z": np.roll(y, 1).astype(int), "fold": np.arange(N) // 60}
+    np.savez(path, **columns)
     return path
 
 
