@@ -160,8 +160,7 @@ def _subsampled(
 
 def _print(evaluation: UnsupervisedEvaluation) -> None:
     print_table(evaluation.text_table())
-    for criterion in CRITERIA:
-        print_result(evaluation.summary(criterion))
+    print_result(evaluation.summary())
     for name, criteria in evaluation.items():
         for criterion, estimate in zip(CRITERIA, criteria, strict=True):
             if estimate.reason:

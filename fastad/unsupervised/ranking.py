@@ -1,6 +1,7 @@
 """EM and MV of several detectors: ranks, and which of them differ significantly."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.parameters import check_choice
 from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, count_text
 from fastad.errors import InvalidInputError
 from fastad.uncertainty.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
@@ -67,8 +68,8 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
 
     @property
     def notes(self) -> list[str]:
-        """What each criterion tells of the detectors."""
-        return [self.summary(name) for name in CRITERIA]
+        """What both criteria tell of the detectors."""
+        return [self.summary()]
 
     def ranking(self, criterion: CriterionName = "em") -> list[Place]:
         """Return the detectors from the best to the worst, and the ranks that stay open.
@@ -117,30 +118,88 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         names = list(self)
         return [(names[i], names[j]) for i, j in np.argwhere(self._better[criterion]).tolist()]
 
-    def summary(self, criterion: CriterionName = "em") -> str:
-        """Return in a sentence which detectors differ significantly by a criterion.
+    def best_by_both(self) -> list[str]:
+        """Return the detectors that none is significantly better than, by EM or by MV.
+
+        Returns
+        -------
+        list of str
+            In the order of the ranking by EM; none where the criteria call different ones the best.
+        """
+        em, mv = (self._leaders(criterion) for criterion in CRITERIA)
+        return [name for name in em if name in mv]
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """Return the pairs of which the first is significantly better by EM, the second by MV.
+
+        Returns
+        -------
+        list of (str, str)
+            Names; none where the criteria nowhere contradict each other.
+        """
+        em, mv = (self.significant_pairs(criterion) for criterion in CRITERIA)
+        return [(first, second) for first, second in em if (second, first) in mv]
+
+    def summary(self, criterion: CriterionName | None = None) -> str:
+        """Return in a sentence which detectors differ significantly, and which is the best.
 
         Parameters
         ----------
-        criterion : {"em", "mv"}, default "em"
-            By which criterion.
+        criterion : {"em", "mv"}, optional
+            By which criterion alone; by default what both say together.
 
         Returns
         -------
         str
         """
-        ranking, pairs = self.ranking(criterion), self.significant_pairs(criterion)
-        n_pairs = len(ranking) * (len(ranking) - 1) // 2
+        if criterion is not None:
+            check_choice(criterion, CRITERIA, "criterion")
+            return self._summary_of(criterion)
+        em, mv = (self._n_pairs(criterion) for criterion in CRITERIA)
+        if not em or not mv:
+            if em or mv:
+                return "; ".join(self._summary_of(name) for name in CRITERIA)
+            return "EM and MV: fewer than two detectors to compare"
+        n_em, n_mv = (len(self.significant_pairs(name)) for name in CRITERIA)
+        level = f"{100 * self.confidence_level:g} %"
+        if not n_em and not n_mv:
+            return f"EM and MV: at {level} each, no two detectors differ significantly"
+        n_pairs = f"{n_em} and {n_mv} of {em}" if em == mv else f"{n_em} of {em} and {n_mv} of {mv}"
+        text = f"EM and MV: at {level} each, {n_pairs} pairs differ significantly; {self._best()}"
+        if against := len(self.contradictions()):
+            text += f"; they contradict each other on {count_text(against, 'pair')}"
+        return text
+
+    def _best(self) -> str:
+        """Return what both criteria together say of the best detector."""
+        em, mv = (self._leaders(criterion) for criterion in CRITERIA)
+        both = self.best_by_both()
+        if not both:
+            return f"the best is {_one_of(em)} by EM, but {_one_of(mv)} by MV"
+        if len(em) == len(mv) == 1:
+            return f"{both[0]} is the best by both"
+        # Each that is left out is significantly worse than another, by one of them.
+        return f"the best by both can only be {' or '.join(both)}"
+
+    def _summary_of(self, criterion: CriterionName) -> str:
+        n_pairs, pairs = self._n_pairs(criterion), self.significant_pairs(criterion)
         name, level = criterion.upper(), f"{100 * self.confidence_level:g} %"
         if not n_pairs:
             return f"{name}: fewer than two detectors to compare"
         if not pairs:
             return f"{name}: at {level} no two detectors differ significantly"
-        leaders = [place.detector for place in ranking if place.best == 1]
-        start = f"{name}: at {level} {len(pairs)} of {n_pairs} pairs differ significantly"
-        if len(leaders) == 1:
-            return f"{start}; {leaders[0]} is the best"
-        return f"{start}; the best is one of {', '.join(leaders)}"
+        return (
+            f"{name}: at {level} {len(pairs)} of {n_pairs} pairs differ significantly; "
+            f"the best by {name} is {_one_of(self._leaders(criterion))}"
+        )
+
+    def _leaders(self, criterion: CriterionName) -> list[str]:
+        """Return the detectors that none is significantly better than."""
+        return [place.detector for place in self.ranking(criterion) if place.best == 1]
+
+    def _n_pairs(self, criterion: CriterionName) -> int:
+        """Return the number of pairs of detectors of which a criterion is defined."""
+        return math.comb(len(self.ranking(criterion)), 2)
 
     def text_table(self) -> TextTable:
         """Return the criteria and the ranks that stay open as strings."""
@@ -189,6 +248,8 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
                 "significant_pairs": {
                     c: [list(pair) for pair in self.significant_pairs(c)] for c in CRITERIA
                 },
+                "best_by_both": self.best_by_both(),
+                "contradictions": [list(pair) for pair in self.contradictions()],
             }
         )
 
@@ -210,6 +271,10 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     def _of(self, detector: str, criterion: CriterionName) -> Criterion:
         result: Criterion = getattr(self[detector], criterion)
         return result
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"one of {', '.join(names)}"
 
 
 def check_names(values: Mapping[Any, Any], name: str) -> dict[str, Any]:

@@ -334,4 +334,4 @@ def test_few_replicates_say_nothing_and_do_no_harm(n_resamples: int) -> None:
 def test_one_point_of_each_kind(test: list[float], uniform: list[float]) -> None:
     found = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
     assert len(str(found).splitlines()) >= 3
-    assert found.summary() == "EM: fewer than two detectors to compare"
+    assert found.summary() == "EM and MV: fewer than two detectors to compare"

@@ -65,7 +65,10 @@ def test_clearly_better_detectors_are_significantly_different() -> None:
                 ("norm", 1.0, 1, 1),
                 ("first", 2.0, 2, 2),
             ]
-            assert "1 of 1 pairs differ significantly; norm is the best" in found.summary(criterion)
+            assert (
+                f"1 of 1 pairs differ significantly; the best by {criterion.upper()} is norm"
+                in found.summary(criterion)
+            )
 
 
 def wavy(j: int) -> Callable[[Array], Array]:
@@ -144,8 +147,8 @@ def test_it_is_a_mapping_that_prints_as_a_table() -> None:
     assert "detector" in lines[0]
     assert "EM [95 %], high is good" in lines[0]
     assert "MV [95 %], low is good" in lines[0]
-    assert lines[-2] == found.summary("em")
-    assert lines[-1] == found.summary("mv")
+    assert lines[-1] == found.summary()
+    assert sum("significant" in line for line in lines) == 1
     assert str(found["norm"].em) in str(found)
     with pytest.raises(KeyError):
         found["other"]

@@ -144,7 +144,7 @@ def test_clearly_different_detectors_are_ranked() -> None:
     for criterion in ("em", "mv"):
         assert [place.detector for place in found.ranking(criterion)] == ["squared", "oblong"]
         assert found.significant_pairs(criterion) == [("squared", "oblong")]
-        assert "squared is the best" in found.summary(criterion)
+        assert f"the best by {criterion.upper()} is squared" in found.summary(criterion)
 
 
 def test_detectors_that_are_alike_are_not_significantly_different() -> None:
