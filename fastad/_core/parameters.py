@@ -273,6 +273,10 @@ def _entries(value: Any, name: str, expected: str) -> Any:
 class _Required:
     """The default of a parameter that must be given."""
 
+    def __reduce__(self) -> str:
+        # By its name, so that a copy is the same object: it is compared by identity.
+        return "REQUIRED"
+
 
 REQUIRED = _Required()
 

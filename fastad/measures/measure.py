@@ -1,11 +1,14 @@
 """`Measure`, the declaration of a measure, and `BoundMeasure`, one with its parameters."""
 
+import importlib
 import inspect
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, Literal, TypeVar
+from functools import partial
+from typing import Any, Generic, Literal, SupportsIndex, TypeVar
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
@@ -105,6 +108,14 @@ class Measure(Generic[Result]):
     value_range: tuple[float, float] = (0.0, 1.0)
     range_text: str = ""
     cost: str = "O(g)"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        # By name where its family lists it, so that a copy is the same declaration.
+        compute = self.compute.func if isinstance(self.compute, partial) else self.compute
+        module = getattr(compute, "__module__", "")
+        if any(self is listed for listed in getattr(sys.modules.get(module), "MEASURES", ())):
+            return _listed_measure, (module, self.name)
+        return super(Measure, self).__reduce_ex__(max(2, int(protocol)))
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters as the computation takes them, checked, defaults included."""
@@ -213,6 +224,12 @@ class Measure(Generic[Result]):
         return checked
 
 
+def _listed_measure(module: str, name: str) -> Measure[Any]:
+    """Return the measure of a name that the module of a family lists."""
+    listed: tuple[Measure[Any], ...] = importlib.import_module(module).MEASURES
+    return next(measure for measure in listed if measure.name == name)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundMeasure:
     """A measure with all that it takes but the data: one number of any ordered counts.
@@ -230,6 +247,15 @@ class BoundMeasure:
     key: str
     measure: Measure[Any]
     parameters: Mapping[str, Any]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundMeasure):
+            return NotImplemented
+        same = self.key == other.key and self.measure is other.measure
+        return same and self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.measure.name))
 
     def value(self, counts: OrderedCounts) -> float:
         """Return the number; raise `UndefinedMeasureError` where the counts leave it undefined."""

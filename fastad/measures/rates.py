@@ -128,5 +128,6 @@ RATES: Mapping[str, Measure[Any]] = MappingProxyType(
         **{name: _declare(name, title) for name, title in _OTHERS.items()},
     }
 )
+MEASURES = tuple(RATES.values())
 # What `fastad.evaluate` computes at its thresholds, unless it names others.
 STANDARD_RATES = ("tpr", "fpr", "precision", "f1", "n_flagged")
