@@ -34,13 +34,16 @@ def run_compare(
     """Compare the detectors of a file, and print which are better."""
     table = read_scored_table(path, columns)
     if len(table.scores) < 2:
-        raise typer.BadParameter("two columns of scores are needed", param_hint="--score")
+        found = f"; {table.message}" if table.message else ""
+        raise typer.BadParameter(f"two columns of scores are needed{found}", param_hint="--score")
     try:
         with data_from(path, table.columns):
             result = compare_all(table.labels, table.scores, pos_label=table.pos_label, **options)
     except TypeError as error:
         # A function in place of the label of a measure.
         raise typer.BadParameter(str(error), param_hint="--measure") from None
+    if table.message:
+        print_message(table.message)
     if as_json:
         print_result(result.to_json(indent=2))
         return

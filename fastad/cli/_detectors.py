@@ -13,7 +13,13 @@ import typer
 
 from fastad._core.types import AnyVector, FloatMatrix, Label
 from fastad.cli._console import DataError, data_from, warnings_as_messages
-from fastad.cli.table_files import Source, check_columns, label_like, open_source
+from fastad.cli.table_files import (
+    Source,
+    check_columns,
+    check_labels_are_numbers,
+    label_like,
+    open_source,
+)
 from fastad.cli.table_files.columnar import ArrayArchive, reading
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
@@ -234,6 +240,8 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
     check_columns(path, source, labels)
     features = _features_in(path, source, columns, labels, order)
     pos_label: Label | None = None
+    for name in labels:
+        check_labels_are_numbers(path, source, name, columns.pos_label)
     if columns.pos_label is None:
         numbers = source.numbers([*labels, *features])
         y_true = None if label is None else numbers[label]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import typer
 
 from fastad._core.results import json_text, plain_rows, with_versions
-from fastad.cli._console import DataError, data_from, print_result, print_table
+from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
 from fastad.cli.table_files import (
     SAVED_FORMATS,
     ScoreColumns,
@@ -180,6 +180,8 @@ def _evaluate_file(
         options["groups"] = table.groups
     with data_from(path, table.columns):
         result: Result = evaluate(table.labels, table.scores, **options)
+    if table.message:
+        print_message(table.message)
     return result
 
 

@@ -21,7 +21,7 @@ ScoreColumn: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         help="Column of scores, higher is more anomalous; may be repeated. "
-        "By default every other column."
+        "By default all other columns of numbers but an index, a constant or a fold."
     ),
 ]
 Rates: TypeAlias = Annotated[

@@ -60,7 +60,9 @@ def test_an_unknown_ending_is_named_with_the_known_ones(tmp_path: Path, name: st
 def test_one_bad_file_among_several_is_named_and_nothing_printed(tmp_path: Path) -> None:
     good = save(tmp_path / "good.csv", GOOD)
     bad = save(tmp_path / "bad.csv", "y,s\n0,x\n")
-    assert f"{bad}: column 's', line 2: 'x' is not a number" in refused(good, bad, good)
+    assert f"{bad}: there is no column of scores beside 'y'; left out: 's'" in refused(
+        good, bad, good
+    )
 
 
 # --- text
@@ -85,7 +87,7 @@ BAD_TEXT = {
     "nan": ("y,s\n0,0.1\n1,nan\n0,NaN\n", "column 's' must not contain NaN; found 2, the first"),
     "label 2": ("y,s\n0,0.1\n2,0.2\n", "column 'y' must contain 0 (normal) and 1 (anomaly)"),
     "label -1": ("y,s\n1,0.1\n-1,0.2\n", "--pos-label"),
-    "label text": ("y,s\ngood,0.1\nbad,0.2\n", "column 'y', line 2: 'good' is not a number"),
+    "label text": ("y,s\ngood,0.1\nbad,0.2\n", "must be 0 and 1; found 'bad', 'good': --pos-label"),
     "label empty": ("y,s\n0,0.1\n,0.2\n", "column 'y', line 3: '' is not a number"),
     "label nan": ("y,s\n0,0.1\nnan,0.2\n", "column 'y' must contain 0 (normal) and 1 (anomaly)"),
     "underscore": ("y,s\n0,1_0\n1,2\n", "column 's', line 2"),

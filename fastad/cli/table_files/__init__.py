@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fastad._core.types import AnyVector, Label
 from fastad.cli._console import DataError
 from fastad.cli.table_files.columnar import ArrayArchive, ArrowFile
 from fastad.cli.table_files.delimited import DelimitedFile, is_number
+from fastad.cli.table_files.detector_columns import guess_detectors
 from fastad.ordering.named_scores import score_name
 
 # File extensions that results are saved under.
@@ -25,20 +26,8 @@ N_NAMED = 12
 _ERRORS = "backslashreplace"
 
 
-class Source(Protocol):
-    """The columns of one file."""
-
-    names: list[str]
-
-    def candidates(self, excluded: Sequence[str]) -> list[str]:
-        """Return the columns that may be scores."""
-
-    def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
-        """Read columns of numbers; what is missing is NaN in those that may miss some."""
-
-    def values(self, name: str) -> AnyVector:
-        """Read one column of any type."""
-
+# The columns of one file.
+Source: TypeAlias = DelimitedFile | ArrayArchive | ArrowFile
 
 _READERS: dict[str, Callable[[Path], Source]] = {
     ".csv": DelimitedFile,
@@ -79,7 +68,8 @@ class ScoreColumns:
 class ScoredTable:
     """Labels, the scores of detectors and the groups by name, and the anomalies' label.
 
-    ``columns`` has the column that each argument of the library comes from.
+    ``columns`` has the column that each argument of the library comes from, ``message`` which
+    columns are detectors where no option names them, else it is empty.
     """
 
     labels: AnyVector
@@ -87,6 +77,7 @@ class ScoredTable:
     groups: Mapping[str, AnyVector]
     pos_label: Label | None
     columns: Mapping[str, str]
+    message: str
 
 
 def open_source(path: Path) -> Source:
@@ -106,18 +97,24 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     """Read labels, scores and groups from a file."""
     source = open_source(path)
     others = [columns.label, *columns.groups]
+    if columns.label not in source.names:
+        raise DataError(
+            f"{path}: there is no column {columns.label!r}; found "
+            f"{some_of(source.names, N_NAMED)}: --label names the column of the labels"
+        )
     check_columns(path, source, [*others, *(columns.scores or ())])
-    names = columns.scores or source.candidates(others)
-    check_columns(path, source, names)
-    if not names:
-        raise DataError(f"{path}: there is no column of scores beside {columns.label!r}")
-    pos_label: Label | None = None
-    may_miss = names if columns.may_miss else ()
-    if columns.pos_label is None:
-        numbers = source.numbers([columns.label, *names], may_miss)
-        labels, scores = numbers[columns.label], {name: numbers[name] for name in names}
+    check_labels_are_numbers(path, source, columns.label, columns.pos_label)
+    if columns.scores is None:
+        check_columns(path, source, source.candidates(others))
+        guessed = guess_detectors(path, source, others, may_miss=columns.may_miss)
+        scores, message = guessed.scores, guessed.message(path)
     else:
-        scores = source.numbers(names, may_miss)
+        may_miss = columns.scores if columns.may_miss else ()
+        scores, message = source.numbers(columns.scores, may_miss), ""
+    pos_label: Label | None = None
+    if columns.pos_label is None:
+        labels = source.numbers([columns.label])[columns.label]
+    else:
         labels = source.values(columns.label)
         pos_label = label_like(labels, columns.pos_label, f"{path}: the labels {columns.label!r}")
     groups = {name: _integers_if_possible(source.values(name)) for name in columns.groups}
@@ -126,7 +123,7 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         **{score_name(name): name for name in scores},
         **{f"groups[{name!r}]": name for name in groups},
     }
-    return ScoredTable(labels, scores, groups, pos_label, items)
+    return ScoredTable(labels, scores, groups, pos_label, items, message)
 
 
 def check_columns(path: Path, source: Source, names: Sequence[str]) -> None:
@@ -137,6 +134,16 @@ def check_columns(path: Path, source: Source, names: Sequence[str]) -> None:
             raise DataError(
                 f"{path}: there is {what} {name!r}; found {some_of(source.names, N_NAMED)}"
             )
+
+
+def check_labels_are_numbers(path: Path, source: Source, label: str, pos_label: str | None) -> None:
+    """Check that labels without --pos-label are no text, such as True and False."""
+    if pos_label is None and source.texts([label]):
+        found = [repr(str(value)) for value in np.unique(source.values(label))]
+        raise DataError(
+            f"{path}: the labels {label!r} must be 0 and 1; found {some_of(found, N_NAMED)}: "
+            "--pos-label names the label of the anomalies"
+        )
 
 
 def label_like(labels: AnyVector, pos_label: str, where: str) -> Label:

@@ -55,6 +55,10 @@ class ArrayArchive:
                 candidates.append(name)
         return candidates
 
+    def texts(self, names: Sequence[str]) -> list[str]:
+        """Return which of the arrays are no numbers."""
+        return [name for name in names if self.values(name).dtype.kind not in "biuf"]
+
     def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
         """Read arrays, which miss nothing."""
         return {name: self.values(name) for name in names}
@@ -104,6 +108,10 @@ class ArrowFile:
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the columns of numbers."""
         return [name for name in self._numeric if name not in excluded]
+
+    def texts(self, names: Sequence[str]) -> list[str]:
+        """Return which of the columns are no numbers."""
+        return [name for name in names if name not in self._numeric]
 
     def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
         """Read columns; what is missing is NaN in those that may miss some."""

@@ -41,6 +41,29 @@ class DelimitedFile:
         """Return the columns that may be scores: all others."""
         return [name for name in self.names if name not in excluded]
 
+    def texts(self, names: Sequence[str]) -> list[str]:
+        """Return which of the columns have text in some cell, and a number in none.
+
+        Bad cells among numbers, or decimal commas, do not make them text: they are refused where
+        they are read.
+        """
+        undecided, with_text = {name: self.names.index(name) for name in names}, set[str]()
+        with (
+            suppress(csv.Error, UnicodeDecodeError),
+            self.path.open(encoding="utf-8-sig", newline="") as lines,
+        ):
+            rows = csv.reader(lines, delimiter=self.delimiter)
+            next(rows)
+            for row in rows:
+                for name, column in list(undecided.items()) if len(row) == len(self.names) else ():
+                    if is_number(row[column].replace(",", ".", 1)):
+                        del undecided[name]
+                    elif row[column].strip():
+                        with_text.add(name)
+                if not undecided:
+                    break
+        return [name for name in undecided if name in with_text]
+
     def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
         """Read columns of numbers; integers that a float64 would merge stay integers.
 

@@ -1,0 +1,132 @@
+"""Which columns are detectors where ``--score`` names none, in every format alike."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.support.command_line import error_of, invoke
+
+N = 60
+RNG = np.random.default_rng(5)
+Y = (np.arange(N) % 3 == 0).astype(int)
+DETECTORS = {"forest": RNG.normal(size=N) + Y, "lof": RNG.integers(0, 9, N) + Y}
+# No detectors: the column, and what the message calls it.
+OTHERS: dict[str, tuple[Any, str]] = {
+    "Unnamed: 0": (RNG.permutation(N), "an index"),
+    "index": (RNG.permutation(N), "an index"),
+    "id": (RNG.permutation(N) + 1000, "an index"),
+    "__index_level_0__": (RNG.permutation(N), "an index"),
+    "fold": (np.arange(N) % 5, "tells runs apart"),
+    "dataset": (np.arange(N) % 2, "tells runs apart"),
+    "version": (np.full(N, 3), "constant"),
+    "zero": (np.zeros(N), "constant"),
+    "site": (np.array(["a", "b", "c"])[np.arange(N) % 3], "no numbers"),
+    "day": (np.array(["2024-01-01", "2024-01-02"])[np.arange(N) % 2], "no numbers"),
+}
+FORMATS = (".csv", ".parquet", ".feather")
+
+
+def save(columns: dict[str, Any], path: Path) -> Path:
+    frame = pd.DataFrame(columns)
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_feather(path)
+    return path
+
+
+def detectors_of(path: Path, *options: str) -> tuple[list[str], str]:
+    """Return the detectors that are evaluated, and what is said of the columns."""
+    result = invoke("evaluate", path, "--measure", "auc", "--json", *options)
+    assert result.exit_code == 0, result.stderr
+    return [row["detector"] for row in json.loads(result.stdout)["detectors"]], result.stderr
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_detector_is_left_out_and_named(
+    name: str, extension: str, tmp_path: Path
+) -> None:
+    values, reason = OTHERS[name]
+    path = save({name: values, "y": Y, **DETECTORS}, tmp_path / f"scores{extension}")
+    taken, said = detectors_of(path)
+    assert taken == list(DETECTORS)
+    assert f"{path}: detectors: forest, lof; left out: {name!r} ({reason}); --score" in said
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_numbers_of_rows_are_an_index_in_the_first_column_only(
+    extension: str, tmp_path: Path
+) -> None:
+    for start in (0, 1):
+        rows = np.arange(N) + start
+        first = save({"row": rows, "y": Y, **DETECTORS}, tmp_path / f"a{extension}")
+        assert detectors_of(first)[0] == list(DETECTORS)
+        last = save({"y": Y, **DETECTORS, "row": rows}, tmp_path / f"b{extension}")
+        assert detectors_of(last)[0] == [*DETECTORS, "row"]
+
+
+def test_the_unnamed_index_of_pandas(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    pd.DataFrame({"y": Y, **DETECTORS}).sample(frac=1, random_state=0).to_csv(path)
+    taken, said = detectors_of(path)
+    assert taken == list(DETECTORS)
+    assert "'' (an index)" in said
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_all_alike_in_every_format(extension: str, tmp_path: Path) -> None:
+    columns = {name: values for name, (values, _) in OTHERS.items()}
+    columns["flag"] = np.arange(N) % 7 == 0
+    path = save({**columns, "y": Y, **DETECTORS}, tmp_path / f"scores{extension}")
+    taken, said = detectors_of(path)
+    assert taken == list(DETECTORS)
+    assert all(f"{name!r} (" in said for name in columns)
+
+
+def test_groups_are_no_detectors(tmp_path: Path) -> None:
+    path = save({"segment": np.arange(N) % 2, "y": Y, **DETECTORS}, tmp_path / "scores.csv")
+    assert set(detectors_of(path, "--group", "segment")[0]) == set(DETECTORS)
+
+
+def test_named_columns_are_taken_as_they_are_and_nothing_is_said(tmp_path: Path) -> None:
+    path = save({"id": np.arange(N), "y": Y, **DETECTORS}, tmp_path / "scores.csv")
+    assert detectors_of(path, "--score", "id") == (["id"], "")
+
+
+def test_compare_says_what_it_compares(tmp_path: Path) -> None:
+    path = save({"id": np.arange(N), "y": Y, **DETECTORS}, tmp_path / "scores.csv")
+    result = invoke("compare", path)
+    assert f"{path}: detectors: forest, lof; left out: 'id' (an index)" in result.stderr
+    path = save({"fold": np.arange(N) % 2, "y": Y, "forest": DETECTORS["forest"]}, path)
+    message = error_of("compare", path, code=2)
+    assert "two columns of scores are needed" in message
+    assert "'fold' (tells runs apart)" in message
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+@pytest.mark.parametrize("kinds", [("False", "True"), ("normal", "fraud")])
+def test_labels_that_are_text_get_the_hint_to_pos_label(
+    kinds: tuple[str, str], extension: str, tmp_path: Path
+) -> None:
+    path = save({"y": np.array(kinds)[Y], **DETECTORS}, tmp_path / f"scores{extension}")
+    for command in ("evaluate", "compare"):
+        message = error_of(command, path)
+        assert f"the labels 'y' must be 0 and 1; found {sorted(kinds)[0]!r}, " in message
+        assert "--pos-label" in message
+    assert detectors_of(path, "--pos-label", kinds[1])[0] == list(DETECTORS)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_a_missing_column_of_labels_gets_the_hint_to_label(extension: str, tmp_path: Path) -> None:
+    path = save({"outlier": Y, **DETECTORS}, tmp_path / f"scores{extension}")
+    for command in ("evaluate", "compare"):
+        message = error_of(command, path)
+        assert "no column 'y'; found outlier, forest, lof: --label names" in message
+    assert detectors_of(path, "--label", "outlier")[0] == list(DETECTORS)
