@@ -1,6 +1,6 @@
 """The evaluation of one detector on one set of labelled samples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,7 @@ from fastad.measures.flagged import threshold_and_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
+from fastad.measures.resolution import Resolution
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
@@ -49,6 +50,8 @@ class EvaluationRequest:
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
         Thresholds in use that were given, by what stands behind the @ in keys.
+    resolutions : mapping of str to Resolution
+        How many samples the measures need at their operating points.
     """
 
     measures: Sequence[BoundMeasure]
@@ -59,10 +62,14 @@ class EvaluationRequest:
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
     rates: Sequence[Fraction] = field(init=False)
     thresholds: Mapping[str, Threshold] = field(init=False)
+    resolutions: Mapping[str, Resolution] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", rates_of(self.measures))
         object.__setattr__(self, "thresholds", thresholds_of(self.measures))
+        needed = {bound.key: bound.resolution for bound in self.measures}
+        resolutions = {key: one for key, one in needed.items() if one is not None}
+        object.__setattr__(self, "resolutions", resolutions)
 
     def of_detector(self, name: str) -> "EvaluationRequest":
         """Return what is evaluated of one detector."""
@@ -154,7 +161,7 @@ def evaluate_measures(
         tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        unresolved=_unresolved(counts, defined),
+        unresolved=_unresolved(counts, undefined, request),
         operating_points=[
             *(_operating_point(counts, rate) for rate in request.rates),
             *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
@@ -166,10 +173,12 @@ def evaluate_measures(
     )
 
 
-def _unresolved(counts: OrderedCounts, measures: Sequence[BoundMeasure]) -> dict[str, str]:
-    """Return for which measures the samples are too few, and why."""
-    notes = {bound.key: bound.unresolved(counts) for bound in measures}
-    return {key: note for key, note in notes.items() if note is not None}
+def _unresolved(
+    counts: OrderedCounts, undefined: Collection[str], request: EvaluationRequest
+) -> dict[str, str]:
+    """Return for which values the samples are too few, and why."""
+    notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
+    return {key: note for key, note in notes.items() if note is not None and key not in undefined}
 
 
 def _intervals(

@@ -14,7 +14,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.resolution import TAILS, Tail
+from fastad.measures.resolution import TAILS, Resolution, Tail
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import check_labels, check_scores
@@ -270,19 +270,21 @@ class BoundMeasure:
         except UndefinedMeasureError:
             return math.nan
 
-    def unresolved(self, counts: OrderedCounts) -> str | None:
-        """Return why the samples are too few for the operating point; None where they are not.
+    @property
+    def resolution(self) -> Resolution | None:
+        """How many samples its operating point needs, where that is a rate.
 
         A TPR at FPR 0.01 of fewer than 100 normals is in truth one at FPR 0, and an FPR at TPR
-        0.95 of fewer than 20 anomalies one at TPR 1. Real sample weights do not tell how many
-        samples there are.
+        0.95 of fewer than 20 anomalies one at TPR 1.
         """
         name = self.measure.operating_point or ""
         tail = self.measure.tail or TAILS.get(name)
-        if tail is None or counts.weighting == "real":
-            return None
-        n_samples = counts.n_anomalies if tail.samples == "anomalies" else counts.n_normals
-        return tail.unresolved(self.parameters[name], n_samples)
+        return None if tail is None else tail.resolution(self.parameters[name])
+
+    def unresolved(self, counts: OrderedCounts) -> str | None:
+        """Return why the samples are too few for the operating point; None where they are not."""
+        resolution = self.resolution
+        return None if resolution is None else resolution.unresolved(counts)
 
     @property
     def fpr(self) -> Fraction | None:

@@ -6,7 +6,35 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from fastad._core.types import Count
+from fastad.ordering.counts import OrderedCounts
+
+
+class Resolution(NamedTuple):
+    """How many samples a measure at an operating point needs.
+
+    Attributes
+    ----------
+    samples : {"anomalies", "normals"}
+        Of which class.
+    n_required : int
+        How many.
+    note : str
+        What holds of fewer.
+    """
+
+    samples: Literal["anomalies", "normals"]
+    n_required: int
+    note: str
+
+    def unresolved(self, counts: OrderedCounts) -> str | None:
+        """Return the note where the samples are too few, else None.
+
+        Real sample weights do not tell how many samples there are.
+        """
+        if counts.weighting == "real":
+            return None
+        n = counts.n_anomalies if self.samples == "anomalies" else counts.n_normals
+        return self.note if n < self.n_required else None
 
 
 class Tail(NamedTuple):
@@ -26,15 +54,13 @@ class Tail(NamedTuple):
     fraction: Callable[[Fraction], Fraction]
     note: str
 
-    def unresolved(self, point: Fraction, n_samples: Count) -> str | None:
-        """Return why so few samples do not resolve a point; None where they do.
-
-        The ends 0 and 1 of a rate need no sample: there the value is what it says.
-        """
+    def resolution(self, point: Fraction) -> Resolution | None:
+        """Return what a point needs; None at an end of the rate, which needs nothing."""
         fraction = self.fraction(point)
-        if not 0 < fraction * n_samples < 1:
+        if fraction == 0:
             return None
-        return self.note.format(n=math.ceil(1 / fraction), x=f"{float(point):g}")
+        n = math.ceil(1 / fraction)
+        return Resolution(self.samples, n, self.note.format(n=n, x=f"{float(point):g}"))
 
 
 FALSE_ALARMS = Tail(

@@ -109,6 +109,22 @@ def test_a_summary_averages_over_the_last_group(path: Path) -> None:
     assert [row["dataset"] for row in rows] == ["iris", "iris", "wine", "wine"]
 
 
+@pytest.mark.parametrize("options", [(), ("--group", "fold"), ("--group", "fold", "--summary")])
+def test_values_of_too_few_samples_have_a_mark(path: Path, options: tuple[str, ...]) -> None:
+    measures = ("--measure", "auc", "--measure", "tpr@0.0001")
+    shown = run(path, *SCORES, *measures, *options)
+    line = "†: of fewer than 10000 normals one false alarm is above FPR 0.0001"
+    assert shown.count(line) == 1
+    assert shown.count("†") > 2
+    content = read(path, *SCORES, *measures, *options)
+    if "--summary" in options:
+        assert [row["tpr@0.0001_unresolved"] for row in content["summary"]] == [
+            row["n_runs"] for row in content["summary"]
+        ]
+    else:
+        assert all(list(row["unresolved"]) == ["tpr@0.0001"] for row in content["detectors"])
+
+
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".feather", ".csv"])
 def test_saved_tables_hold_all_runs(path: Path, tmp_path: Path, ending: str) -> None:
     output = tmp_path / f"saved{ending}"
