@@ -100,40 +100,85 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     >>> np.allclose(compiled.score_samples(X), -forest.score_samples(X), rtol=1e-9)
     True
     """
+    return _compiled(fitted, "fitted")
+
+
+# Methods whose values order points. Of scikit-learn's detectors all are lower for anomalies.
+_SCORING = ("score_samples", "decision_function", "predict")
+
+
+def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
+    """Return the scorer that a score stands for; None where it is a function of its own.
+
+    A fitted detector stands for its compiled scorer, and so does its bound method that returns the
+    same scores. Methods of detectors that score normal samples higher are refused.
+    """
+    if isinstance(score, CompiledScorer):
+        return score
+    if not callable(score) and hasattr(score, "fit"):
+        return _compiled(score, argument)
+    owner, method = getattr(score, "__self__", None), getattr(score, "__name__", "")
+    if method not in _SCORING:
+        return None
+    if isinstance(owner, CompiledScorer | knn.KNNDetector) and method == "score_samples":
+        return scorer_of(owner, argument)
+    # Nothing else is asked of scikit-learn and PyOD, which are optional extras.
+    libraries = {base.__module__.partition(".")[0] for base in type(owner).__mro__}
+    if not libraries & {"sklearn", "pyod"}:
+        return None
+    # Here, because scikit-learn is an optional extra.
+    from fastad.detectors.orientation import is_pyod, kind_of, last_step
+
+    step = last_step(owner)
+    if is_pyod(step):
+        return _compiled(owner, argument) if method == "decision_function" else None
+    name = type(step).__name__
+    is_density = ("sklearn", name) in _COMPILERS and method == "score_samples"
+    if kind_of(owner) == "outlier detector" or is_density:
+        raise InvalidInputError(
+            f"{argument} must be higher for what is more anomalous; found {method} of {name}, "
+            f"which is lower. Give the fitted {name} itself, which is compiled",
+            argument=argument,
+        )
+    return None
+
+
+def _compiled(fitted: Any, argument: str) -> CompiledScorer:
+    """Compile a fitted detector that an argument gave."""
     while hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
     if kind in OF_BATCHES:
         raise InvalidInputError(
-            f"fitted must score single points; {kind[1]} scores a batch together with the training "
-            "data, so that the score of a point depends on the others",
-            argument="fitted",
+            f"{argument} must score single points; {kind[1]} scores a batch together with the "
+            "training data, so that the score of a point depends on the others",
+            argument=argument,
         )
     if kind in _COMPILERS:
         compiler = _COMPILERS[kind]
-        _check_class(fitted, compiler.module, compiler.name)
+        _check_class(fitted, compiler.module, compiler.name, argument)
         if not hasattr(fitted, compiler.attribute):
             raise InvalidInputError(
-                f"fitted must be fitted; found an unfitted {compiler.name}", argument="fitted"
+                f"{argument} must be fitted; found an unfitted {compiler.name}", argument=argument
             )
         return compiler.compile(fitted)
     if kind == ("sklearn", "Pipeline") and _only_scales(fitted):
-        _check_class(fitted, "sklearn.pipeline", "Pipeline")
+        _check_class(fitted, "sklearn.pipeline", "Pipeline", argument)
         *before, (_, last) = fitted.steps
-        scorer = compile_scorer(last)
+        scorer = _compiled(last, argument)
         for name, step in reversed(before):
             if step is not None and not (isinstance(step, str) and step == "passthrough"):
                 scorer = linear.scaled(step, scorer, f"step {name!r}")
         return scorer
-    return BatchScorer(fitted)
+    return BatchScorer(fitted, argument)
 
 
-def _check_class(fitted: Any, module: str, name: str) -> None:
+def _check_class(fitted: Any, module: str, name: str, argument: str) -> None:
     if not is_exactly(fitted, module, name):
         raise InvalidInputError(
-            f"fitted must be the {name} of {module}, and no subclass; found "
+            f"{argument} must be the {name} of {module}, and no subclass; found "
             f"{type(fitted).__module__}.{type(fitted).__qualname__}",
-            argument="fitted",
+            argument=argument,
         )
 
 
@@ -150,15 +195,15 @@ class BatchScorer(CompiledScorer):
 
     on_threads = False
 
-    def __init__(self, fitted: Any) -> None:
+    def __init__(self, fitted: Any, argument: str) -> None:
         # Here, because scikit-learn is an optional extra.
         from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
 
         if kind_of(fitted) not in ("outlier detector", "PyOD detector"):
             raise InvalidInputError(
-                "fitted must be a detector of scikit-learn or PyOD; found "
+                f"{argument} must be a detector of scikit-learn or PyOD; found "
                 f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is",
-                argument="fitted",
+                argument=argument,
             )
         # PyOD's detectors do not have it.
         self.n_features = getattr(fitted, "n_features_in_", None)

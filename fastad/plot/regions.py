@@ -168,7 +168,7 @@ class DecisionRegionDisplay(drawing.Display):
 
         Parameters
         ----------
-        score : callable or CompiledScorer
+        score : detector, callable or CompiledScorer
             Anomaly score of any point, higher is more anomalous, as for `fastad.volume`.
         X : array-like of shape (n_samples, 2)
             Points whose scores give the thresholds; finite numbers.
@@ -223,7 +223,14 @@ class DecisionRegionDisplay(drawing.Display):
         scored = block_score(score, 2)
         display = cls(
             _map_of(scored, region, size),
-            _regions(score, labels, _scores_at(scored, samples.T), region, rates, volume_kw),
+            _regions(
+                scored.scorer or score,
+                labels,
+                _scores_at(scored, samples.T),
+                region,
+                rates,
+                volume_kw,
+            ),
             X=samples,
             y_true=labels,
         )

@@ -61,7 +61,7 @@ def volume_at_fpr(
 
     Parameters
     ----------
-    score : callable or CompiledScorer
+    score : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
@@ -210,7 +210,7 @@ def volumes(
 
     Parameters
     ----------
-    scores : mapping of str to callable or CompiledScorer
+    scores : mapping of str to detector, callable or CompiledScorer
         Anomaly score of each detector, as for `volume`.
     X : array-like of shape (n_samples, n_features)
         Points whose scores give the thresholds; finite numbers.
@@ -281,12 +281,15 @@ def volumes(
         )
     normals = samples[labels.values == 0]
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng, progress)
+    scorers = {
+        name: block_score(score, region.n_features, f"scores[{name!r}]")
+        for name, score in scores.items()
+    }
     seed = random_seed(plan.rng)
     at_each: Any = rates
     table: dict[str, dict[str, VolumeEstimate]] = {}
     with thread_limit(n_threads):
-        for name, score in scores.items():
-            scored = block_score(score, samples.shape[1])
+        for name, scored in scorers.items():
             y_score = scored.of_rows(samples)
             thresholds = threshold_at_fpr(labels.values, y_score, fpr=at_each).tolist()
             same_draws = plan._replace(rng=np.random.default_rng(seed))

@@ -115,7 +115,7 @@ def volume_curve(
 
     Parameters
     ----------
-    score : callable or CompiledScorer
+    score : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     threshold : float
         The lowest threshold, finite.

@@ -13,11 +13,12 @@ from fastad._core.parameters import short_repr
 from fastad._core.threads import current_threads, in_steps, points_at_once, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
+from fastad.detectors.compilation import scorer_of
 from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 
-# A jitted function of a point, a function of a batch, or a compiled scorer.
+# A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
 Score: TypeAlias = Any
 # Fewer points are not worth a thread.
 _FEWEST = 256
@@ -144,21 +145,25 @@ class _Batch(BlockScore):
         scores[:] = result
 
 
-def block_score(score: Any, n_features: int) -> BlockScore:
-    """Return what scores blocks: a compiled scorer, a jitted function, or a function of a batch."""
-    if isinstance(score, CompiledScorer):
-        if score.n_features not in (None, n_features):
+def block_score(score: Any, n_features: int, argument: str = "score") -> BlockScore:
+    """Return what scores blocks: a detector, a jitted function, or a function of a batch.
+
+    A fitted detector, or its method, is compiled; messages name it as the argument.
+    """
+    scorer = scorer_of(score, argument)
+    if scorer is not None:
+        if scorer.n_features not in (None, n_features):
             raise InvalidInputError(
-                f"box must have {score.n_features} features as the score; found {n_features}",
+                f"box must have {scorer.n_features} features as the score; found {n_features}",
                 argument="box",
             )
-        return _Compiled(score)
+        return _Compiled(scorer)
     if isinstance(score, Dispatcher):
         return _Jitted(score, n_features)
     if not callable(score):
         raise TypeError(
-            "score must be a jitted function of a point, a function of a batch, or a compiled "
-            f"scorer; found {short_repr(score)}"
+            f"{argument} must be a fitted detector, a jitted function of a point, a function of a "
+            f"batch, or a compiled scorer; found {short_repr(score)}"
         )
     return _Batch(score)
 

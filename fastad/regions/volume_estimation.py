@@ -96,10 +96,10 @@ def volume(
 
     Parameters
     ----------
-    score : callable or CompiledScorer
-        Anomaly score, higher is more anomalous: a function of one point that Numba has jitted, a
-        function of a batch ``(k, n_features)`` that returns ``(k,)`` scores, or what
-        `compile_scorer` returns.
+    score : detector, callable or CompiledScorer
+        Anomaly score, higher is more anomalous: a fitted detector, which is compiled as by
+        `compile_scorer`; what that returns; a function of one point that Numba has jitted; or a
+        function of a batch ``(k, n_features)`` that returns ``(k,)`` scores.
     threshold : float or sequence of floats
         A point is normal where its score is below it; several share one set of draws.
     box : Box

@@ -46,7 +46,7 @@ def level_sets(
 
     Parameters
     ----------
-    score : callable or CompiledScorer
+    score : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     X : array-like of shape (n_test, n_features)
         Data that the detector was not fitted to; finite numbers.

@@ -153,7 +153,7 @@ def evaluate_unsupervised(
 
     Parameters
     ----------
-    scores : mapping of str to callable or CompiledScorer
+    scores : mapping of str to detector, callable or CompiledScorer
         Anomaly score of each detector, as for `volume`.
     X : array-like of shape (n_test, n_features)
         Data that the detectors were not fitted to; finite numbers.
@@ -208,7 +208,10 @@ def evaluate_unsupervised(
     options = LevelSetOptions.of(method, n_draws, lowest, progress)
     samples, region = check_data(X, box)
     named = check_names(scores, "scores")
-    scored = {name: block_score(score, region.n_features) for name, score in named.items()}
+    scored = {
+        name: block_score(score, region.n_features, f"scores[{name!r}]")
+        for name, score in named.items()
+    }
     seed = random_seed(generator)
     estimates = {}
     with thread_limit(n_threads):

@@ -178,7 +178,9 @@ def test_a_box_of_another_type_is_named(box: Any) -> None:
 
 @pytest.mark.parametrize("score", [None, 5, "score", np.zeros(3)])
 def test_what_is_no_score_is_named(score: Any) -> None:
-    with pytest.raises(TypeError, match="score must be a jitted function of a point, a function"):
+    with pytest.raises(
+        TypeError, match="score must be a fitted detector, a jitted function of a point"
+    ):
         volume(score, 0.5, SQUARE)
 
 
