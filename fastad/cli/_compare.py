@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from fastad._core.files import written_aside
@@ -20,10 +21,18 @@ from fastad.cli._console import (
     progress_bar,
     warnings_as_messages,
 )
-from fastad.cli.table_files import ScoreColumns, read_scored_table, save_columns, save_text
+from fastad.cli.table_files import (
+    ScoreColumns,
+    ScoredTable,
+    read_scored_table,
+    save_columns,
+    save_text,
+)
 from fastad.cli.table_files.results import ResultColumns, file_names, read_results
-from fastad.errors import MissingExtraError
+from fastad.errors import MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparison import compare_all
+from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.results import Comparisons
 
 _DPI = 150
 
@@ -38,19 +47,76 @@ def run_compare(
         raise typer.BadParameter(f"two columns of scores are needed{found}", param_hint="--score")
     try:
         with data_from(path, table.columns):
-            result = compare_all(table.labels, table.scores, pos_label=table.pos_label, **options)
+            results, skipped = _compare_groups(table, options)
     except TypeError as error:
         # A function in place of the label of a measure.
         raise typer.BadParameter(str(error), param_hint="--measure") from None
-    if table.message:
-        print_message(table.message)
+    for message in filter(None, [table.message, *skipped]):
+        print_message(message)
     if as_json:
-        print_result(result.to_json(indent=2))
+        print_result(_comparisons_json(results, table.groups))
         return
-    if len(result) > 1:
-        print_table(result.text_table())
-    for comparison in result.values():
-        print_result(comparison.summary)
+    for group, result in results.items():
+        if group:
+            print_result(_group_text(table.groups, group))
+        if len(result) > 1:
+            print_table(result.text_table())
+        for comparison in result.values():
+            print_result(comparison.summary)
+
+
+def _compare_groups(
+    table: ScoredTable, options: Mapping[str, Any]
+) -> tuple[dict[tuple[Any, ...], Comparisons], list[str]]:
+    """Compare the detectors in each group; p-values allow for the comparisons of all groups.
+
+    Without groups there is one, of no name. What is undefined in a group is a message.
+    """
+    if not table.groups:
+        comparisons = compare_all(table.labels, table.scores, pos_label=table.pos_label, **options)
+        return {(): comparisons}, []
+    keys = list(zip(*(values.tolist() for values in table.groups.values()), strict=True))
+    results: dict[tuple[Any, ...], Comparisons] = {}
+    skipped = []
+    for group in sorted(set(keys)):
+        rows = np.array([key == group for key in keys])
+        scores = {name: values[rows] for name, values in table.scores.items()}
+        try:
+            results[group] = compare_all(
+                table.labels[rows], scores, pos_label=table.pos_label, **options
+            )
+        except UndefinedMeasureError as error:
+            skipped.append(f"{_group_text(table.groups, group)}: skipped: {error}")
+    if not results:
+        raise UndefinedMeasureError("; ".join(skipped))
+    pairs = [comparison for result in results.values() for comparison in result.values()]
+    adjust = CORRECTIONS[options["correction"]]
+    adjusted = iter(adjust(np.array([pair.p_value for pair in pairs])).tolist())
+    return {
+        group: Comparisons(
+            list(result.values()), [next(adjusted) for _ in result], options["correction"]
+        )
+        for group, result in results.items()
+    }, skipped
+
+
+def _group_text(groups: Mapping[str, Any], group: tuple[Any, ...]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in zip(groups, group, strict=True))
+
+
+def _comparisons_json(
+    results: Mapping[tuple[Any, ...], Comparisons], groups: Mapping[str, Any]
+) -> str:
+    """Return one object, or with groups the comparisons of all, each with its group."""
+    if not groups:
+        return results[()].to_json(indent=2)
+    rows = [
+        {"group": dict(zip(groups, group, strict=True)), **row}
+        for group, result in results.items()
+        for row in result.to_dict()["comparisons"]
+    ]
+    correction = next(iter(results.values())).correction
+    return json_text(with_versions({"correction": correction, "comparisons": rows}), indent=2)
 
 
 def run_compare_runs(

@@ -89,7 +89,12 @@ def run(files: Sequence[Path], task: Task) -> None:
     """Evaluate each file, print the results and save them."""
     _check_usage(task)
     thresholds = _thresholds(task.thresholds)
-    results = {str(path): _evaluate_file(path, task, thresholds) for path in files}
+    results, messages = {}, []
+    for path in files:
+        results[str(path)], message = _evaluate_file(path, task, thresholds)
+        messages.append(message)
+    for message in filter(None, messages):
+        print_message(message)
     if task.output is not None:
         _save(results, task, task.output)
     if task.as_json:
@@ -161,7 +166,7 @@ def _number(text: str) -> float:
 
 def _evaluate_file(
     path: Path, task: Task, thresholds: list[float] | dict[str, float] | None
-) -> Result:
+) -> tuple[Result, str]:
     table = read_scored_table(path, task.columns)
     options: dict[str, Any] = {
         "measures": task.measures,
@@ -180,9 +185,7 @@ def _evaluate_file(
         options["groups"] = table.groups
     with data_from(path, table.columns):
         result: Result = evaluate(table.labels, table.scores, **options)
-    if table.message:
-        print_message(table.message)
-    return result
+    return result, table.message
 
 
 def _print_tables(result: Result, task: Task, title: str) -> None:

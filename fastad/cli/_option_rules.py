@@ -73,6 +73,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "label": _FREE,
         "score": _FREE,
         "pos_label": _FREE,
+        "group": _FREE,
         "measure": _FREE,
         "method": _FREE,
         "correction": _FREE,

@@ -143,6 +143,13 @@ def compare(
     label: LabelColumn = "y",
     score: ScoreColumn = None,
     pos_label: PosLabel = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a segment, data set or fold, in each of which detectors are compared; "
+            "may be repeated. P-values are corrected for the comparisons of all groups.",
+        ),
+    ] = None,
     measure: Annotated[
         str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
     ] = "auc",
@@ -166,7 +173,7 @@ def compare(
 
     run_compare(
         file,
-        ScoreColumns(label, score or None, [], pos_label),
+        ScoreColumns(label, score or None, group or [], pos_label),
         {
             "measure": measure,
             "method": method,

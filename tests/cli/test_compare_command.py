@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastad
-from tests.support.command_line import error_of, stdout_of
+from tests.support.command_line import error_of, invoke, stdout_of
 
 RNG = np.random.default_rng(3)
 Y = np.arange(600) < 80
@@ -143,3 +143,40 @@ def test_one_class_is_an_error_of_the_data(tmp_path: Path) -> None:
     np.savez(path, y=np.zeros(600, bool), a=SCORES["a"], b=SCORES["b"])
     message = error_of("compare", path)
     assert "undefined without anomalies" in message
+
+
+def test_compare_compares_in_each_group_and_corrects_for_all(tmp_path: Path) -> None:
+    fold = np.arange(600) % 3
+    np.savez(tmp_path / "g.npz", y=Y, fold=fold, **SCORES)  # type: ignore[arg-type]
+    rows = json.loads(stdout_of("compare", tmp_path / "g.npz", "--group", "fold", "--json"))
+    assert len(rows["comparisons"]) == 9
+    own = [
+        comparison
+        for k in range(3)
+        for comparison in fastad.compare_all(
+            Y[fold == k],
+            {name: scores[fold == k] for name, scores in SCORES.items()},
+            measure="auc",
+            rng=0,
+        ).values()
+    ]
+    assert [row["p_value"] for row in rows["comparisons"]] == [x.p_value for x in own]
+    assert [row["group"] for row in rows["comparisons"]] == [{"fold": k // 3} for k in range(9)]
+    # Holm's procedure over all nine.
+    p_values = np.array([x.p_value for x in own])
+    order = np.argsort(p_values)
+    holm = np.minimum(1, np.maximum.accumulate(p_values[order] * np.arange(9, 0, -1)))
+    adjusted = [row["adjusted_p_value"] for row in rows["comparisons"]]
+    np.testing.assert_allclose(np.array(adjusted)[order], holm)
+    assert "fold 2\n" in stdout_of("compare", tmp_path / "g.npz", "--group", "fold")
+
+
+def test_a_group_without_anomalies_is_skipped_and_named(tmp_path: Path) -> None:
+    fold = np.where(Y, 0, np.arange(600) % 2)
+    np.savez(tmp_path / "g.npz", y=Y, fold=fold, **SCORES)  # type: ignore[arg-type]
+    result = invoke("compare", tmp_path / "g.npz", "--group", "fold")
+    assert result.exit_code == 0
+    assert "fold 1: skipped: " in result.stderr
+    assert "fold 0" in result.stdout
+    np.savez(tmp_path / "g.npz", y=np.zeros(600), fold=fold, **SCORES)  # type: ignore[arg-type]
+    assert "fold 0: skipped" in error_of("compare", tmp_path / "g.npz", "--group", "fold")

@@ -135,9 +135,10 @@ EVALUATE = {
     "pos_label": ["--pos-label", "0"],
 }
 COMPARE = {
+    "group": ["--group", "fold"],
     "score": ["--score", "a", "--score", "b"],
     "measure": ["--measure", "ap"],
-    "method": ["--method", "permutation"],
+    "method": ["--method", "bootstrap"],
     "seed": ["--method", "bootstrap", "--seed", "5"],
     "correction": ["--correction", "none"],
     "confidence_level": ["--confidence-level", "0.5"],
