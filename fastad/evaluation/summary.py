@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, best_three
 from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.notes import UNRESOLVED
+from fastad.measures.requests import read_key
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -47,9 +48,9 @@ class Summary(ShortRepr, TableResult):
         return self.reasons
 
     def text_table(self) -> TextTable:
-        """Return means and standard deviations as strings.
+        """Return means and standard deviations as strings, the best three detectors marked.
 
-        A measure that is undefined in all runs is left out, unless all are.
+        Detectors are compared where all other keys, such as the data set, are equal. A measure that is undefined in all runs is left out, unless all are.
         """
         defined = [label for label, mean in self.mean.items() if not np.isnan(mean).all()]
         labels = defined or list(self.mean)
@@ -58,7 +59,25 @@ class Summary(ShortRepr, TableResult):
         for i, n_runs in enumerate(self.n_runs):
             cells = [_cell(self, label, i) for label in labels]
             rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
-        return TextTable(head, rows)
+        return TextTable(head, rows, self._marks(labels))
+
+    def _marks(self, labels: Sequence[str]) -> list[list[int]]:
+        """Return 1, 2 and 3 for the best means of a data set, where it has several detectors."""
+        n_rows = len(self.n_runs)
+        others = [column for name, column in self.keys.items() if name != "detector"]
+        rows_of: dict[tuple[Any, ...], list[int]] = {}
+        for i in range(n_rows):
+            rows_of.setdefault(tuple(column[i] for column in others), []).append(i)
+        # Before the measures stand the other keys and the number of runs.
+        marks = np.zeros((n_rows, len(self.keys) + len(labels)), np.int64)
+        for j, label in enumerate(labels):
+            means, named = self.mean[label], read_key(label)
+            higher = None if named is None else named.measure.higher_is_better
+            for rows in rows_of.values() if higher is not None else ():
+                if len(rows) > 1:
+                    merits = means[rows] if higher else -means[rows]
+                    marks[rows, len(self.keys) + j] = best_three(merits[:, None])[:, 0]
+        return marks.tolist() if marks.any() else []
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists.
