@@ -50,7 +50,8 @@ class Summary(ShortRepr, TableResult):
     def text_table(self) -> TextTable:
         """Return means and standard deviations as strings, the best three detectors marked.
 
-        Detectors are compared where all other keys, such as the data set, are equal. A measure that is undefined in all runs is left out, unless all are.
+        Detectors are compared where all other keys, such as the data set, are equal. A measure
+        that is undefined in all runs is left out, unless all are.
         """
         defined = [label for label, mean in self.mean.items() if not np.isnan(mean).all()]
         labels = defined or list(self.mean)
