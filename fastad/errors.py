@@ -1,8 +1,17 @@
 """Exceptions and warnings of fastad."""
 
 
-class InvalidInputError(ValueError):
-    """An argument is not what the function takes.
+class _ArgumentError(Exception):
+    """What errors about arguments have in common: they carry the name of the argument."""
+
+    def __init__(self, message: str = "", *, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.item = argument
+        self.argument = None if argument is None else argument.partition("[")[0]
+
+
+class InvalidInputError(_ArgumentError, ValueError):
+    """An argument has a value that the function does not take.
 
     The message names the argument, what was expected and what was found.
 
@@ -14,10 +23,19 @@ class InvalidInputError(ValueError):
         The same with its index, such as ``y_score['forest']``, as the message begins.
     """
 
-    def __init__(self, message: str = "", *, argument: str | None = None) -> None:
-        super().__init__(message)
-        self.item = argument
-        self.argument = None if argument is None else argument.partition("[")[0]
+
+class InvalidTypeError(_ArgumentError, TypeError):
+    """An argument has a type that the function does not take, or the function has no such option.
+
+    The message names the argument, what was expected and what was found.
+
+    Attributes
+    ----------
+    argument : str or None
+        Name of the argument without an index, where it is a single one.
+    item : str or None
+        The same with its index, such as ``fpr[1]``, as the message begins.
+    """
 
 
 class UndefinedMeasureError(ValueError):
@@ -49,6 +67,7 @@ __all__ = [
     "CompilationCacheWarning",
     "InsufficientMixingWarning",
     "InvalidInputError",
+    "InvalidTypeError",
     "LowCoverageWarning",
     "MissingExtraError",
     "UndefinedMeasureError",

@@ -1,4 +1,4 @@
-"""An error about a single argument carries its name, as `InvalidInputError.argument`."""
+"""An error about a single argument carries its name, as `.argument`."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ def silent_errors(source: str) -> list[str]:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id == "InvalidInputError"
+        and node.func.id in {"InvalidInputError", "InvalidTypeError", "TypeError"}
         and node.args
         and ONE_ARGUMENT.match(text_of(node.args[0]))
         and not any(keyword.arg == "argument" for keyword in node.keywords)
@@ -51,6 +51,9 @@ def test_errors_about_a_single_argument_name_it(path: Path) -> None:
     [
         ('InvalidInputError("X must be finite; found NaN")', True),
         ('InvalidInputError("X must be finite; found NaN", argument="X")', False),
+        ('InvalidTypeError(f"{name} must be a number; found {kind}")', True),
+        ('InvalidTypeError(f"{name} must be a number; found {kind}", argument=name)', False),
+        ('TypeError(f"{name} must be a number; found {kind}")', True),
         ('InvalidInputError(f"{name} must be finite; found {value}")', True),
         ('InvalidInputError(f"table[{name!r}] must be a column; found {kind}")', True),
         ('InvalidInputError(f"{where}.{key} must be given; " + "found none")', True),

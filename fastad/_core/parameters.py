@@ -16,7 +16,7 @@ import numpy as np
 
 from fastad._core.frames import as_array, table_columns
 from fastad._core.types import Point, Points, Threshold
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 Word = TypeVar("Word", bound=str)
 
@@ -64,7 +64,9 @@ def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     numerator, denominator = exact.as_integer_ratio()
     if highest is not None and not 0 <= numerator <= highest * denominator:
         raise InvalidInputError(
-            f"{name} must lie in [0, {highest}]; found {value!r}", argument=name
+            f"{name} must lie in [0, {highest}]; "
+            f"found {value if isinstance(value, Fraction) else repr(value)}",
+            argument=name,
         )
     return exact
 
@@ -107,7 +109,10 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     """Check the lowest and the highest possible score."""
     bounds = _entries(score_range, "score_range", "a number")
     if not isinstance(bounds, list) or len(bounds) != 2:
-        raise TypeError(f"score_range must be a pair of numbers; found {short_repr(score_range)}")
+        raise InvalidTypeError(
+            f"score_range must be a pair of numbers; found {short_repr(score_range)}",
+            argument="score_range",
+        )
     low, high = (exact_number(bound, "score_range") for bound in bounds)
     if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
         raise InvalidInputError(
@@ -123,7 +128,9 @@ def exact_number(value: Any, name: str) -> Fraction:
     if type(value) is Fraction and max(abs(value.numerator), value.denominator) < _LARGE:
         return value
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number; found {type(value).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be a number; found {type(value).__name__}", argument=name
+        )
     if isinstance(value, Rational):
         _refuse_endless(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
@@ -142,7 +149,9 @@ def _decimal_of(value: float) -> Fraction:
 def check_count(value: Any, name: str) -> int:
     """Check an integer of at least 1."""
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer; found {type(value).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be an integer; found {type(value).__name__}", argument=name
+        )
     _refuse_endless(value, name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
@@ -157,7 +166,9 @@ def check_threshold(value: Any, name: str = "threshold") -> Threshold:
     if isinstance(value, np.bool_):
         value = bool(value)
     if isinstance(value, np.timedelta64) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number; found {type(value).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be a number; found {type(value).__name__}", argument=name
+        )
     _refuse_endless(value, name)
     if value != value:
         raise InvalidInputError(f"{name} must be a number; found NaN", argument=name)
@@ -194,7 +205,9 @@ def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:
 def check_flag(value: object, name: str) -> bool:
     """Check an option that is on or off."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False; found {type(value).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be True or False; found {type(value).__name__}", argument=name
+        )
     return bool(value)
 
 
@@ -211,9 +224,10 @@ def check_choice(value: Word, choices: Sequence[str], name: str) -> Word:
 def check_mapping(values: object, name: str, what: str) -> None:
     """Check that values are named, and at least one of them."""
     if not isinstance(values, Mapping) or not values:
-        raise TypeError(
+        raise InvalidTypeError(
             f"{name} must name at least one {what}; found {type(values).__name__}"
-            + (" without any" if isinstance(values, Mapping) else "")
+            + (" without any" if isinstance(values, Mapping) else ""),
+            argument=name,
         )
 
 
@@ -222,8 +236,9 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is not None and (isinstance(rng, _NO_NUMBERS) or not isinstance(rng, Integral)):
-        raise TypeError(
-            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
+        raise InvalidTypeError(
+            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}",
+            argument="rng",
         )
     if rng is not None and rng < 0:
         raise InvalidInputError(

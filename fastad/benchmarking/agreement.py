@@ -11,7 +11,7 @@ from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_flag
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 
 _BEST, _BETWEEN, _WORST, _NO_LABEL = 1, 0, -1, 2
 
@@ -137,9 +137,10 @@ def pairwise_agreement(
     (5.0, 6)
     """
     if not isinstance(higher_is_better, tuple | list) or len(higher_is_better) != 2:
-        raise TypeError(
+        raise InvalidTypeError(
             "higher_is_better must be a pair of True or False, for a and for b; "
-            f"found {higher_is_better!r}"
+            f"found {higher_is_better!r}",
+            argument="higher_is_better",
         )
     up = [check_flag(flag, f"higher_is_better[{i}]") for i, flag in enumerate(higher_is_better)]
     up += [True, True]  # the references
@@ -307,9 +308,14 @@ def _datasets(values: ArrayLike, name: str) -> list[ScoreVector]:
 
 def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, list[ScoreVector]]:
     if not isinstance(references, tuple | list):
-        raise TypeError(f"references must be a pair of arrays; found {type(references).__name__}")
+        raise InvalidTypeError(
+            f"references must be a pair of arrays; found {type(references).__name__}",
+            argument="references",
+        )
     if len(references) != 2:
-        raise TypeError(f"references must be a pair of arrays; found {len(references)}")
+        raise InvalidTypeError(
+            f"references must be a pair of arrays; found {len(references)}", argument="references"
+        )
     names = ("references[0]", "references[1]")
     return {name: _datasets(values, name) for name, values in zip(names, references, strict=True)}
 

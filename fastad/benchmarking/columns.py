@@ -10,7 +10,7 @@ from fastad._core.parameters import check_flag, exact_rate, short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of, suggestion_for
@@ -107,7 +107,9 @@ def find_columns(
         argument.
     """
     if not isinstance(detector, str):
-        raise TypeError(f"detector must be the name of a column; found {detector!r}")
+        raise InvalidTypeError(
+            f"detector must be the name of a column; found {detector!r}", argument="detector"
+        )
     keys = {"dataset": _name_list(dataset, "dataset"), "detector": [detector]}
     for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
         default = [key] if key in names else []
@@ -228,16 +230,21 @@ def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> Measu
 def label_list(labels: Any, argument: str) -> list[str]:
     """Check a sequence of labels; return each once."""
     if isinstance(labels, str):
-        raise TypeError(f"{argument} must be a sequence of labels; found {labels!r} alone")
+        raise InvalidTypeError(
+            f"{argument} must be a sequence of labels; found {labels!r} alone", argument=argument
+        )
     try:
         names = list(labels)
     except TypeError:
-        raise TypeError(
-            f"{argument} must be a sequence of labels; found {short_repr(labels)}"
+        raise InvalidTypeError(
+            f"{argument} must be a sequence of labels; found {short_repr(labels)}",
+            argument=argument,
         ) from None
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"{argument} must contain labels; found {short_repr(name)}")
+            raise InvalidTypeError(
+                f"{argument} must contain labels; found {short_repr(name)}", argument=argument
+            )
     if not names:
         raise InvalidInputError(
             f"{argument} must name at least one measure; found none", argument=argument
@@ -248,7 +255,10 @@ def label_list(labels: Any, argument: str) -> list[str]:
 def _name_list(names: Any, argument: str) -> list[str]:
     columns = [names] if isinstance(names, str) else names
     if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
-        raise TypeError(f"{argument} must be the name of a column, or several; found {names!r}")
+        raise InvalidTypeError(
+            f"{argument} must be the name of a column, or several; found {names!r}",
+            argument=argument,
+        )
     return list(columns)
 
 
@@ -310,8 +320,9 @@ def _directions(given: Mapping[str, bool] | None) -> dict[str, bool]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise TypeError(
-            f"higher_is_better must map names to True or False; found {type(given).__name__}"
+        raise InvalidTypeError(
+            f"higher_is_better must map names to True or False; found {type(given).__name__}",
+            argument="higher_is_better",
         )
     return {name: check_flag(flag, f"higher_is_better[{name!r}]") for name, flag in given.items()}
 

@@ -12,7 +12,7 @@ from fastad._core.frames import table_columns
 from fastad._core.results import Result
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.groups import factorize
 
 # Between the parameters of a model: no string contains it.
@@ -26,9 +26,10 @@ def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
         return table.to_columns()
     columns = table_columns(table, "table")
     if columns is None:
-        raise TypeError(
+        raise InvalidTypeError(
             f"{argument} must be a data frame, a mapping of columns or an evaluation of groups; "
-            f"found {type(table).__name__}"
+            f"found {type(table).__name__}",
+            argument=argument,
         )
     return dict(columns)
 
@@ -253,7 +254,9 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
     try:
         names = list(range(n)) if given is None else list(given)
     except TypeError:
-        raise TypeError(f"{argument} must be a sequence of names; found {given!r}") from None
+        raise InvalidTypeError(
+            f"{argument} must be a sequence of names; found {given!r}", argument=argument
+        ) from None
     if len(names) != n:
         raise InvalidInputError(
             f"{argument} must have {n} names; found {len(names)}", argument=argument

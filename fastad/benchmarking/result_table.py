@@ -32,7 +32,7 @@ from fastad.benchmarking.reading import (
     refuse_masked,
     table_of,
 )
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.requests import suggestion_for
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
@@ -212,7 +212,10 @@ class ResultTable:
         (3, ['knn', 'lof'])
         """
         if not isinstance(values, Mapping) or not values:
-            raise TypeError(f"values must map labels to arrays; found {type(values).__name__}")
+            raise InvalidTypeError(
+                f"values must map labels to arrays; found {type(values).__name__}",
+                argument="values",
+            )
         arrays = {
             name: numbers(array, f"values[{name!r}]", kind="an array of numbers")
             for name, array in values.items()
@@ -277,7 +280,9 @@ class ResultTable:
     def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
         """Return a measure by its label, or the name of its function."""
         if not isinstance(label, str):
-            raise TypeError(f"{argument} must be a label; found {short_repr(label)}")
+            raise InvalidTypeError(
+                f"{argument} must be a label; found {short_repr(label)}", argument=argument
+            )
         meant = self._meant(label, argument)
         if len(meant) > 1:
             names = ", ".join(column.name for column in meant)

@@ -29,7 +29,7 @@ from fastad.cli.table_files import (
     save_text,
 )
 from fastad.cli.table_files.results import ResultColumns, file_names, read_results
-from fastad.errors import MissingExtraError, UndefinedMeasureError
+from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparison import compare_all
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.results import Comparisons
@@ -45,12 +45,12 @@ def run_compare(
     if len(table.scores) < 2:
         found = f"; {table.message}" if table.message else ""
         raise typer.BadParameter(f"two columns of scores are needed{found}", param_hint="--score")
-    try:
-        with data_from(path, table.columns):
+    with data_from(path, table.columns):
+        try:
             results, skipped = _compare_groups(table, options)
-    except TypeError as error:
-        # A function in place of the label of a measure.
-        raise typer.BadParameter(str(error), param_hint="--measure") from None
+        except InvalidTypeError as error:
+            # A function in place of the label of a measure.
+            raise typer.BadParameter(str(error), param_hint="--measure") from None
     for message in filter(None, [table.message, *skipped]):
         print_message(message)
     if as_json:

@@ -16,11 +16,17 @@ from typer.models import OptionInfo
 
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
-from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
+from fastad.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    MissingExtraError,
+    UndefinedMeasureError,
+)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+_ABOUT_ARGUMENTS = (InvalidInputError, InvalidTypeError)
 DATA_ARE_WRONG = 1
 WRONG_USAGE = 2
 
@@ -65,7 +71,7 @@ def data_from(files: object, columns: Mapping[str, str] | None = None) -> Iterat
     """
     try:
         yield
-    except (InvalidInputError, UndefinedMeasureError) as error:
+    except (*_ABOUT_ARGUMENTS, UndefinedMeasureError) as error:
         raise _LocatedError(error, str(files), columns or {}) from None
 
 
@@ -92,7 +98,7 @@ def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters,
             if option is not None:
                 raise _bad_option(located.error, option) from None
             raise _failure(_message_on_data(located), DATA_ARE_WRONG) from None
-        except InvalidInputError as error:
+        except _ABOUT_ARGUMENTS as error:
             option = _option_for(error, options)
             if option is not None:
                 raise _bad_option(error, option) from None
@@ -114,7 +120,7 @@ def _options_of(command: Callable[..., Any]) -> dict[str, str]:
 
 def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
     """Return the option that the argument of an error comes from."""
-    argument = error.argument if isinstance(error, InvalidInputError) else None
+    argument = error.argument if isinstance(error, _ABOUT_ARGUMENTS) else None
     if argument is None:
         return None
     renamed = [options[name] for name in _PARAMETERS.get(argument, ()) if name in options]
@@ -123,14 +129,14 @@ def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
 
 def _bad_option(error: Exception, option: str) -> typer.BadParameter:
     message = str(error)
-    if isinstance(error, InvalidInputError):
+    if isinstance(error, _ABOUT_ARGUMENTS):
         message = message.removeprefix(f"{error.argument} ")
     return typer.BadParameter(message, param_hint=option)
 
 
 def _message_on_data(located: _LocatedError) -> str:
     message, error = str(located.error), located.error
-    item = error.item if isinstance(error, InvalidInputError) else None
+    item = error.item if isinstance(error, _ABOUT_ARGUMENTS) else None
     if item is not None and item in located.columns:
         rest = message.removeprefix(item).replace("pos_label=", "--pos-label")
         message = f"column {located.columns[item]!r}{rest}"

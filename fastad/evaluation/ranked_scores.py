@@ -151,7 +151,7 @@ class RankedScores(MeasureMethods):
         # Here, as the functions of intervals are.
         from fastad.uncertainty import chance
 
-        bound = bind(measure, options)
+        bound = bind(measure, options, chance.chance_level)
         repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
         with thread_limit(n_threads):
             return chance.chance_of(self._counts, bound, n_resamples=repeats, key=key)

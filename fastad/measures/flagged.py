@@ -272,7 +272,9 @@ def _one_of_threshold_and_k(parameters: Mapping[str, Any]) -> None:
     neither = parameters["threshold"] is None
     if neither == (parameters["k"] is None):
         raise InvalidInputError(
-            f"confusion_at takes either threshold or k; found {'neither' if neither else 'both'}"
+            "threshold must be given, or k, and not both; found "
+            f"{'neither' if neither else 'both'}",
+            argument="threshold",
         )
 
 

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -12,8 +12,9 @@ from typing import Any, Generic, Literal, SupportsIndex, TypeVar
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
+from fastad._core.suggestions import did_you_mean
 from fastad._core.types import ArrayLike, Label
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.resolution import TAILS, Resolution, Tail
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
 from fastad.ordering.cuts import CurvePart
@@ -152,8 +153,7 @@ class Measure(Generic[Result]):
             raise InvalidInputError(
                 f"measure must return one number; {self.name} does not", argument="measure"
             )
-        known = {name: x for name, x in self.parameters.items() if not x.random}
-        checked = self._check(parameters, known)
+        checked = self._check(parameters, self.number_parameters)
         point = None if self.operating_point is None else checked[self.operating_point]
         if isinstance(point, list):
             raise InvalidInputError(
@@ -162,6 +162,24 @@ class Measure(Generic[Result]):
                 argument=self.operating_point,
             )
         return BoundMeasure(self.key_at(point), self, checked)
+
+    def refuse_unknown(
+        self,
+        options: Mapping[str, Any],
+        known: Iterable[str],
+        function: Callable[..., Any] | None = None,
+    ) -> None:
+        """Refuse an option that neither the measure nor the function that takes it has."""
+        for name, value in options.items():
+            if name not in known:
+                of = "" if function is None else f"{function.__name__}, or of "
+                own = [] if function is None else inspect.signature(function).parameters
+                raise InvalidTypeError(
+                    f"{name} must be an option of {of}{self.name}, which has "
+                    f"{', '.join(known) or 'none'}; found {name}={short_repr(value)}"
+                    f"{did_you_mean(name, {each: each for each in (*own, *known)})}",
+                    argument=name,
+                )
 
     def key_at(self, point: Any) -> str:
         """Return the key at an operating point, None for the default one."""
@@ -180,6 +198,11 @@ class Measure(Generic[Result]):
         """The parameter that is the operating point."""
         assert self.operating_point is not None
         return self.parameters[self.operating_point]
+
+    @property
+    def number_parameters(self) -> dict[str, Parameter]:
+        """The parameters on which the number depends, without those that only say how to draw."""
+        return {name: each for name, each in self.parameters.items() if not each.random}
 
     @property
     def takes_score_range(self) -> bool:
@@ -207,17 +230,12 @@ class Measure(Generic[Result]):
     def _check(
         self, parameters: Mapping[str, Any], known: Mapping[str, Parameter]
     ) -> dict[str, Any]:
-        for name in parameters:
-            if name not in known:
-                raise TypeError(
-                    f"{self.name} takes {', '.join(known) or 'no options'}; found {name}="
-                    f"{short_repr(parameters[name])}"
-                )
+        self.refuse_unknown(parameters, known)
         checked = {}
         for name, parameter in known.items():
             value = parameters.get(name, parameter.default)
             if value is REQUIRED:
-                raise TypeError(f"{self.name} needs {name}")
+                raise InvalidTypeError(f"{self.name} needs {name}", argument=name)
             checked[name] = parameter.check(value, name)
         if self.validate is not None:
             self.validate(checked)

@@ -1,7 +1,7 @@
 """From keys and names of measures to measures with their parameters."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fastad._core.parameters import short_repr
 from fastad._core.types import Threshold
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES, STANDARD_RATES
 from fastad.measures.registry import MEASURES
@@ -37,28 +37,36 @@ class _Named(NamedTuple):
     own_point: bool = False
 
 
-def bind(measure: str, options: Mapping[str, Any]) -> BoundMeasure:
-    """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01)."""
+def bind(
+    measure: str, options: Mapping[str, Any], function: Callable[..., Any] | None = None
+) -> BoundMeasure:
+    """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01).
+
+    ``function`` is the public function that takes the options beside its own.
+    """
     if not isinstance(measure, str):
-        raise TypeError(f"measure must be a string; found {type(measure).__name__}")
-    if measure in _RATES:
-        if set(options) != {"threshold"}:
-            raise TypeError(
-                f"{measure} takes a threshold, and nothing else; "
-                f"found {', '.join(options) or 'nothing'}"
-            )
-        return _RATES[measure].bind(**options)
-    if measure in MEASURES:
-        return MEASURES[measure].bind(**options)
-    ((declaration, parameters, _),) = _parse(measure, [])
-    for name in parameters:
+        raise InvalidTypeError(
+            f"measure must be a string; found {type(measure).__name__}", argument="measure"
+        )
+    declaration, given = _declared(measure)
+    declaration.refuse_unknown(options, declaration.number_parameters, function)
+    for name in given:
         if name in options:
             raise InvalidInputError(
                 f"{name} stands in the measure {measure!r} already; found {name}="
                 f"{short_repr(options[name])} too",
                 argument=name,
             )
-    return declaration.bind(**parameters, **options)
+    return declaration.bind(**given, **options)
+
+
+def _declared(measure: str) -> tuple[Measure[Any], Mapping[str, Any]]:
+    """Return the measure of a key or a name, and the operating point that the key says."""
+    declaration = _RATES.get(measure) or MEASURES.get(measure)
+    if declaration is not None:
+        return declaration, {}
+    ((declaration, parameters, _),) = _parse(measure, [], "measure")
+    return declaration, parameters
 
 
 @lru_cache(maxsize=64)
@@ -103,8 +111,9 @@ def measure_texts(measures: str | Iterable[str]) -> list[str]:
     try:
         texts = [measures] if isinstance(measures, str) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
-        raise TypeError(
-            f"measures must be a sequence of strings; found {type(measures).__name__}"
+        raise InvalidTypeError(
+            f"measures must be a sequence of strings; found {type(measures).__name__}",
+            argument="measures",
         ) from None
     if not texts:
         raise InvalidInputError(
@@ -112,7 +121,9 @@ def measure_texts(measures: str | Iterable[str]) -> list[str]:
         )
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"measures must contain strings; found {type(text).__name__}")
+            raise InvalidTypeError(
+                f"measures must contain strings; found {type(text).__name__}", argument="measures"
+            )
     return texts
 
 
@@ -143,7 +154,7 @@ def _at_thresholds(
     return [_Named(_RATES[text], {"threshold": x}, own_thresholds) for x in thresholds]
 
 
-def read_key(text: str) -> _Named | None:
+def read_key(text: str, argument: str = "measures") -> _Named | None:
     """Return the measure of a key such as "tpr@0.01" and its point, or None where it is no key."""
     for measure in _VALUES:
         if text == measure.key and (
@@ -152,7 +163,7 @@ def read_key(text: str) -> _Named | None:
             return _Named(measure, {})
         number = text[len(measure.prefix) :]
         if measure.operating_point and text.startswith(measure.prefix) and _NUMBER.match(number):
-            return _at(measure, _read_point(measure, number, text))
+            return _at(measure, _read_point(measure, number, text, argument))
     return None
 
 
@@ -177,27 +188,28 @@ def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
     return list(dict.fromkeys(bound.fpr for bound in measures if bound.fpr is not None))
 
 
-def _parse(text: str, fpr: Sequence[Fraction]) -> list[_Named]:
+def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> list[_Named]:
     measure = MEASURES.get(text)
     if measure is not None and measure.kind == "value":
         if measure.operating_point is None:
             return [_Named(measure, {})]
         if measure.default_points == ():
             raise InvalidInputError(
-                f"measures: {text!r} needs its {measure.operating_point} in the label, "
+                f"{argument}: {text!r} needs its {measure.operating_point} in the label, "
                 f"such as {example_key(measure)!r}",
-                argument="measures",
+                argument=argument,
             )
         points = fpr if measure.default_points is None else measure.default_points
         return [_at(measure, x) for x in points]
-    named = read_key(text)
+    named = read_key(text, argument)
     if named is not None:
         return [named]
     known = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
+    expected = "contain labels" if argument == "measures" else "be a label"
     raise InvalidInputError(
-        f"measures must contain labels such as {known}, or names of functions that return a value; "
+        f"{argument} must {expected} such as {known}, or names of functions that return a value; "
         f"found {text!r}{suggestion_for(text)}",
-        argument="measures",
+        argument=argument,
     )
 
 
@@ -218,14 +230,14 @@ def function_of(label: str) -> str | None:
     return None if named is None else named.measure.name
 
 
-def _read_point(measure: Measure[Any], number: str, text: str) -> Any:
+def _read_point(measure: Measure[Any], number: str, text: str, argument: str) -> Any:
     try:
         return measure.point_parameter.read(number, f"the operating point of {text!r}")
     except InvalidInputError as error:
-        raise InvalidInputError(str(error), argument="measures") from None
+        raise InvalidInputError(str(error), argument=argument) from None
     except ValueError:
         raise InvalidInputError(
-            f"measures: {text!r} does not end in a finite number", argument="measures"
+            f"{argument}: {text!r} does not end in a finite number", argument=argument
         ) from None
 
 

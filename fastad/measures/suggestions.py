@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from fastad._core.parameters import Parameter
 from fastad._core.suggestions import did_you_mean, suggestion
 from fastad.measures.measure import Measure
 
@@ -42,7 +43,22 @@ def suggest_measure(
         return suggestion(alike)
     point = _POINT.fullmatch(name)
     if point is not None:
-        prefixes = {m.prefix: m.prefix + point[2] for m in values if m.operating_point}
-        return did_you_mean(point[1], prefixes)
+        prefixes = {
+            m.prefix: m.prefix + point[2]
+            for m in values
+            if m.operating_point and _takes(m.point_parameter, point[2])
+        }
+        word = point[1].partition("@")[0].lower()
+        of_word = [key for prefix, key in prefixes.items() if prefix.partition("@")[0] == word]
+        return suggestion(of_word) or did_you_mean(point[1], prefixes)
     known = {key: key for key in [*(measure.name for measure in values), *examples]}
     return did_you_mean(name, known)
+
+
+def _takes(parameter: Parameter, number: str) -> bool:
+    """Tell whether a number of a key may be an operating point of a measure."""
+    try:
+        parameter.read(number, "")
+    except ValueError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from fastad._core.parameters import short_repr
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 # Sums of whole weights stay below this, so that their sums and differences fit into int64.
 _LARGEST_TOTAL = 2**62
@@ -185,11 +185,21 @@ def _count_labels(labels: npt.NDArray[Any], values: LabelVector) -> tuple[int, i
 def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.bool_]:
     """Select the anomalies by their label; all other rows must carry one and the same label."""
     if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
-        raise TypeError(f"pos_label must be a single label; found {type(pos_label).__name__}")
+        raise InvalidTypeError(
+            f"pos_label must be a single label; found {type(pos_label).__name__}",
+            argument="pos_label",
+        )
     positive = _equal(labels, pos_label, pos_label)
     others = labels[~positive]
     if others.shape[0]:
         different = ~_equal(others, others[0], pos_label)
+        if np.any(different) and not np.any(positive):
+            raise InvalidInputError(
+                f"pos_label must be a label of y_true, or y_true have a single label; found "
+                f"{short_repr(pos_label)} beside {_plain(others[0])} and "
+                f"{_plain(others[np.argmax(different)])}",
+                argument="pos_label",
+            )
         if np.any(different):
             raise InvalidInputError(
                 f"y_true must contain at most two labels, pos_label={short_repr(pos_label)} and "

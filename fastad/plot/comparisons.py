@@ -12,7 +12,7 @@ from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
 from fastad.plot.roc import SCALES, Scale
 
@@ -62,9 +62,10 @@ class MatrixDisplay(drawing.Display):
 
     def __init__(self, matrix: MeasureMatrix) -> None:
         if not isinstance(matrix, MeasureMatrix):
-            raise TypeError(
+            raise InvalidTypeError(
                 "matrix must be a KendallMatrix, LossMatrix or SensitivityMatrix; "
-                f"found {type(matrix).__name__}"
+                f"found {type(matrix).__name__}",
+                argument="matrix",
             )
         self.matrix = matrix
 
@@ -185,9 +186,10 @@ class DiscriminabilityDisplay(drawing.Display):
 
     def __init__(self, discriminability: Discriminability) -> None:
         if not isinstance(discriminability, Discriminability):
-            raise TypeError(
+            raise InvalidTypeError(
                 "discriminability must be a fastad.benchmarking.Discriminability; "
-                f"found {type(discriminability).__name__}"
+                f"found {type(discriminability).__name__}",
+                argument="discriminability",
             )
         self.discriminability = discriminability
 

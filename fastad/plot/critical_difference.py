@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.errors import InvalidTypeError
 from fastad.plot import drawing
 
 if TYPE_CHECKING:
@@ -88,8 +89,9 @@ class CriticalDifferenceDisplay(drawing.Display):
 
     def __init__(self, comparison: RankComparison) -> None:
         if not isinstance(comparison, RankComparison):
-            raise TypeError(
-                f"comparison must be a RankComparison; found {type(comparison).__name__}"
+            raise InvalidTypeError(
+                f"comparison must be a RankComparison; found {type(comparison).__name__}",
+                argument="comparison",
             )
         self.comparison = comparison
 

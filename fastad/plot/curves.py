@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fastad._core.parameters import Parameter, check_positive
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
 from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
 from fastad.evaluation.ranked_scores import RankedScores
@@ -286,9 +286,10 @@ def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result
         )
     for name, result in named.items():
         if not isinstance(result, kind):
-            raise TypeError(
+            raise InvalidTypeError(
                 f"{argument} must be a {kind.__name__}, or a mapping of names to such; "
-                f"found {type(result).__name__} for {name!r}"
+                f"found {type(result).__name__} for {name!r}",
+                argument=argument,
             )
     return {str(name): result for name, result in named.items()}
 

@@ -12,7 +12,7 @@ from weakref import WeakSet
 import numpy as np
 
 from fastad._core.types import ArrayLike, FloatVector
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,9 @@ def open_axes(
     axes = list(np.ravel(np.asarray(ax, object)))
     for item in axes:
         if not isinstance(item, Axes):
-            raise TypeError(f"ax must be matplotlib axes; found {type(item).__name__}")
+            raise InvalidTypeError(
+                f"ax must be matplotlib axes; found {type(item).__name__}", argument="ax"
+            )
     if len(axes) not in counts:
         raise InvalidInputError(
             f"ax must contain {' or '.join(map(str, counts))} axes; found {len(axes)}",

@@ -7,7 +7,7 @@ import numpy as np
 
 from fastad._core.parameters import exact_rate, short_repr
 from fastad._core.types import FloatVector, Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
 from fastad.plot.curves import BandKind, fill_between
 from fastad.plot.level_sets import (
@@ -260,7 +260,9 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     def _span(self, mass: _Masses) -> Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
-            raise TypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
+            raise InvalidTypeError(
+                f"mass must be a pair of masses; found {short_repr(mass)}", argument="mass"
+            )
         low, high = (float(exact_rate(end, "mass")) for end in mass)
         if low >= high:
             raise InvalidInputError(

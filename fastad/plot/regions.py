@@ -13,7 +13,7 @@ from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
 from fastad.plot.curves import read_points
@@ -130,7 +130,10 @@ class DecisionRegionDisplay(drawing.Display):
         y_true: ArrayLike | None = None,
     ) -> None:
         if not isinstance(score_map, ScoreMap):
-            raise TypeError(f"score_map must be a ScoreMap; found {type(score_map).__name__}")
+            raise InvalidTypeError(
+                f"score_map must be a ScoreMap; found {type(score_map).__name__}",
+                argument="score_map",
+            )
         shape = (len(score_map.y), len(score_map.x))
         if score_map.scores.shape != shape or min(shape) < 2:
             raise InvalidInputError(
@@ -142,7 +145,10 @@ class DecisionRegionDisplay(drawing.Display):
         self.regions = list(regions)
         for region in self.regions:
             if not isinstance(region, DecisionRegion):
-                raise TypeError(f"regions must be of DecisionRegion; found {type(region).__name__}")
+                raise InvalidTypeError(
+                    f"regions must be of DecisionRegion; found {type(region).__name__}",
+                    argument="regions",
+                )
         if X is None and y_true is not None:
             raise InvalidInputError("y_true must be given with X; found no X", argument="y_true")
         self._points = None if X is None else _check_points(X, y_true, None)
@@ -377,8 +383,9 @@ class VolumeDisplay(drawing.Display):
 
     def __init__(self, volumes: Volumes) -> None:
         if not isinstance(volumes, Volumes):
-            raise TypeError(
-                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}"
+            raise InvalidTypeError(
+                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}",
+                argument="volumes",
             )
         self.volumes = volumes
 

@@ -12,7 +12,7 @@ from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
 from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.detectors.orientation import ResponseMethod
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.evaluation.groups import labels_by_group
 from fastad.measures.results import RocCurve
 from fastad.measures.roc import ROC_CURVE
@@ -336,9 +336,10 @@ def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
     runs: dict[str, list[RocCurve]] = {}
     for name, repeated in named.items():
         if not isinstance(repeated, Sequence):
-            raise TypeError(
+            raise InvalidTypeError(
                 "curves must be sequences of RocCurve; "
-                f"found {type(repeated).__name__} for {name!r}"
+                f"found {type(repeated).__name__} for {name!r}",
+                argument="curves",
             )
         numbered = {f"{name}[{i}]": curve for i, curve in enumerate(repeated)}
         if len(numbered) < 2:

@@ -14,7 +14,7 @@ from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -305,5 +305,7 @@ def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.
 def check_box(box: object) -> Box:
     """Check that a box is one."""
     if not isinstance(box, Box):
-        raise TypeError(f"box must be a fastad.Box; found {type(box).__name__}")
+        raise InvalidTypeError(
+            f"box must be a fastad.Box; found {type(box).__name__}", argument="box"
+        )
     return box

@@ -15,7 +15,7 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
 from fastad.detectors.compilation import scorer_of
 from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 
 # A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
@@ -161,9 +161,10 @@ def block_score(score: Any, n_features: int, argument: str = "score") -> BlockSc
     if isinstance(score, Dispatcher):
         return _Jitted(score, n_features)
     if not callable(score):
-        raise TypeError(
+        raise InvalidTypeError(
             f"{argument} must be a fitted detector, a jitted function of a point, a function of a "
-            f"batch, or a compiled scorer; found {short_repr(score)}"
+            f"batch, or a compiled scorer; found {short_repr(score)}",
+            argument=argument,
         )
     return _Batch(score)
 

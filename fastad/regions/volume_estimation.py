@@ -13,7 +13,7 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, Point, Threshold
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions import uniform
 from fastad.regions.box import Box, check_box
 from fastad.regions.forest_leaves import exact_fractions, is_small
@@ -231,7 +231,9 @@ def check_plan(
     if points is not None and points.shape[0] == 0:
         raise InvalidInputError("data must contain at least one point; found none", argument="data")
     if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be callable; found {type(progress).__name__}")
+        raise InvalidTypeError(
+            f"progress must be callable; found {type(progress).__name__}", argument="progress"
+        )
     return Plan(
         method,
         None if n_draws is None else check_count(n_draws, "n_draws"),
@@ -246,7 +248,9 @@ def check_plan(
 def _thresholds(threshold: Any) -> float | list[float]:
     """Return one threshold or several; infinite ones are allowed, NaN is not."""
     if isinstance(threshold, (str, bytes)) or threshold is None:
-        raise TypeError(f"threshold must be a number; found {type(threshold).__name__}")
+        raise InvalidTypeError(
+            f"threshold must be a number; found {type(threshold).__name__}", argument="threshold"
+        )
     array = as_array(threshold, "threshold")
     if array.dtype.kind not in "iuf" or array.ndim > 1 or array.size == 0:
         raise InvalidInputError(

@@ -14,7 +14,7 @@ from fastad.detectors.orientation import (
     name_of,
     scikit_learn,
 )
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
@@ -143,7 +143,7 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
 
     Raises
     ------
-    TypeError
+    InvalidTypeError
         If it is not an outlier detector of scikit-learn.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
@@ -160,14 +160,16 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     kind = kind_of(fitted)
     if kind != "outlier detector":
         hint = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
-        raise TypeError(
+        raise InvalidTypeError(
             "from_sklearn takes a fitted outlier detector of scikit-learn; "
-            f"found {_described(fitted, kind)}{hint}"
+            f"found {_described(fitted, kind)}{hint}",
+            argument="fitted",
         )
     if not hasattr(fitted, "score_samples"):
-        raise TypeError(
+        raise InvalidTypeError(
             f"from_sklearn takes a detector that has score_samples; found {name_of(fitted)} "
-            "without it (LocalOutlierFactor has it with novelty=True)"
+            "without it (LocalOutlierFactor has it with novelty=True)",
+            argument="fitted",
         )
     scikit_learn("utils.validation").check_is_fitted(fitted)
     return AdaptedDetector(fitted, name or name_of(fitted), "score_samples", negated=True)
@@ -194,7 +196,7 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
 
     Raises
     ------
-    TypeError
+    InvalidTypeError
         If it is not a detector of PyOD.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
@@ -205,8 +207,9 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     is_oriented = is_pyod(step) or (is_fitted and kind is None)
     if not is_oriented or not hasattr(fitted, "decision_function"):
         hint = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
-        raise TypeError(
-            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{hint}"
+        raise InvalidTypeError(
+            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{hint}",
+            argument="fitted",
         )
     if not is_fitted:
         raise scikit_learn("exceptions").NotFittedError(

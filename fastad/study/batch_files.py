@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.files import written_aside
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
@@ -223,7 +223,9 @@ def make_table(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
     """
     pa = arrow()
     if not isinstance(columns, Mapping):
-        raise TypeError(f"{name} must map columns to values; found {type(columns).__name__}")
+        raise InvalidTypeError(
+            f"{name} must map columns to values; found {type(columns).__name__}", argument=name
+        )
     arrays = {column: _array(values, f"{name}[{column!r}]") for column, values in columns.items()}
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
@@ -314,9 +316,13 @@ def _array(values: Sequence[Any], name: str) -> Any:
         if pa.types.is_list(kind):
             return array.cast(pa.list_(pa.float32()))
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise TypeError(f"{name} must contain plain values of one type: {error}") from None
+        raise InvalidTypeError(
+            f"{name} must contain plain values of one type: {error}", argument=name
+        ) from None
     if not (pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise TypeError(f"{name} must contain strings, numbers or lists of numbers; found {kind}")
+        raise InvalidTypeError(
+            f"{name} must contain strings, numbers or lists of numbers; found {kind}", argument=name
+        )
     return array
 
 

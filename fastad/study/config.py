@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from fastad._core.parameters import check_count, check_rate, short_repr
 from fastad.benchmarking.columns import label_list
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 from fastad.measures.requests import read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
@@ -71,7 +71,10 @@ class VolumePlan:
             )
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):
-            raise TypeError(f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}")
+            raise InvalidTypeError(
+                f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}",
+                argument="volumes.fpr",
+            )
         object.__setattr__(self, "fpr", tuple(float(rate) for rate in rates))
 
 
@@ -119,9 +122,13 @@ class StudyConfig:
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str):
-            raise TypeError(f"title must be a string; found {short_repr(self.title)}")
+            raise InvalidTypeError(
+                f"title must be a string; found {short_repr(self.title)}", argument="title"
+            )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise TypeError(f"seed must be an integer; found {short_repr(self.seed)}")
+            raise InvalidTypeError(
+                f"seed must be an integer; found {short_repr(self.seed)}", argument="seed"
+            )
         if self.seed < 0:
             raise InvalidInputError(
                 f"seed must not be negative; found {self.seed}", argument="seed"
@@ -295,13 +302,15 @@ def _section(kind: type[Section], values: Any, name: str) -> Section:
 def check_table(values: Any, name: str) -> Mapping[str, Any]:
     """Check that a value of a configuration is a table."""
     if not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be a table; found {short_repr(values)}")
+        raise InvalidTypeError(f"{name} must be a table; found {short_repr(values)}", argument=name)
     return values
 
 
 def _check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} must be an array of tables; found {short_repr(values)}")
+        raise InvalidTypeError(
+            f"{name} must be an array of tables; found {short_repr(values)}", argument=name
+        )
     return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
 
 

@@ -17,7 +17,7 @@ from fastad.detectors.compilation import OF_BATCHES, compile_scorer
 from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 from fastad.study.extensions import extensions
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
@@ -126,12 +126,16 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
         If scikit-learn is needed and not installed.
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
-        raise TypeError(f"detectors must be a list of tables; found {short_repr(entries)}")
+        raise InvalidTypeError(
+            f"detectors must be a list of tables; found {short_repr(entries)}", argument="detectors"
+        )
     configurations: dict[tuple[str, frozenset[str]], Configuration] = {}
     for i, entry in enumerate(entries):
         where = f"detectors[{i}]"
         if not isinstance(entry, Mapping):
-            raise TypeError(f"{where} must be a table; found {short_repr(entry)}")
+            raise InvalidTypeError(
+                f"{where} must be a table; found {short_repr(entry)}", argument=where
+            )
         for configuration in _read(dict(entry), where):
             # Whatever the order of the parameters.
             identity = (
@@ -162,11 +166,16 @@ def detector_presets() -> dict[str, Sequence[Mapping[str, Any]]]:
 def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, all different."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise TypeError(f"{name} must be a sequence of Configuration; found {short_repr(values)}")
+        raise InvalidTypeError(
+            f"{name} must be a sequence of Configuration; found {short_repr(values)}", argument=name
+        )
     seen: set[tuple[str, str]] = set()
     for i, value in enumerate(values):
         if not isinstance(value, Configuration):
-            raise TypeError(f"{name}[{i}] must be a Configuration; found {short_repr(value)}")
+            raise InvalidTypeError(
+                f"{name}[{i}] must be a Configuration; found {short_repr(value)}",
+                argument=f"{name}[{i}]",
+            )
         if (value.detector, value.params) in seen:
             raise InvalidInputError(
                 f"{name}[{i}] must differ from those before; found {value.key} a second time",

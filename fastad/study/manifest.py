@@ -11,7 +11,7 @@ from typing import Any
 
 from fastad._core.files import written_aside
 from fastad._core.parameters import short_repr
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 MANIFEST = "study.json"
 SCHEMA_VERSION = 2
@@ -68,12 +68,16 @@ class Manifest:
             # As after reading JSON: lists for tuples, and copies of what callers may change.
             value = _plain(getattr(self, field.name), field.name)
             if not isinstance(value, _TYPES[field.name]):
-                raise TypeError(f"{field.name} must not be a {type(value).__name__}")
+                raise InvalidTypeError(
+                    f"{field.name} must not be a {type(value).__name__}", argument=field.name
+                )
             object.__setattr__(self, field.name, value)
         _check_names(self.problems)
         for names in self.batches.values():
             if not isinstance(names, list):
-                raise TypeError(f"batches must have a list for each table; found {names!r}")
+                raise InvalidTypeError(
+                    f"batches must have a list for each table; found {names!r}", argument="batches"
+                )
         _check_batches([*self.batches, *self.all_batches])
 
     @property
@@ -195,13 +199,17 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{name} must have names that are str; found {short_repr(key)}")
+                raise InvalidTypeError(
+                    f"{name} must have names that are str; found {short_repr(key)}", argument=name
+                )
         return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     # Not isinstance: a subclass, such as NumPy's float, would come back as another value.
     if value is not None and type(value) not in (str, int, float, bool):
-        raise TypeError(f"{name} must be a plain value; found {type(value).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be a plain value; found {type(value).__name__}", argument=name
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
     return value
@@ -229,7 +237,9 @@ def _check_batches(batches: Iterable[Any]) -> None:
     seen = set()
     for name in batches:
         if not isinstance(name, str):
-            raise TypeError(f"batches must be str; found {short_repr(name)}")
+            raise InvalidTypeError(
+                f"batches must be str; found {short_repr(name)}", argument="batches"
+            )
         if not name or len(name.encode()) > _MAX_NAME or _INVALID_NAME.search(name):
             raise InvalidInputError(
                 f"batches must have ids that can name a file of at most {_MAX_NAME} bytes; "

@@ -15,7 +15,7 @@ from fastad._core.parameters import check_choice, check_count, check_flag
 from fastad._core.random import string_seed
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.data import (
     BUNDLED,
     BUNDLED_COLLECTION,
@@ -374,10 +374,15 @@ def _loaded(source: str, digest: str) -> LabelledData:
 def _strings(values: Any, name: str) -> tuple[str, ...]:
     """Check a list of strings."""
     if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} must be a list of strings; found {type(values).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be a list of strings; found {type(values).__name__}", argument=name
+        )
     for i, value in enumerate(values):
         if not isinstance(value, str):
-            raise TypeError(f"{name}[{i}] must be a string; found {type(value).__name__}")
+            raise InvalidTypeError(
+                f"{name}[{i}] must be a string; found {type(value).__name__}",
+                argument=f"{name}[{i}]",
+            )
         if not value:
             raise InvalidInputError(f"{name}[{i}] must not be empty", argument=name)
     return tuple(values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.parameters import check_count, check_flag, check_inside, exact_rate
 from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 # With ten normal rows and these two there are always two normal rows to train on.
 _MIN_FRACTION = Fraction(2, 10)
@@ -191,7 +191,9 @@ def _contaminations(values: object) -> tuple[float, ...]:
     """Check contaminations, which must differ; integers become floats."""
     name = "protocol.contaminations"
     if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} must be a list of numbers; found {type(values).__name__}")
+        raise InvalidTypeError(
+            f"{name} must be a list of numbers; found {type(values).__name__}", argument=name
+        )
     rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
     if not rates or len(set(rates)) < len(rates):
         raise InvalidInputError(

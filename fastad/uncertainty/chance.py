@@ -149,7 +149,7 @@ def chance_level(
     >>> level.value, level.expected, level.adjusted, round(level.p_value, 12)
     (0.75, 0.5, 0.5, 0.333333333333)
     """
-    bound = bind(measure, options)
+    bound = bind(measure, options, chance_level)
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
     with thread_limit(n_threads):

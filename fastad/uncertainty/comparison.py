@@ -137,7 +137,7 @@ def compare(
     >>> result.is_significant, result.method
     (True, 'delong')
     """
-    bound = bind(measure, operating_point)
+    bound = bind(measure, operating_point, compare)
     options = check_comparison_options(
         bound,
         method,
@@ -238,7 +238,7 @@ def compare_all(
     >>> result.adjusted["good", "bad"] < 0.001
     True
     """
-    bound = bind(measure, operating_point)
+    bound = bind(measure, operating_point, compare_all)
     check_choice(correction, tuple(CORRECTIONS), "correction")
     options = check_comparison_options(
         bound,
@@ -316,7 +316,7 @@ def delong_covariance(
     array([[0.125, 0.   ],
            [0.   , 0.   ]])
     """
-    bound = bind(measure, operating_point)
+    bound = bind(measure, operating_point, delong_covariance)
     if bound.measure.name not in INFLUENCES:
         raise InvalidInputError(
             f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",

@@ -243,7 +243,7 @@ def check_interval(
     stratified: bool,
 ) -> tuple[BoundMeasure, IntervalOptions]:
     """Check all arguments of `interval` but the data."""
-    bound = bind(measure, parameters)
+    bound = bind(measure, parameters, interval)
     options = check_interval_options(
         method, confidence_level, n_resamples, rng, stratified=stratified
     )

@@ -10,7 +10,7 @@ from fastad._core.parameters import check_count, check_inside, exact_rate, short
 from fastad._core.random import random_key
 from fastad._core.results import plain_value
 from fastad._core.types import Point
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.regions.results import format_exp
 
 CriterionName: TypeAlias = Literal["em", "mv"]
@@ -153,7 +153,9 @@ def check_criteria(
 ) -> CriteriaPlan:
     """Check which areas to compute, and how their intervals."""
     if not isinstance(mass, tuple | list) or len(mass) != 2:
-        raise TypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
+        raise InvalidTypeError(
+            f"mass must be a pair of masses; found {short_repr(mass)}", argument="mass"
+        )
     low, high = (exact_rate(end, "mass") for end in mass)
     if low >= high:
         raise InvalidInputError(

@@ -10,7 +10,7 @@ from fastad._core.parameters import check_generator, check_mapping
 from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
@@ -228,5 +228,7 @@ def evaluate_unsupervised(
 def _named(scores: Any, name: str) -> dict[str, Any]:
     columns = table_columns(scores, name)
     if columns is None:
-        raise TypeError(f"{name} must name scores; found {type(scores).__name__}")
+        raise InvalidTypeError(
+            f"{name} must name scores; found {type(scores).__name__}", argument=name
+        )
     return dict(columns)

@@ -17,7 +17,12 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, IntMatrix, IntVector
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
+from fastad.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    MissingExtraError,
+    UndefinedMeasureError,
+)
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
@@ -106,7 +111,9 @@ def check_jobs(n_jobs: int | None) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise TypeError(f"n_jobs must be an integer or None; found {type(n_jobs).__name__}")
+        raise InvalidTypeError(
+            f"n_jobs must be an integer or None; found {type(n_jobs).__name__}", argument="n_jobs"
+        )
     if n_jobs == 0:
         raise InvalidInputError(
             "n_jobs must not be 0; give None for one process, -1 for all", argument="n_jobs"
@@ -117,9 +124,10 @@ def check_jobs(n_jobs: int | None) -> int | None:
 def check_factory(factory: Factory, name: str) -> Factory:
     """Check that something makes detectors."""
     if not hasattr(factory, "fit") and not callable(factory):
-        raise TypeError(
+        raise InvalidTypeError(
             f"{name} must have a method fit, or be a function of the data that returns a score; "
-            f"found {short_repr(factory)}"
+            f"found {short_repr(factory)}",
+            argument=name,
         )
     return factory
 
@@ -236,10 +244,11 @@ def _evaluate_subspace(
         except MissingExtraError:
             raise
         except Exception as error:
-            kind = TypeError if isinstance(error, TypeError) else InvalidInputError
+            kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
             raise kind(
                 f"detectors[{name!r}] must learn from features {features.tolist()} and score "
-                f"them; found {type(error).__name__}: {error}"
+                f"them; found {type(error).__name__}: {error}",
+                argument=f"detectors[{name!r}]",
             ) from error
     return results
 

@@ -1,4 +1,4 @@
-"""Declarations of measures: copies, and what a new one needs."""
+"""Declarations of measures: copies, and errors that name parameters."""
 
 import copy
 import pickle
@@ -7,9 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
+import fastad
 from fastad._core.parameters import REQUIRED
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
@@ -77,3 +80,66 @@ def test_copies_of_a_measure_that_is_not_listed_have_its_parts(
     assert same.title == "of a user"
     assert same.compute is derived.compute
     assert same.bind(fpr=0.5).parameters == derived.bind(fpr=0.5).parameters
+
+
+PARAMETERS = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
+
+
+@pytest.mark.parametrize("wrong", [object(), 1j, "7x", {1: 2}, len], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(("measure", "name"), PARAMETERS, ids=lambda x: getattr(x, "name", x))
+def test_errors_about_a_parameter_carry_its_name(
+    measure: Measure[Any], name: str, wrong: object
+) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError)) as caught:
+        measure.parameters[name].check(wrong, name)
+    assert caught.value.argument == name
+    assert str(caught.value).startswith(name)
+
+
+@pytest.mark.parametrize("measure", DECLARED, ids=lambda measure: measure.name)
+def test_a_parameter_that_is_not_given_is_named(measure: Measure[Any]) -> None:
+    if measure.validate is not None:  # one of two must be given
+        with pytest.raises(InvalidInputError) as refused:
+            measure.check({})
+        assert refused.value.argument in measure.parameters
+        return
+    required = [name for name, each in measure.parameters.items() if each.is_required]
+    if required:
+        with pytest.raises(InvalidTypeError) as caught:
+            measure.check({})
+        assert caught.value.argument == required[0]
+    else:
+        assert measure.check({}).keys() == measure.parameters.keys()
+
+
+@every_copy
+@pytest.mark.parametrize("kind", [InvalidInputError, InvalidTypeError])
+def test_errors_keep_their_argument_in_copies(
+    kind: type[InvalidInputError | InvalidTypeError], duplicate: Callable[[Any], Any]
+) -> None:
+    same = duplicate(kind("fpr[1] must be a number; found str", argument="fpr[1]"))
+    assert type(same) is kind
+    assert (str(same), same.argument, same.item) == (
+        "fpr[1] must be a number; found str",
+        "fpr",
+        "fpr[1]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "argument"),
+    [
+        ([0, 1], 0.5, "pos_label"),
+        ([0, 1, 2], 7, "pos_label"),
+        (["a", "b"], "c", "pos_label"),
+        ([0, 1], [1], "pos_label"),
+        ([0, 1, 2], 1, "y_true"),
+        (["a", "b", "c"], "c", "y_true"),
+    ],
+)
+def test_whether_labels_or_the_label_of_anomalies_is_wrong(
+    labels: list[Any], pos_label: Any, argument: str
+) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError)) as caught:
+        fastad.roc_auc(labels, np.arange(len(labels)), pos_label=pos_label)
+    assert caught.value.argument == argument

@@ -1,13 +1,14 @@
 """Misspelt keys of measures, and names of other libraries, wherever a key is read."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import sklearn.metrics
 
 import fastad
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of
 from fastad.measures.suggestions import OTHER_NAMES
@@ -32,6 +33,8 @@ MISSPELT = {
     "average_precison": "'average_precision'",
     "precision_at_fr": "'precision_at_fpr'",
     "rank power": "'rank_power'",
+    "precision@0.05": "'precision@p0.05' or 'precision@fpr0.05'?",
+    "precision@5": "'precision@k5'",
 }
 
 
@@ -46,6 +49,70 @@ def test_every_reader_of_keys_suggests_what_is_meant(read: Callable[[str], Any])
     assert message(read, "acu").endswith("found 'acu'; did you mean 'auc'?")
     assert "did you mean 'auc' or 'roc_auc'?" in message(read, "roc_auc_score")
     assert "did you mean" not in message(read, "qqqq")
+
+
+@pytest.mark.parametrize(
+    "key", ["acu", "tpr@", "tpr@2", "tpr@nan", "recall@k1.5", "auc@tpr", "precision@0.05", "%"]
+)
+@pytest.mark.parametrize("name", READERS)
+def test_errors_name_the_argument_that_the_function_has(name: str, key: str) -> None:
+    argument = "measures" if name in ("evaluate", "study") else "measure"
+    with pytest.raises(InvalidInputError) as caught:
+        READERS[name](key)
+    assert caught.value.argument == argument
+    assert argument == "measures" or "measures" not in str(caught.value)
+
+
+Y, S = LABELS, SCORES
+RANKED = fastad.rank_scores(Y, S)
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "option", "suggested"),
+    [
+        (
+            partial(fastad.interval, Y, S, measure="auc"),
+            "interval",
+            "confidence",
+            "confidence_level",
+        ),
+        (
+            partial(fastad.compare, Y, S, S, measure="auc"),
+            "compare",
+            "smallest_difference",
+            "min_difference",
+        ),
+        (
+            partial(fastad.compare_all, Y, {"a": S}, measure="ap"),
+            "compare_all",
+            "corection",
+            "correction",
+        ),
+        (
+            partial(fastad.chance_level, Y, S, measure="auc"),
+            "chance_level",
+            "n_resample",
+            "n_resamples",
+        ),
+        (
+            partial(fastad.uncertainty.delong_covariance, Y, [S]),
+            "delong_covariance",
+            "pos_labels",
+            "pos_label",
+        ),
+        (partial(RANKED.interval, measure="tpr_at_fpr"), "interval", "frp", "fpr"),
+        (partial(RANKED.chance_level, measure="tpr_at_fpr"), "chance_level", "frp", "fpr"),
+        (RANKED.tpr_at_fpr, "tpr_at_fpr", "frp", "fpr"),
+    ],
+)
+def test_unknown_options_are_named_with_the_function_that_was_called(
+    call: Callable[..., Any], function: str, option: str, suggested: str
+) -> None:
+    with pytest.raises(InvalidTypeError) as caught:
+        call(**{option: 0.1})
+    assert caught.value.argument == option
+    assert str(caught.value).startswith(f"{option} must be an option of {function}")
+    assert f"; did you mean {suggested!r}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("key", "meant"), MISSPELT.items())

@@ -258,7 +258,7 @@ def test_more_samples_than_there_are_make_a_measure_undefined(name: str) -> None
 
 def test_confusion_takes_one_cut() -> None:
     for options, found in (({}, "neither"), ({"threshold": 1, "k": 1}, "both")):
-        with pytest.raises(InvalidInputError, match=f"threshold or k; found {found}"):
+        with pytest.raises(InvalidInputError, match=f"not both; found {found}"):
             fastad.confusion_at(Y, S, **options)
 
 

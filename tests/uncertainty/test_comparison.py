@@ -245,7 +245,7 @@ def test_dictionary_of_a_comparison() -> None:
         ({"power": None}, TypeError, "power must be a number"),
         ({"n_threads": 0}, InvalidInputError, "n_threads"),
         ({"pos_label": 7}, InvalidInputError, "pos_label"),
-        ({"fpr": 0.1}, TypeError, "roc_auc takes no options; found fpr=0.1"),
+        ({"fpr": 0.1}, TypeError, "fpr must be an option of compare"),
         ({"sample_weight": A}, TypeError, "sample_weight"),
     ],
 )

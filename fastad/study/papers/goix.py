@@ -9,7 +9,12 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_generator
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
-from fastad.errors import InvalidInputError, MissingExtraError, UndefinedMeasureError
+from fastad.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    MissingExtraError,
+    UndefinedMeasureError,
+)
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
@@ -88,9 +93,10 @@ def goix_benchmark(
     3
     """
     if not isinstance(datasets, Mapping) or not datasets:
-        raise TypeError(
+        raise InvalidTypeError(
             f"datasets must name at least one data set; found {type(datasets).__name__}"
-            + (" without any" if isinstance(datasets, Mapping) else "")
+            + (" without any" if isinstance(datasets, Mapping) else ""),
+            argument="datasets",
         )
     for setting in settings:
         check_choice(setting, SETTINGS, "settings")
@@ -279,9 +285,10 @@ def _default_detectors() -> dict[str, Factory]:
 def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
     """Check what makes detectors, and their names."""
     if not isinstance(detectors, Mapping) or not detectors:
-        raise TypeError(
+        raise InvalidTypeError(
             f"detectors must name at least one detector; found {type(detectors).__name__}"
-            + (" without any" if isinstance(detectors, Mapping) else "")
+            + (" without any" if isinstance(detectors, Mapping) else ""),
+            argument="detectors",
         )
     makers = {str(name): check_factory(factory, str(name)) for name, factory in detectors.items()}
     for name in makers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastad._core.parameters import check_choice, short_repr
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.config import check_keys
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
@@ -117,7 +117,10 @@ def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:
     options = dict(values)
     settings = options.pop("settings", list(SETTINGS))
     if not isinstance(settings, list):
-        raise TypeError(f"goix.settings must be an array; found {short_repr(settings)}")
+        raise InvalidTypeError(
+            f"goix.settings must be an array; found {short_repr(settings)}",
+            argument="goix.settings",
+        )
     check_keys(options, [option.name for option in dataclasses.fields(GoixProtocol)], "goix.")
     try:
         protocol = GoixProtocol(**options)

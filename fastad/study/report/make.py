@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fastad._core.files import written_aside
 from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
-from fastad.errors import MissingExtraError
+from fastad.errors import InvalidTypeError, MissingExtraError
 from fastad.study.extensions import extensions
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.overview import overview_section
@@ -103,7 +103,9 @@ def make_sections(
     O(n_models^2) for each data set and rate, for AUC and for TPR.
     """
     if not isinstance(rng, int):
-        raise TypeError(f"rng must be an integer; found {type(rng).__name__}")
+        raise InvalidTypeError(
+            f"rng must be an integer; found {type(rng).__name__}", argument="rng"
+        )
     check_generator(rng)
     results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
     of_extensions = [make for extension in extensions() for make in extension.sections()]
