@@ -100,7 +100,7 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def describe_type(vector: npt.NDArray[Any]) -> str:
-    kinds = {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "durations"}
+    kinds = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates", "m": "durations"}
     if vector.dtype.kind == "O":
         example = next((x for x in vector if not isinstance(x, Real)), vector[0])
         return f"objects such as {short_repr(example)}"

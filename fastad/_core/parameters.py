@@ -394,7 +394,9 @@ class Positive(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integer(Parameter):
-    """An integer of at least 1; None too where that is the default."""
+    """An integer from 1 to ``highest``; None too where that is the default."""
+
+    highest: int | None = None
 
     example: Any = 10
 
@@ -403,15 +405,23 @@ class Integer(Parameter):
             return None
         entries = _entries(value, name, "an integer") if self.sequence else value
         if isinstance(entries, list) and self.sequence:
-            return [check_count(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
-        return check_count(entries, name)
+            return [self._check_one(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+        return self._check_one(entries, name)
+
+    def _check_one(self, value: Any, name: str) -> int:
+        number = check_count(value, name)
+        if self.highest is not None and number > self.highest:
+            raise InvalidInputError(
+                f"{name} must lie in [1, {self.highest}]; found {number}", argument=name
+            )
+        return number
 
     def check_exact(self, number: Fraction, name: str) -> int:
         if number.denominator != 1:
             raise InvalidInputError(
                 f"{name} must be an integer; found {float(number):g}", argument=name
             )
-        return check_count(number.numerator, name)
+        return self._check_one(number.numerator, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,8 +132,8 @@ def pairwise_agreement(
     >>> import fastad
     >>> roc = [[0.661, 0.642, 0.618], [0.727, 0.760, 0.705]]
     >>> mv = [[75, 430, 900], [12000, 13000, 21000]]
-    >>> found = fastad.benchmarking.pairwise_agreement(mv, roc, higher_is_better=(False, True))
-    >>> found.n_agreeing, found.n_pairs
+    >>> agreement = fastad.benchmarking.pairwise_agreement(mv, roc, higher_is_better=(False, True))
+    >>> agreement.n_agreeing, agreement.n_pairs
     (5.0, 6)
     """
     if not isinstance(higher_is_better, tuple | list) or len(higher_is_better) != 2:

@@ -306,8 +306,8 @@ def discriminability(
     ...     {f"tpr@{p}": 0.5 + noise[i] + gain * better
     ...      for i, (p, gain) in enumerate({0.1: 0.0, 0.2: 0.1, 0.3: 0.2}.items())}
     ... )
-    >>> found = fastad.benchmarking.discriminability(results, measure="tpr", rng=0)
-    >>> found.averaged["welch-mean"].lowest
+    >>> result = fastad.benchmarking.discriminability(results, measure="tpr", rng=0)
+    >>> result.averaged["welch-mean"].lowest
     0.2
     """
     check_choice(measure, LEVEL_MEASURES, "measure")

@@ -207,8 +207,8 @@ def wilcoxon_holm(
     >>> knn = [0.91, 0.82, 0.73, 0.94, 0.85, 0.96, 0.87, 0.78]
     >>> auc = [[value, value - 0.01 * i] for i, value in enumerate(knn, start=1)]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof"])
-    >>> found = fastad.benchmarking.wilcoxon_holm(results, measure="auc", rng=0)
-    >>> found.significant_pairs, float(found.p_values[0, 1])
+    >>> test = fastad.benchmarking.wilcoxon_holm(results, measure="auc", rng=0)
+    >>> test.significant_pairs, float(test.p_values[0, 1])
     ([('knn', 'lof')], 0.0078125)
     """
     check_choice(correction, tuple(CORRECTIONS), "correction")

@@ -177,8 +177,8 @@ def class_sensitivity(
     ...     "params": ["gamma=0.01", "gamma=50"] * 2,
     ...     "auc": [0.87, 0.74, 0.02, 0.99],
     ... }
-    >>> found = fastad.benchmarking.class_sensitivity(table, rng=0)
-    >>> round(float(found.value[0, 0]), 3)  # the mean of (0.99 - 0.02)/0.99 and (0.87 - 0.74)/0.87
+    >>> sensitivity = fastad.benchmarking.class_sensitivity(table, rng=0)
+    >>> round(float(sensitivity.value[0, 0]), 3)  # mean of 0.97/0.99 and 0.13/0.87
     0.565
     """
     table = as_results(results, measures)

@@ -130,7 +130,8 @@ def _option_for(error: Exception, options: Mapping[str, str]) -> str | None:
 def _bad_option(error: Exception, option: str) -> typer.BadParameter:
     message = str(error)
     if isinstance(error, _ABOUT_ARGUMENTS):
-        message = message.removeprefix(f"{error.argument} ")
+        # Without the index too: the option stands before the message.
+        message = message.removeprefix(f"{error.item} ")
     return typer.BadParameter(message, param_hint=option)
 
 

@@ -27,8 +27,6 @@ ScoreColumn: TypeAlias = Annotated[
 Rates: TypeAlias = Annotated[
     list[float] | None,
     typer.Option(
-        min=0.0,
-        max=1.0,
         help="False positive rate of interest; may be repeated. By default 0.01 and 0.05.",
     ),
 ]

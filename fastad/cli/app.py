@@ -244,9 +244,7 @@ def compare_runs(
     ] = None,
     operating_fpr: Annotated[
         float | None,
-        typer.Option(
-            min=0.0, max=1.0, help="False positive rate at which the detector will be used."
-        ),
+        typer.Option(help="False positive rate at which the detector will be used."),
     ] = None,
     reference: Annotated[
         str | None,

@@ -298,7 +298,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted``
         where rows without a score are left out, the keys of
         the measures, for each false positive rate ``threshold@`` and ``flagged@``, and
-        ``threshold`` where each detector has its own; where they were asked for, ``_low`` and
+        ``threshold`` where each detector has its own; with the options for them, ``_low`` and
         ``_high``, ``_adjusted`` and ``_p`` of each label. The last one, ``unresolved``, has the
         keys of the measures for which the samples are too few.
         """

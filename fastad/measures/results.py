@@ -1,4 +1,4 @@
-"""What public functions return: frozen records whose arrays are read-only."""
+"""What public functions return: immutable dataclasses whose arrays are read-only."""
 
 import math
 from dataclasses import dataclass

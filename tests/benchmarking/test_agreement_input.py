@@ -76,7 +76,7 @@ BAD_TABLES: list[tuple[Any, str]] = [
     (3.0, r"must have shape .* found \(\)"),
     (None, r"must have shape .* found \(\)"),
     ({"a": 1}, r"must have shape .* found \(\)"),
-    (["x", "y", "z"], "must contain booleans, integers or floats .* found text"),
+    (["x", "y", "z"], "must contain booleans, integers or floats .* found strings"),
     ([1, None, 3], "must contain booleans, integers or floats .* found objects such as None"),
     ([1j, 2, 3], "found complex numbers"),
     (np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]), "must not be a masked array"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad._core.parameters import REQUIRED
+from fastad._core.parameters import REQUIRED, Integer
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES
@@ -143,3 +143,27 @@ def test_whether_labels_or_the_label_of_anomalies_is_wrong(
     with pytest.raises((InvalidInputError, InvalidTypeError)) as caught:
         fastad.roc_auc(labels, np.arange(len(labels)), pos_label=pos_label)
     assert caught.value.argument == argument
+
+
+LIMITED = [
+    (measure, name)
+    for measure, name in PARAMETERS
+    if isinstance(measure.parameters[name], Integer) and measure.parameters[name].random
+]
+
+
+@pytest.mark.parametrize(("measure", "name"), LIMITED, ids=lambda x: getattr(x, "name", x))
+def test_numbers_of_repetitions_have_a_limit(measure: Measure[Any], name: str) -> None:
+    parameter = measure.parameters[name]
+    assert isinstance(parameter, Integer)
+    assert parameter.highest is not None
+    assert parameter.check(parameter.highest, name) == parameter.highest
+    for number in (parameter.highest + 1, 10**30):
+        with pytest.raises(InvalidInputError, match=rf"{name} must lie in \[1, .*found {number}"):
+            parameter.check(number, name)
+
+
+def test_there_is_a_number_of_repetitions() -> None:
+    assert LIMITED
+    with pytest.raises(InvalidInputError, match="n_repeats must lie in"):
+        fastad.precision_at_p([0, 1], [0, 1], p=0.5, n_repeats=10**30)
