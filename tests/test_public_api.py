@@ -1,5 +1,6 @@
 """The names that fastad offers, and what each says of itself."""
 
+import ast
 import importlib
 import importlib.metadata
 import inspect
@@ -16,7 +17,7 @@ import pytest
 
 import fastad
 from fastad.measures.registry import MEASURES
-from tests.support.method_stubs import STUBS, make_stubs
+from tests.support.method_stubs import STUBS, make_stubs, stub
 
 PACKAGES = {
     name: importlib.import_module(f"fastad.{name}")
@@ -220,16 +221,19 @@ def test_errors_load_neither_numpy_nor_numba() -> None:
 def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -> None:
     function = PUBLIC[name]
     found = sections(str(function.__doc__))
-    assert [x for x in found if x in SECTIONS] == list(SECTIONS)
+    assert [x for x in found if x in SECTIONS] == list(SECTIONS), (
+        f"the docstring of {name} must have the sections {', '.join(SECTIONS)}; found {found}"
+    )
     example = str(function.__doc__).split("Examples")[1]
-    assert f"{name}(" in example
+    assert f"{name}(" in example, f"the example of {name} must call it"
     assert f"fastad.{name}(" in example if name in FRONT else "fastad." in example
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_parameter_is_documented_in_its_order(name: str) -> None:
     function: Callable[..., Any] = PUBLIC[name]
-    text = inspect.cleandoc(str(function.__doc__)).split("Parameters\n----------\n")[1]
+    _, heading, text = inspect.cleandoc(str(function.__doc__)).partition("Parameters\n----------\n")
+    assert heading, f"the docstring of {name} must have a section Parameters"
     lines = text.split("\n\n")[0].splitlines()
     heads = [line.split(" : ")[0] for line in lines if line[:1].strip()]
     documented = [name.lstrip("*") for head in heads for name in head.split(", ")]
@@ -324,6 +328,15 @@ def test_a_method_is_its_function_without_the_data(name: str) -> None:
 def test_type_checkers_see_the_signatures_of_the_methods() -> None:
     """`python -m tests.support.method_stubs` writes the file after a measure has changed."""
     assert STUBS.read_text(encoding="utf-8") == make_stubs()
+
+
+def test_stubs_say_which_types_are_missing() -> None:
+    (function,) = ast.parse("def rate(y_true, y_score: ArrayLike, *, fpr): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    with pytest.raises(
+        TypeError, match=r"rate must annotate .* no type of y_true, fpr, the result"
+    ):
+        stub(function)
 
 
 # --- package

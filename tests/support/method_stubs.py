@@ -58,18 +58,27 @@ def make_stubs() -> str:
         overloaded = {node.name for node in functions if node.decorator_list}
         for node in functions:
             if node.name not in overloaded or node.decorator_list:
-                text += _stub(node)
+                text += stub(node)
     return text
 
 
-def _stub(node: ast.FunctionDef) -> str:
+def stub(node: ast.FunctionDef) -> str:
+    """Return the signature of a function as a method, without the data."""
+    missing = [
+        arg.arg for arg in [*node.args.args, *node.args.kwonlyargs] if arg.annotation is None
+    ]
+    if missing or node.returns is None:
+        missing += [] if node.returns else ["the result"]
+        raise TypeError(
+            f"{node.name} must annotate all parameters and the result; found no type of "
+            f"{', '.join(missing)}"
+        )
     options = [
         f"{arg.arg}: {ast.unparse(arg.annotation)}" + ("" if default is None else " = ...")
         for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         if arg.annotation is not None and arg.arg not in DATA
     ]
     parameters = ", ".join(["self", *(["*", *options] if options else [])])
-    assert node.returns is not None
     overload = "    @overload\n" if node.decorator_list else ""
     return f"{overload}    def {node.name}({parameters}) -> {ast.unparse(node.returns)}: ...\n"
 
