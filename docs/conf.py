@@ -19,10 +19,18 @@ project = "fastad"
 author = "the fastad authors"
 release = version = fastad.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 # Docstrings write `fastad.roc_auc`; what is no object of the package stays plain.
 default_role = "py:obj"
+# A name that leads nowhere is an error. In types, only the names of classes of fastad are links.
+nitpicky = True
+_classes = "|".join(name for name in pages.HOMES if name[:1].isupper())
+nitpick_ignore_regex = [
+    ("py:class", rf"(?!(.*\W)?({_classes})$).*"),
+    ("py:.*", r"(help|joblib|sklearn)(\..*)?"),
+]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -60,14 +68,22 @@ def hide_constructor(
     return ("", "") if what == "class" and not constructed else None
 
 
+def unlink_keys(app: Sphinx, tree: nodes.document) -> None:
+    """Let keys such as tpr@0.01 be text: docutils takes them for addresses of mail."""
+    for link in list(tree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+
+
 def resolve_short_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
 ) -> nodes.Element | None:
-    """Resolve ``fastad.evaluate`` and ``Interval`` to where they are described."""
-    written = node.get("reftarget", "")
+    """Resolve ``fastad.evaluate``, ``evaluate`` and ``Interval`` to where they are described."""
+    # The type of "mapping of str to Interval" ends in "str to Interval".
+    written = node.get("reftarget", "").rpartition(" ")[2]
     name, *attributes = written.removeprefix("fastad.").split(".")
-    # `volume` alone may be an argument; a class is known by its capital.
-    known = name in pages.HOMES and (written.startswith("fastad.") or name[:1].isupper())
+    # As a type, a word such as "volume" is no function.
+    known = name in pages.HOMES and (node.get("reftype") != "class" or name[:1].isupper())
     if node.get("refdomain") != "py" or not known:
         return None
     target = ".".join([pages.HOMES[name], name, *attributes])
@@ -81,4 +97,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", add_generated_text)
     app.connect("autodoc-process-docstring", list_references, priority=600)
     app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("doctree-read", unlink_keys)
     app.connect("missing-reference", resolve_short_name)

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from fastad.measures.registry import MEASURES
+from tests.support.html_links import dead_links
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,6 +63,18 @@ def test_files_that_pages_name_exist() -> None:
             assert list(ROOT.glob(name)), f"{page.name}: {name}"
 
 
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="#here">1</a><a href="b.html#there">2</a><a href="https://x.org">3</a>'
+        '<a href="c.html">4</a><a href="#away">5</a><a href="b.html#away">6</a>'
+        '<a href="mailto:tpr@0.01">7</a><script src="https://cdn.org/m.js"></script></p>',
+        encoding="utf-8",
+    )
+    (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
+    found = ["c.html", "#away", "b.html#away", "mailto:tpr@0.01", "https://cdn.org/m.js"]
+    assert dead_links(tmp_path) == [f"a.html: {link}" for link in found]
+
+
 @pytest.mark.system
 def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: ModuleType) -> None:
     html = tmp_path / "html"
@@ -75,6 +88,7 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: Module
         check=False,
     )
     assert build.returncode == 0, build.stderr
+    assert dead_links(html) == []
     for name in MEASURES:
         page = (html / "measures" / f"{name}.html").read_text(encoding="utf-8")
         assert f"fastad.measures.{name}" in page

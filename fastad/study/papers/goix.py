@@ -63,7 +63,7 @@ def goix_benchmark(
     Returns
     -------
     GoixBenchmark
-        Rows, and the `agreement` of EM and MV with ROC and PR.
+        Rows, and the `GoixBenchmark.agreement` of EM and MV with ROC and PR.
 
     Raises
     ------
