@@ -147,12 +147,14 @@ def _decimal_of(value: float) -> Fraction:
 
 
 def check_count(value: Any, name: str) -> int:
-    """Check an integer of at least 1."""
-    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
+    """Check an integer of at least 1, which may be written as a float: 1e6."""
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
         raise InvalidTypeError(
             f"{name} must be an integer; found {type(value).__name__}", argument=name
         )
     _refuse_endless(value, name)
+    if not (isinstance(value, Integral) or (math.isfinite(value) and value == int(value))):
+        raise InvalidTypeError(f"{name} must be an integer; found {value}", argument=name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
     return int(value)

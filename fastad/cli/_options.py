@@ -5,6 +5,18 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+
+def read_count(text: str | int) -> int:
+    """Return an integer of at least 1, which may be written as a float: 1e6."""
+    try:
+        number = int(text) if str(text).isdecimal() else float(text)
+        if number == int(number) >= 1:
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"must be an integer of at least 1; found {text!r}")
+
+
 OneFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
 ]
@@ -34,7 +46,10 @@ ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals, in (0, 1).")
 ]
 Resamples: TypeAlias = Annotated[
-    int, typer.Option(min=1, help="Number of resamples, or of permutations.")
+    int,
+    typer.Option(
+        parser=read_count, metavar="<int>", help="Number of resamples, or of permutations."
+    ),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 AsJson: TypeAlias = Annotated[

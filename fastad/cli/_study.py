@@ -22,6 +22,7 @@ from fastad.cli._console import (
     warnings_as_messages,
 )
 from fastad.cli._option_rules import CheckedCommand
+from fastad.cli._options import read_count
 
 if TYPE_CHECKING:
     from fastad.study.config import StudyConfig
@@ -119,7 +120,10 @@ def report(
         Path | None, typer.Option(help="Folder of the report; by default in that of the study.")
     ] = None,
     n_resamples: Annotated[
-        int, typer.Option(min=1, help="Bootstrap resamples of the data sets.")
+        int,
+        typer.Option(
+            parser=read_count, metavar="<int>", help="Bootstrap resamples of the data sets."
+        ),
     ] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
 ) -> None:

@@ -25,6 +25,7 @@ from fastad.cli._options import (
     Seed,
     Standardize,
     Trust,
+    read_count,
 )
 from fastad.cli._study import app as study_app
 
@@ -323,7 +324,10 @@ def volume(
         str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
     ] = "auto",
     n_draws: Annotated[
-        int | None, typer.Option(min=1, help="Monte Carlo points; with --rtol at most.")
+        int | None,
+        typer.Option(
+            parser=read_count, metavar="<int>", help="Monte Carlo points; with --rtol at most."
+        ),
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
     margin: Annotated[
@@ -385,14 +389,20 @@ def evaluate_unsupervised(
         ),
     ] = "auto",
     n_draws: Annotated[
-        int | None, typer.Option(min=1, help="Monte Carlo points for each detector.")
+        int | None,
+        typer.Option(
+            parser=read_count, metavar="<int>", help="Monte Carlo points for each detector."
+        ),
     ] = None,
     n_features: Annotated[
         int | None,
         typer.Option(min=1, help="Evaluate in random subspaces of this many features."),
     ] = None,
     n_subspaces: Annotated[
-        int | None, typer.Option(min=1, help="Number of subspaces. By default 50.")
+        int | None,
+        typer.Option(
+            parser=read_count, metavar="<int>", help="Number of subspaces. By default 50."
+        ),
     ] = None,
     mass: Annotated[
         tuple[float, float], typer.Option(help="Masses between which MV is the area.")

@@ -11,6 +11,7 @@ from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors import density, forest, knn, linear, support
 from fastad.detectors.scorer import CompiledScorer, is_exactly
+from fastad.detectors.transformation import after, can_compile
 from fastad.errors import BatchScorerWarning, InvalidInputError
 
 
@@ -56,7 +57,6 @@ _COMPILERS = {
         _Compiler("fastad.detectors.knn", "KNNDetector", "_scorer", knn.compile_knn_detector),
     )
 }
-_SCALERS = ("StandardScaler", "MinMaxScaler")
 # Detectors that score a batch by the ranks of its points among themselves and the training data.
 OF_BATCHES = {("pyod", "ECOD"), ("pyod", "COPOD")}
 
@@ -69,9 +69,9 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     fitted : object
         Of scikit-learn: IsolationForest, OneClassSVM, LocalOutlierFactor (``novelty=True``),
         NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope, GaussianMixture,
-        KernelDensity (gaussian), and a Pipeline of StandardScaler or MinMaxScaler before one. Of
-        PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA. A `KNNDetector`. Every other detector whose
-        orientation is known scores batch by batch itself.
+        KernelDensity (gaussian), and a Pipeline of StandardScaler, MinMaxScaler, RobustScaler,
+        QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA. A
+        `KNNDetector`. Every other detector whose orientation is known scores batch by batch itself.
 
     Returns
     -------
@@ -162,13 +162,13 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
                 f"{argument} must be fitted; found an unfitted {compiler.name}", argument=argument
             )
         return compiler.compile(fitted)
-    if kind == ("sklearn", "Pipeline") and _only_scales(fitted):
+    if kind == ("sklearn", "Pipeline") and all(can_compile(step) for _, step in fitted.steps[:-1]):
         _check_class(fitted, "sklearn.pipeline", "Pipeline", argument)
         *before, (_, last) = fitted.steps
         scorer = _compiled(last, argument)
         for name, step in reversed(before):
             if step is not None and not (isinstance(step, str) and step == "passthrough"):
-                scorer = linear.scaled(step, scorer, f"step {name!r}")
+                scorer = after(step, scorer, f"step {name!r}")
         return scorer
     return BatchScorer(fitted, argument)
 
@@ -180,14 +180,6 @@ def _check_class(fitted: Any, module: str, name: str, argument: str) -> None:
             f"{type(fitted).__module__}.{type(fitted).__qualname__}",
             argument=argument,
         )
-
-
-def _only_scales(pipeline: Any) -> bool:
-    """Return whether nothing but scalers stands before the detector."""
-    return all(
-        step is None or isinstance(step, str) or type(step).__name__ in _SCALERS
-        for _, step in pipeline.steps[:-1]
-    )
 
 
 class BatchScorer(CompiledScorer):

@@ -72,7 +72,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(RuleKind), "kind")
-        check_count(self.k, "k")
+        object.__setattr__(self, "k", check_count(self.k, "k"))
 
 
 def impossible_rules(n_train: int, rules: Sequence[Rule]) -> dict[Rule, str]:

@@ -319,13 +319,15 @@ def _choose(
     # The first ones of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     counts = uniform.count_draws(draws, score, thresholds, n_first)
-    hits = f"{counts.min()} of {n_first} first draws fell inside"
+    hits = f"{counts.min()} of {n_first} first draws"
     if counts.min() < _ENOUGH:
         return _by_rare_event_method(score, thresholds, box, plan, n_first, hits)
     if plain == "sobol":
-        return _with_reason(hits, _estimate_by("sobol", score, thresholds, box, plan), n_first)
+        why = f"enough draws fall inside, and features are few enough for Sobol points ({hits})"
+        return _with_reason(why, _estimate_by("sobol", score, thresholds, box, plan), n_first)
     options = n_draws, plan.level, plan.progress, (n_first, counts)
-    return _with_reason(hits, uniform.estimate_fractions(draws, score, thresholds, *options))
+    why = f"enough uniform draws fall inside ({hits})"
+    return _with_reason(why, uniform.estimate_fractions(draws, score, thresholds, *options))
 
 
 def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
@@ -338,11 +340,11 @@ def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
 def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | None:
     """Return why only draws from the whole box come into question, if that is so."""
     if plan.rtol is not None:
-        return "a relative error is given"
+        return "only uniform draws reach a given relative error"
     if plan.budget(plain) < _FEWEST_FOR_OTHERS:
-        return f"other methods take at least {_FEWEST_FOR_OTHERS} points"
+        return f"n_draws is too small for other methods (they take {_FEWEST_FOR_OTHERS} points)"
     if min(thresholds) == -np.inf:
-        return "no score is below -inf"
+        return "no score is below the threshold (-inf)"
     return None
 
 
@@ -350,17 +352,21 @@ def _by_rare_event_method(
     score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan, n_before: int, hits: str
 ) -> list[VolumeEstimate]:
     """Estimate by a method for tiny regions, after so many points of which few fell inside."""
-    why = f"{hits}, and no data say where to look"
+    few = "too few uniform draws fall inside"
+    why = f"{few}, and no data say where to look ({hits})"
     if plan.data is not None:
         left = plan.after(n_before, "importance")
-        why = f"{hits}, and data say where to look"
+        why = f"{few}, and data say where to look ({hits})"
         try:
             return _with_reason(
                 why, _estimate_by("importance", score, thresholds, box, left), n_before
             )
         except RefusedError as error:
             n_before += error.n_scored
-            why = f"{hits}; importance sampling was refused, as {error}"
+            why = (
+                f"{few}, and importance sampling is not reliable, because {error.why} ({hits}; "
+                f"{error.numbers})"
+            )
     left = plan.after(n_before, "splitting")
     return _with_reason(why, _estimate_by("splitting", score, thresholds, box, left), n_before)
 

@@ -64,7 +64,8 @@ class VolumePlan:
     fpr: Sequence[float] = OPERATING_RATES
 
     def __post_init__(self) -> None:
-        if check_count(self.n_draws, "volumes.n_draws") < _MIN_DRAWS:
+        object.__setattr__(self, "n_draws", check_count(self.n_draws, "volumes.n_draws"))
+        if self.n_draws < _MIN_DRAWS:
             raise InvalidInputError(
                 f"volumes.n_draws must be at least {_MIN_DRAWS}; found {self.n_draws}",
                 argument="volumes.n_draws",

@@ -69,9 +69,10 @@ class DataSelection:
         check_flag(self.bundled, "data.bundled")
         for grade in self.difficulties:
             check_choice(grade, DIFFICULTIES, "data.difficulties")
-        if self.max_subproblems is not None:
-            check_count(self.max_subproblems, "data.max_subproblems")
-        check_count(self.min_anomalies, "data.min_anomalies")
+        for name in ("max_subproblems", "min_anomalies"):
+            value = getattr(self, name)
+            if value is not None or name == "min_anomalies":
+                object.__setattr__(self, name, check_count(value, f"data.{name}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,10 @@ class Protocol:
                 argument="protocol.train_fraction",
             )
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
-        check_count(self.repeats, "protocol.repeats")
-        for name in ("max_train", "max_test"):
-            if getattr(self, name) is not None:
-                check_count(getattr(self, name), f"protocol.{name}")
+        for name in ("repeats", "max_train", "max_test"):
+            value = getattr(self, name)
+            if value is not None or name == "repeats":
+                object.__setattr__(self, name, check_count(value, f"protocol.{name}"))
         if self.max_train is not None and self.max_train < _MIN_TRAIN:
             raise InvalidInputError(
                 f"protocol.max_train must be at least {_MIN_TRAIN}; found {self.max_train}",
@@ -127,7 +127,7 @@ def split_problem(
     InvalidInputError
         If too few rows are left to train or test on.
     """
-    check_count(repeat, "repeat")
+    repeat = check_count(repeat, "repeat")
     normals, anomalies = (np.flatnonzero(y == label) for label in (0, 1))
     n_allotted = math.floor(
         exact_rate(protocol.train_fraction, "train_fraction") * normals.shape[0]

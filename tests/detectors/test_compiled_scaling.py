@@ -1,18 +1,25 @@
-"""Scalers before compiled scorers: the same operations as scikit-learn's."""
+"""Steps of pipelines before compiled scorers: the same operations as scikit-learn's."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.covariance import EllipticEnvelope
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import OneClassSVM
 
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.detectors.compilation import compile_scorer
-from fastad.detectors.linear import scaled
 from fastad.detectors.scorer import CompiledScorer
+from fastad.detectors.transformation import after
+from fastad.errors import BatchScorerWarning
 from tests.support.compiled_points import (
     DIMENSIONS,
     assert_robust,
@@ -21,6 +28,7 @@ from tests.support.compiled_points import (
     training,
 )
 
+ABOD = pytest.importorskip("pyod.models.abod").ABOD
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
 SCALERS = [
     StandardScaler(),
@@ -30,6 +38,12 @@ SCALERS = [
     MinMaxScaler(),
     MinMaxScaler(clip=True),
     MinMaxScaler((-2.0, 5.0), clip=True),
+    RobustScaler(),
+    RobustScaler(with_centering=False, quantile_range=(5.0, 60.0), unit_variance=True),
+    RobustScaler(with_scaling=False),
+    QuantileTransformer(n_quantiles=100),
+    QuantileTransformer(n_quantiles=57, output_distribution="normal", random_state=0),
+    QuantileTransformer(n_quantiles=1),
 ]
 
 
@@ -54,7 +68,7 @@ def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
     fitted, X = scaler.fit(train), queries(d)
     expected = fitted.transform(X)
     for j in range(d):
-        scorer = scaled(fitted, _Coordinate(d, j))
+        scorer = after(fitted, _Coordinate(d, j))
         np.testing.assert_array_equal(scorer.score_samples(X), expected[:, j])
 
 
@@ -76,6 +90,54 @@ def test_two_scalers() -> None:
     assert_robust(scorer, X)
 
 
+@pytest.mark.parametrize("output", ["uniform", "normal"])
+def test_places_among_tied_quantiles_and_at_their_ends(output: str) -> None:
+    train = np.repeat([-1.0, 0.0, 0.5, 2.0], [40, 100, 1, 59])[:, None]
+    step = QuantileTransformer(n_quantiles=200, output_distribution=output).fit(train)
+    ends = np.array([-1.0, 0.0, 0.5, 2.0])
+    X = np.concatenate([ends, ends + 1e-8, ends - 1e-8, ends + 1e-6, [-9.0, 0.3, 1e300]])[:, None]
+    found = after(step, _Coordinate(1, 0)).score_samples(X)
+    np.testing.assert_array_equal(found, step.transform(X)[:, 0])
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_principal_components(d: int, whiten: bool) -> None:
+    for kept in {1, (d + 1) // 2, d}:
+        pca = PCA(kept, whiten=whiten).fit(training(d))
+        X = queries(d)
+        expected = pca.transform(X)
+        for j in range(kept):
+            scorer = after(pca, _Coordinate(kept, j))
+            assert scorer.n_features == d
+            assert_scores(scorer.score_samples(X), expected[:, j], floor=1e-3)
+        fitted = make_pipeline(RobustScaler(), PCA(kept, whiten=whiten), OneClassSVM(nu=0.2))
+        fitted.fit(training(d))
+        scorer = compile_scorer(fitted)
+        floor = 1e-3 * float(fitted[-1].offset_[0])
+        assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor)
+        assert_robust(scorer, X)
+
+
+def test_components_without_variance() -> None:
+    flat = training(3) * [1.0, 1.0, 0.0]
+    pca = PCA(whiten=True).fit(flat)
+    near = flat[:50]
+    for j in range(3):
+        found = after(pca, _Coordinate(3, j)).score_samples(near)
+        assert np.isfinite(found).all()
+        if j < 2:
+            assert_scores(found, pca.transform(near)[:, j], floor=1.0)
+
+
+def test_a_detector_that_is_not_compiled_may_follow_a_step_that_is() -> None:
+    fitted = make_pipeline(StandardScaler(), ABOD()).fit(training(2))
+    with pytest.warns(BatchScorerWarning, match="ABOD has no compiled form"):
+        scorer = compile_scorer(fitted)
+    X = training(2)[:20] + 0.01
+    assert_scores(scorer.score_samples(X), fitted.decision_function(X))
+
+
 def test_scaled_histograms() -> None:
     fitted = Pipeline([("scale", MinMaxScaler()), ("skip", None), ("score", HBOS())])
     fitted.fit(training(3))
@@ -87,9 +149,9 @@ def test_scaled_histograms() -> None:
 def test_a_scorer_that_keeps_to_one_thread_does_so_behind_a_scaler() -> None:
     inner = _Coordinate(1, 0)
     scaler = StandardScaler().fit([[0.0], [4.0]])
-    assert scaled(scaler, inner).on_threads
+    assert after(scaler, inner).on_threads
     inner.on_threads = False
-    assert not scaled(scaler, inner).on_threads
+    assert not after(scaler, inner).on_threads
 
 
 def test_counts_below_thresholds_are_those_of_the_inner_scorer() -> None:
@@ -102,5 +164,5 @@ def test_counts_below_thresholds_are_those_of_the_inner_scorer() -> None:
     for inner, expected in ((_Coordinate(1, 0), [2, 3]), (Told(1, 0), [8, 9])):
         counts, scores = np.ones(2, np.int64), np.empty(3)
         points = np.array([[0.0, 2.0, 4.0]])
-        scaled(scaler, inner).count_below(points, thresholds, counts, scores)
+        after(scaler, inner).count_below(points, thresholds, counts, scores)
         np.testing.assert_array_equal(counts, expected)

@@ -142,7 +142,9 @@ def test_bad_thresholds_are_named(threshold: Any, message: str, options: dict[st
     [
         ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
         ({"n_draws": -5}, "n_draws must be at least 1; found -5"),
-        ({"n_draws": 10.0}, "n_draws must be an integer; found float"),
+        ({"n_draws": 10.5}, "n_draws must be an integer; found 10.5"),
+        ({"n_draws": math.inf}, "n_draws must be an integer; found inf"),
+        ({"n_draws": math.nan}, "n_draws must be an integer; found nan"),
         ({"n_draws": True}, "n_draws must be an integer; found bool"),
         ({"n_draws": "10"}, "n_draws must be an integer; found str"),
         ({"n_draws": 15, "method": "sobol"}, "n_draws must be at least 16 for method='sobol'"),

@@ -25,7 +25,7 @@ from tests.support.data_files import KINDS, classed, columns, find, graded, tabl
         ({"exclude": None}, "data.exclude must be a list of strings; found NoneType"),
         ({"bundled": 1}, "data.bundled must be True or False; found int"),
         ({"max_subproblems": 0}, "data.max_subproblems must be at least 1; found 0"),
-        ({"min_anomalies": 2.5}, "data.min_anomalies must be an integer; found float"),
+        ({"min_anomalies": 2.5}, "data.min_anomalies must be an integer; found 2.5"),
         (
             {"difficulties": ["easy", "very hard"]},
             "data.difficulties must be one of 'easy', 'medium', 'hard', 'very_hard'; "

@@ -221,7 +221,7 @@ def test_one_hot_and_label_columns_have_unit_variance_with_test_rows() -> None:
         ({"contaminations": (True,)}, "protocol.contaminations[0] must be a number; found bool"),
         ({"repeats": 0}, "protocol.repeats must be at least 1; found 0"),
         ({"max_train": 3}, "protocol.max_train must be at least 4; found 3"),
-        ({"max_train": 1e4}, "protocol.max_train must be an integer; found float"),
+        ({"max_train": 10.5}, "protocol.max_train must be an integer; found 10.5"),
         ({"max_test": 0}, "protocol.max_test must be at least 1; found 0"),
         ({"standardize": "yes"}, "protocol.standardize must be True or False; found str"),
     ],

@@ -230,7 +230,7 @@ def test_dictionary_of_a_comparison() -> None:
         ({"confidence_level": 95}, InvalidInputError, "confidence_level must lie in"),
         ({"confidence_level": "0.9"}, TypeError, "confidence_level must be a number"),
         ({"n_resamples": 0}, InvalidInputError, "n_resamples must be at least 1"),
-        ({"n_resamples": 1e3}, TypeError, "n_resamples must be an integer"),
+        ({"n_resamples": 1.5e-3}, TypeError, "n_resamples must be an integer"),
         ({"stratified": "yes"}, TypeError, "stratified must be True or False"),
         ({"rng": -1}, InvalidInputError, "rng must not be negative"),
         ({"rng": "0"}, TypeError, "rng must be an int"),

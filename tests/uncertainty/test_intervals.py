@@ -316,7 +316,7 @@ def test_invalid_measures_are_named(
         ({"confidence_level": True}, TypeError, "confidence_level must be a number"),
         ({"n_resamples": 0}, InvalidInputError, "n_resamples must be at least 1"),
         ({"n_resamples": -3}, InvalidInputError, "n_resamples must be at least 1"),
-        ({"n_resamples": 10.0}, TypeError, "n_resamples must be an integer"),
+        ({"n_resamples": 10.5}, TypeError, "n_resamples must be an integer"),
         ({"n_resamples": None}, TypeError, "n_resamples must be an integer"),
         ({"stratified": 1}, TypeError, "stratified must be True or False"),
         ({"stratified": None}, TypeError, "stratified must be True or False"),

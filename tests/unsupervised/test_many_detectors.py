@@ -245,7 +245,7 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
         ({"mass": (math.nan, 1)}, InvalidInputError, "mass must be finite"),
         ({"excess_mass": 1}, InvalidInputError, "excess_mass must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InvalidInputError, "n_resamples must be at least 1; found 0"),
-        ({"n_resamples": 10.0}, TypeError, "n_resamples must be an integer"),
+        ({"n_resamples": 10.5}, TypeError, "n_resamples must be an integer"),
         ({"confidence_level": 1}, InvalidInputError, "confidence_level must lie strictly"),
         ({"rng": "x"}, TypeError, "rng"),
         ({"n_threads": 0}, InvalidInputError, "n_threads must be at least 1"),

@@ -61,11 +61,20 @@ class RefusedError(InvalidInputError):
 
     Attributes
     ----------
+    why : str
+        Why, in words.
+    numbers : str
+        The numbers behind them.
     n_scored : int
         Points that were scored before.
     """
 
-    n_scored: int = 0
+    def __init__(
+        self, message: str, *, why: str = "", numbers: str = "", argument: str | None = None
+    ) -> None:
+        super().__init__(message, argument=argument)
+        self.why, self.numbers = why, numbers
+        self.n_scored = 0
 
 
 class _Hits(NamedTuple):
@@ -273,6 +282,8 @@ def _points_below(
                 f"data must contain at least {FEWEST_POINTS} distinct points with scores below "
                 f"{rising[k]} for method='importance'; found {n_points} among {data.shape[1]} "
                 "points of the box: give more data, or use method='splitting'",
+                why="too few of the data lie in the region",
+                numbers=f"{n_points} of at least {FEWEST_POINTS} distinct points",
                 argument="data",
             )
     return inside
@@ -418,12 +429,16 @@ def _check_weights(sums: _Sums, threshold: float, n_drawn: int) -> None:
             f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "
             f"in the region; found {n_effective:.3g}, from {sums.n_inside} of {n_drawn} draws "
             f"with scores below {threshold}: raise n_draws, give more data, or use "
-            "method='splitting'"
+            "method='splitting'",
+            why="too few draws around the data fall into the region",
+            numbers=f"worth {n_effective:.3g} of at least {FEWEST_EFFECTIVE} independent ones",
         )
     if (index := sums.tail_index) > HEAVIEST_TAIL:
         raise RefusedError(
             f"method='importance' needs weights with a tail of index {HEAVIEST_TAIL} at most; "
             f"found {index:.3g}, below {threshold}: parts of the region are hardly drawn, "
             "for example because the data lie on a plane in it: raise n_draws, give other data, "
-            "or use method='splitting'"
+            "or use method='splitting'",
+            why="draws around the data miss parts of the region",
+            numbers=f"weights with a tail of index {index:.3g}, at most {HEAVIEST_TAIL}",
         )

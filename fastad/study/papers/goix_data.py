@@ -82,7 +82,7 @@ class GoixProtocol:
             elif option.name == "standardize":
                 check_flag(value, option.name)
             elif value is not None or option.name not in ("max_train", "max_test"):
-                check_count(value, option.name)
+                object.__setattr__(self, option.name, check_count(value, option.name))
 
 
 class GoixSplit(NamedTuple):
