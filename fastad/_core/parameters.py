@@ -153,11 +153,13 @@ def check_count(value: Any, name: str) -> int:
             f"{name} must be an integer; found {type(value).__name__}", argument=name
         )
     _refuse_endless(value, name)
-    if not (isinstance(value, Integral) or (math.isfinite(value) and value == int(value))):
+    if not isinstance(value, Integral) and not (
+        math.isfinite(value) and value == math.floor(value)
+    ):
         raise InvalidTypeError(f"{name} must be an integer; found {value}", argument=name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
-    return int(value)
+    return int(math.floor(value))
 
 
 def check_threshold(value: Any, name: str = "threshold") -> Threshold:
