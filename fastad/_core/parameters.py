@@ -159,7 +159,8 @@ def check_count(value: Any, name: str) -> int:
         raise InvalidTypeError(f"{name} must be an integer; found {value}", argument=name)
     if value < 1:
         raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
-    return int(math.floor(value))
+    number: Any = value
+    return int(number)
 
 
 def check_threshold(value: Any, name: str = "threshold") -> Threshold:
