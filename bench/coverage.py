@@ -1,13 +1,12 @@
-"""Measure the coverage of intervals, and the false positive rate of comparisons.
+"""Measure the coverage of intervals.
 
-The first table is the one that ``method="auto"`` follows; `bench.coverage_page` puts both into the
-documentation.
+Scores of five families (`bench.families`), from 10 to 1000 anomalies and 30 to 3000 normals, at
+false positive rates from 0.001 to 0.2; the true value is the measure on the distributions
+themselves. It is the table that ``method="auto"`` follows; `bench.coverage_page` puts it into the
+documentation. Every cell has its own fixed seeds, so that a run gives the same table. Finished
+cells are kept: a run that was stopped continues.
 
-Normals come from N(0, 1), anomalies from N(mu, 1), with and without rounding to halves; the true
-value is the measure on the distributions themselves. Every cell has its own fixed seeds, so that a
-run gives the same table. Finished cells are kept: a run that was stopped continues.
-
-    python -m bench.coverage [CELLS] [PROCESSES]
+    python -m bench.coverage [PROCESSES]
 """
 
 import csv
@@ -22,212 +21,234 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
-import fastad
+from bench.families import FAMILIES
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.enclosing_curves import fiducial_values
 from fastad.uncertainty.intervals import (
     IntervalOptions,
     Task,
     check_interval_options,
     estimate_interval,
 )
-from fastad.uncertainty.methods import RESAMPLING, methods_of
+from fastad.uncertainty.methods import RESAMPLING, limits_of, methods_of
 
-SIZES = (10, 30, 100, 1000)
-AREAS = (0.7, 0.95, 0.99)
-N_NORMALS = 1000
-N_SEEDS = 400
-N_RESAMPLES = 500
+ANOMALIES = (10, 30, 100, 1000)
+NORMALS = (30, 100, 300, 1000, 3000)
+# The most normals are tried with few and with many anomalies.
+SIZES = [
+    (n, m) for n, m in itertools.product(ANOMALIES, NORMALS) if m < NORMALS[-1] or n in (10, 1000)
+]
+RATES = (0.001, 0.01, 0.05, 0.2)
+N_SEEDS = 200
+# Random curves are costly, and valid by construction: they are drawn for so many data sets.
+N_SEEDS_OF_CURVES = 40
+N_RESAMPLES = 150
 # Samples whose mean is the true value where a measure depends on their size by definition.
-N_FOR_MEAN = 4000
+N_FOR_MEAN = 500
 DEPENDENT = {
     *("weighted_auc", "localized_auc", "beta_weighted_auc", "gaussian_weighted_auc"),
     "histogram_weighted_auc",
 }
+# One value of the smooth ROC's area takes milliseconds beyond so many samples.
+SLOW = {"smooth_roc": 200}
+# Sizes at which the measures that few use are tried.
+FEW_SIZES = ((30, 100), (100, 1000))
+NEARLY_PERFECT = "nearly perfect"
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
-COMPARISONS = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"
-COMPARED = ("auc", "auc@0.05", "ap", "tpr@0.05")
+COMMON = ("measure", "key", "method", "n_anomalies", "n_normals", "anomalies", "normals")
 # Population samples for each one of a sample.
 SCALE = 1000
-RANGE = {"score_range": (-10, 10)}
+RANGE = {"score_range": (-(10**9), 10**9)}
 # The threshold of the rates at a threshold.
 THRESHOLD = {"threshold": 1.5}
-
-Scores = npt.NDArray[np.float64]
 
 
 class Cell(NamedTuple):
     """A setting of the generated data."""
 
     n_anomalies: int
-    auc: float
-    ties: bool
-
-    @property
-    def shift(self) -> float:
-        """Mean of the anomalies' scores."""
-        return float(math.sqrt(2) * ndtri(self.auc))
+    n_normals: int
+    family: str
 
     def sample(self, seed: int) -> OrderedCounts:
         """Draw a sample."""
-        rng = np.random.default_rng([seed, self.n_anomalies, round(100 * self.auc), self.ties])
-        labels = np.arange(self.n_anomalies + N_NORMALS) < self.n_anomalies
-        scores = rng.normal(self.shift * labels)
-        return count(labels, np.round(2 * scores) / 2 if self.ties else scores)
-
-    def population(self, *, whole: bool) -> OrderedCounts:
-        """Return the distributions themselves as weights of many scores."""
-        step = 0.5 if self.ties else 1e-4
-        grid = np.arange(round(-9 / step), round(9 / step) + 1) * step
-        ends = np.append(grid[:-1] + step / 2, np.inf)
-        sizes = (N_NORMALS * SCALE, self.n_anomalies * SCALE)
-        shifts = (0, self.shift)
-        cumulative = [ndtr(ends - shift) * n for shift, n in zip(shifts, sizes, strict=True)]
-        if whole:
-            cumulative = [np.round(column) for column in cumulative]
-        weights = np.concatenate([np.diff(column, prepend=0) for column in cumulative])
-        if not whole:
-            weights[weights < 1e-90] = 0
-        labels = np.repeat([0, 1], grid.shape[0])
-        return count(labels, np.tile(grid, 2), sample_weight=weights)
+        where = list(FAMILIES).index(self.family)
+        rng = np.random.default_rng([seed, self.n_anomalies, self.n_normals, where])
+        return count(*FAMILIES[self.family].sample(rng, self.n_anomalies, self.n_normals))
 
 
-def measures(scale: int = 1) -> list[BoundMeasure]:
+def measures(cell: Cell, scale: int = 1) -> list[BoundMeasure]:
     """Return the measures, for a sample or for a population that many times its size."""
     labels: list[tuple[str, dict[str, Any]]] = [
-        *((label, {}) for label in ("auc", "auc@0.05", "auc@tpr0.9", "ht_auc@0.2", "lf_auc@0.8")),
-        *((label, {}) for label in ("ap", "auc_pr", "auc_prg", "auc_w", "eer", "np@0.05")),
-        *((label, {}) for label in ("tpr@0.05", "fpr@tpr0.95", "precision@fpr0.05", "f1@0.05")),
-        *((label, {}) for label in ("precision@p0.009", "precision@n", "recall@n", "f1_best")),
-        *((label, {}) for label in ("recall@precision0.5", "cost_auc@2", "rp@90")),
-        *((label, {}) for label in ("auc_local@0.05", "auc_beta@0.05")),
-        *((label, {}) for label in ("auc_gauss@0.05", "auc_hist@0.05")),
-        (f"rank_power@k{50 * scale}", {}),
-        *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),
-        ("tpr", THRESHOLD),
+        *((label, {}) for label in ("auc", "ap", "auc_pr", "auc_prg", "eer", "f1_best")),
+        *((f"{label}@{rate}", {}) for label in ("auc", "tpr", "f1", "np") for rate in RATES),
+        *((f"precision@fpr{rate}", {}) for rate in RATES),
+        *((label, {}) for label in ("auc@tpr0.9", "auc@tpr0.95", "fpr@tpr0.9", "fpr@tpr0.95")),
+        *((label, {}) for label in ("precision@n", "recall@n", "recall@precision0.5")),
     ]
+    if cell[:2] in FEW_SIZES:
+        labels += [
+            *((label, {}) for label in ("ht_auc@0.2", "lf_auc@0.8", "precision@p0.05", "auc_w")),
+            *((label, {}) for label in ("cost_auc@2", "rp@90", "auc_local@0.05")),
+            *((label, {}) for label in ("auc_beta@0.05", "auc_gauss@0.05", "auc_hist@0.05")),
+            (f"rank_power@k{5 * scale}", {}),
+            *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),
+            *((label, THRESHOLD) for label in ("mcc", "balanced_accuracy")),
+        ]
     return [bind(label, options) for label, options in labels]
 
 
 def true_values(cell: Cell) -> list[float]:
     """Return the true values; of areas whose weights depend on m they are the means."""
-    populations = {whole: cell.population(whole=whole) for whole in (False, True)}
-    values = []
-    for bound in measures(SCALE):
-        if bound.measure.name in DEPENDENT:
-            seeds = range(N_SEEDS, N_SEEDS + N_FOR_MEAN)
-            values.append(float(np.mean([bound.value(cell.sample(seed)) for seed in seeds])))
-            continue
-        try:
-            values.append(bound.value(populations[bound.measure.weights == "whole"]))
-        except UndefinedMeasureError:
-            values.append(math.nan)
-    return values
+    sizes = cell.n_anomalies * SCALE, cell.n_normals * SCALE
+    family = FAMILIES[cell.family]
+    populations = {whole: family.population(*sizes, whole=whole) for whole in (False, True)}
+    dependent = {
+        i: bound for i, bound in enumerate(measures(cell)) if bound.measure.name in DEPENDENT
+    }
+    sums = dict.fromkeys(dependent, 0.0)
+    for seed in range(N_SEEDS, N_SEEDS + N_FOR_MEAN) if dependent else ():
+        counts = cell.sample(seed)
+        for i, bound in dependent.items():
+            sums[i] += bound.value_or_nan(counts) / N_FOR_MEAN
+    return [
+        sums[i] if i in dependent else bound.value_or_nan(populations[_is_whole(bound)])
+        for i, bound in enumerate(measures(cell, SCALE))
+    ]
+
+
+def _is_whole(bound: BoundMeasure) -> bool:
+    return bound.measure.weights == "whole"
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
-    true = true_values(cell)
+    true, bound = true_values(cell), measures(cell)
     cases: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
         options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
-        for (i, method), interval in intervals(counts, options).items():
-            covers = interval[0] <= true[i] <= interval[1]
-            cases.setdefault((i, method), []).append((covers, interval[1] - interval[0]))
-    bound = measures()
-    return [
-        {
-            "measure": bound[i].measure.name,
-            "method": method,
-            "n_anomalies": cell.n_anomalies,
-            "auc": cell.auc,
-            "ties": "yes" if cell.ties else "no",
-            "defined": len(results),
-            "coverage": round(float(np.mean([covers for covers, _ in results])), 4),
-            "width": float(f"{np.mean([width for _, width in results]):.4g}"),
-        }
-        for (i, method), results in cases.items()
-        if math.isfinite(true[i]) and 2 * len(results) >= N_SEEDS
-    ]
+        for (i, method), (low, high) in intervals(
+            counts, bound, options, with_curves=seed < N_SEEDS_OF_CURVES
+        ).items():
+            # Means over samples are known to three digits.
+            slack = 1e-3 * abs(true[i]) if bound[i].measure.name in DEPENDENT else 1e-12
+            covers = low - slack <= true[i] <= high + slack
+            cases.setdefault((i, method), []).append((covers, high - low))
+    rows = []
+    for (i, method), results in cases.items():
+        limits = limits_of(bound[i], cell.n_anomalies, cell.n_normals)
+        n_seeds = N_SEEDS_OF_CURVES if method == "fiducial" else N_SEEDS
+        if math.isfinite(true[i]) and 2 * len(results) >= n_seeds:
+            rows.append(
+                {
+                    "measure": bound[i].measure.name,
+                    "key": bound[i].key,
+                    "method": method,
+                    "family": cell.family,
+                    "n_anomalies": cell.n_anomalies,
+                    "n_normals": cell.n_normals,
+                    "anomalies": float(f"{limits.anomalies:.4g}"),
+                    "normals": float(f"{limits.normals:.4g}"),
+                    "coverage": round(float(np.mean([covers for covers, _ in results])), 4),
+                    "width": float(f"{np.mean([width for _, width in results]):.4g}"),
+                }
+            )
+    return rows
 
 
 def intervals(
-    counts: OrderedCounts, options: IntervalOptions
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    options: IntervalOptions,
+    *,
+    with_curves: bool,
 ) -> dict[tuple[int, str], tuple[float, float]]:
     """Return the intervals of all measures by all their methods."""
     defined = {}
-    for i, bound in enumerate(measures()):
+    for i, bound in enumerate(measures):
+        if counts.total > SLOW.get(bound.measure.name, math.inf):
+            continue
         try:
             defined[i] = bound, bound.value(counts)
         except UndefinedMeasureError:
             continue
     resamples = plan(counts, options.n_resamples, options.key, stratified=options.stratified)
-    replicates_of_all = replicate_values(
-        Ranking(counts), [bound for bound, _ in defined.values()], resamples
+    replicates = dict(
+        zip(
+            defined,
+            replicate_values(Ranking(counts), [bound for bound, _ in defined.values()], resamples),
+            strict=True,
+        )
     )
+    enclosed = [i for i, (bound, _) in defined.items() if "fiducial" in methods_of(bound)]
+    curves = {}
+    if with_curves:
+        measures_of_curves = [defined[i][0] for i in enclosed]
+        values = fiducial_values(counts, measures_of_curves, options.n_resamples, options.key)
+        curves = dict(zip(enclosed, values, strict=True))
     ends = {}
-    for (i, (bound, value)), replicates in zip(defined.items(), replicates_of_all, strict=True):
+    for i, (bound, value) in defined.items():
         for method in methods_of(bound):
-            used = replicates if method in RESAMPLING else None
-            interval = estimate_interval(counts, Task(bound, value, method), options, used)
+            drawn = replicates[i] if method in RESAMPLING else None
+            if method == "fiducial":
+                if i not in curves:
+                    continue
+                drawn = curves[i]
+            interval = estimate_interval(counts, Task(bound, value, method), options, drawn)
             if not isinstance(interval, UndefinedMeasureError):
                 ends[i, method] = interval.low, interval.high
     return ends
 
 
-def false_positives(n_anomalies: int) -> list[dict[str, Any]]:
-    """Return how often each method finds a significant difference between equal detectors."""
-    labels = np.arange(n_anomalies + N_NORMALS) < n_anomalies
-    found: dict[tuple[str, str], list[bool]] = {}
-    for seed in range(N_SEEDS):
-        rng = np.random.default_rng([seed, n_anomalies])
-        # A part that the two have in common, and one of each.
-        common = rng.normal(size=labels.shape[0]) + 2 * labels
-        a, b = common + rng.normal(size=(2, labels.shape[0]))
-        for measure in COMPARED:
-            for method in ("delong", "bootstrap", "permutation"):
-                if method == "delong" and measure.startswith("tpr"):
-                    continue
-                comparison = fastad.compare(
-                    labels, a, b, measure=measure, method=method, n_resamples=N_RESAMPLES, rng=seed
-                )
-                found.setdefault((measure, method), []).append(comparison.is_significant)
-    return [
-        {
-            "measure": measure,
-            "method": method,
-            "n_anomalies": n_anomalies,
-            "wrong": round(float(np.mean(wrong)), 4),
-        }
-        for (measure, method), wrong in found.items()
-    ]
+def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each measure, method and size, with the coverage of each family."""
+    groups: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in COMMON), {})[row["family"]] = row
+    result = []
+    for common, families in groups.items():
+        ordinary = [row["width"] for name, row in families.items() if name != NEARLY_PERFECT]
+        widths = {"width": ordinary, "width_nearly_perfect": []}
+        if NEARLY_PERFECT in families:
+            widths["width_nearly_perfect"] = [families[NEARLY_PERFECT]["width"]]
+        result.append(
+            {
+                **dict(zip(COMMON, common, strict=True)),
+                **{
+                    name: f"{sum(values) / len(values):.4g}" if values else ""
+                    for name, values in widths.items()
+                },
+                **{
+                    name: families[name]["coverage"] if name in families else ""
+                    for name in FAMILIES
+                },
+            }
+        )
+    return result
 
 
-def main(n_cells: int | None = None, n_processes: int = 2) -> None:
-    """Measure the cells that are lacking, and write the table."""
+def main(n_processes: int = 2) -> None:
+    """Measure the cells that are lacking, and write the tables."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
-    cells = [Cell(*cell) for cell in itertools.product(SIZES, AREAS, (False, True))]
+    cells = [Cell(n, m, family) for (n, m), family in itertools.product(SIZES, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
-    known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
-    done = {tuple(entry["cell"]): entry["rows"] for entry in known}
-    todo = [cell for cell in cells if tuple(cell) not in done][:n_cells]
+    lines = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+    done = {Cell(*entry["cell"]): entry["rows"] for entry in lines}
+    todo = [cell for cell in cells if cell not in done]
     with ProcessPoolExecutor(n_processes) as pool, notes.open("a") as file:
         for cell, rows in zip(todo, pool.map(measure, todo), strict=True):
-            done[tuple(cell)] = rows
+            done[cell] = rows
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
             print(f"{len(done)} of {len(cells)} cells", flush=True)
-    if len(done) == len(cells):
-        write(TABLE, [row for cell in cells for row in done[tuple(cell)]])
-        with ProcessPoolExecutor(n_processes) as pool:
-            write(COMPARISONS, [row for rows in pool.map(false_positives, SIZES) for row in rows])
-        notes.unlink()
+    rows = [row for cell in cells for row in done[cell]]
+    write(TABLE, table(rows))
+    notes.unlink()
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -4,73 +4,122 @@ python -m bench.coverage_page
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bench.coverage import AREAS, COMPARISONS, SIZES
-from fastad.uncertainty.methods import Coverage, best_method, coverage_table
+from bench import auto_coverage, coverage, false_positives
+from bench.families import FAMILIES
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
-MARKS = {
-    "coverage": ("<!-- coverage -->", "<!-- /coverage -->"),
-    "comparisons": ("<!-- comparisons -->", "<!-- /comparisons -->"),
-}
+Rows = Sequence[Mapping[str, str]]
+# With so few intervals a coverage says nothing.
+_FEWEST = 50
 
 
-def coverage() -> str:
-    """Return a row for each method of each measure: lowest and mean coverage of six cells."""
-    rows = coverage_table()
-    lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
-    for measure in dict.fromkeys(row.measure for row in rows):
-        of_measure = [row for row in rows if row.measure == measure]
-        for method in dict.fromkeys(row.method for row in of_measure):
-            cells = [
-                _cell(row for row in of_measure if row.method == method and row.n_anomalies == n)
-                for n in SIZES
-            ]
-            lines.append(_line([f"`{measure}`", method, *cells]))
-        selected = [_cell(_selected(of_measure, n)) for n in SIZES]
-        lines.append(_line([f"`{measure}`", "**auto**", *(f"**{cell}**" for cell in selected)]))
-    return "\n".join(lines)
+def read(path: Path) -> Rows:
+    """Read a table."""
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def auto() -> str:
+    """Return the lowest coverage of `auto` over the families, by key and numbers of samples."""
+    rows = read(auto_coverage.TABLE)
+    sizes = list(itertools.product(auto_coverage.ANOMALIES, auto_coverage.NORMALS))
+
+    def cell(key: str, size: tuple[int, int]) -> str:
+        chosen = [row for row in rows if row["key"] == key and _size(row) == size]
+        coverages = [
+            100 * int(row["covering"]) / int(row["without_note"])
+            for row in chosen
+            if int(row["without_note"]) >= _FEWEST
+        ]
+        noted = sum(int(row["noted"]) for row in chosen) / max(
+            1, sum(int(row["noted"]) + int(row["without_note"]) for row in chosen)
+        )
+        mark = f" ({100 * noted:.0f})" if noted >= 0.005 else ""
+        return (f"{min(coverages):.0f}" if coverages else "-") + mark
+
+    return _table(["key"], [f"{n}, {m}" for n, m in sizes], _keys(rows), sizes, cell)
+
+
+def methods() -> str:
+    """Return the lowest coverage of each method over the families and numbers of anomalies."""
+    rows = read(coverage.TABLE)
+
+    def cell(key: tuple[str, str], m: int) -> str:
+        values = [
+            100 * float(row[family])
+            for row in rows
+            if (row["key"], row["method"], int(row["n_normals"])) == (*key, m)
+            and int(row["n_anomalies"]) >= 30
+            for family in FAMILIES
+            if row[family]
+        ]
+        return f"{min(values):.0f} / {sum(values) / len(values):.0f}" if values else "-"
+
+    keys = list(dict.fromkeys((row["key"], row["method"]) for row in rows))
+    sizes = coverage.NORMALS
+    return _table(["key", "method"], [f"m = {m}" for m in sizes], keys, sizes, cell)
 
 
 def comparisons() -> str:
-    """Return a row for each measure and method: how often a difference was significant."""
-    with COMPARISONS.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    lines = [_line(["measure", "method", *(f"n = {n}" for n in SIZES)]), _line(["---"] * 6)]
-    for measure, method in dict.fromkeys((row["measure"], row["method"]) for row in rows):
-        wrong = {
-            int(row["n_anomalies"]): float(row["wrong"])
+    """Return the highest rate of false positives over the families."""
+    rows = read(false_positives.BY_FAMILY)
+    sizes = list(dict.fromkeys(_size(row) for row in rows if _size(row)[0] in (30, 100, 1000)))
+
+    def cell(key: tuple[str, str], size: tuple[int, int]) -> str:
+        rates = [
+            100 * float(row["rate"])
             for row in rows
-            if (row["measure"], row["method"]) == (measure, method)
-        }
-        lines.append(_line([f"`{measure}`", method, *(f"{100 * wrong[n]:.1f}" for n in SIZES)]))
-    return "\n".join(lines)
+            if (row["key"], row["method"]) == key and _size(row) == size
+        ]
+        return f"{max(rates):.0f}" if rates else "-"
+
+    keys = list(dict.fromkeys((row["key"], row["method"]) for row in rows))
+    return _table(["key", "method"], [f"{n}, {m}" for n, m in sizes], keys, sizes, cell)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "auto": auto,
+    "methods": methods,
+    "comparisons": comparisons,
+}
 
 
 def page() -> str:
     """Return the page with its tables."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("coverage", coverage()), ("comparisons", comparisons())):
-        begin, end = MARKS[name]
+    for name, table in TABLES.items():
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
         before, _, rest = text.partition(begin)
-        text = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+        text = f"{before}{begin}\n{table()}\n{end}{rest.partition(end)[2]}"
     return text
 
 
-def _selected(rows: Sequence[Coverage], n: int) -> Iterable[Coverage]:
-    """Return the cells of the methods that `auto` selects."""
-    for auc in AREAS:
-        cell = [row for row in rows if row.n_anomalies == n and row.auc == auc]
-        if cell:
-            method, _ = best_method(cell)
-            yield from (row for row in cell if row.method == method)
+def _size(row: Mapping[str, str]) -> tuple[int, int]:
+    return int(row["n_anomalies"]), int(row["n_normals"])
 
 
-def _cell(rows: Iterable[Coverage]) -> str:
-    coverages = [100 * row.coverage for row in rows]
-    return f"{min(coverages):.0f} / {sum(coverages) / len(coverages):.0f}" if coverages else "-"
+def _keys(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["key"] for row in rows))
+
+
+def _table(
+    names: Sequence[str],
+    columns: Sequence[str],
+    keys: Sequence[object],
+    sizes: Sequence[object],
+    cell: Callable[..., str],
+) -> str:
+    lines = [_line([*names, *columns]), _line(["---"] * (len(names) + len(columns)))]
+    for key in keys:
+        cells = [cell(key, size) for size in sizes]
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if any(entry != "-" for entry in cells):
+            lines.append(_line([f"`{first}`", *map(str, rest), *cells]))
+    return "\n".join(lines)
 
 
 def _line(cells: Iterable[str]) -> str:

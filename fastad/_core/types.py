@@ -51,6 +51,7 @@ IntervalMethod: TypeAlias = Literal[
     "delong",
     "logit",
     "newcombe",
+    "fiducial",
     "order",
     "wilson",
     "clopper-pearson",

@@ -58,6 +58,7 @@ F1_AT_FPR = Measure(
     curve_part=part_around_fpr,
     standard=True,
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 
@@ -172,6 +173,7 @@ PRECISION_AT_FPR = Measure(
     curve_part=part_around_fpr,
     standard=True,
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 

@@ -76,6 +76,9 @@ class Measure(Generic[Result]):
         Sample weights that it takes.
     smooth : bool
         Whether a small shift of the scores' distribution moves it little.
+    rises_with_curve : bool
+        Whether it depends on the ROC curve and the classes' sizes alone, also of real weights, and
+        never gets worse where the curve rises.
     higher_is_better : bool or None
         Direction of merit; None where there is none.
     value_range : (float, float)
@@ -105,6 +108,7 @@ class Measure(Generic[Result]):
     classes: Classes = "both"
     weights: Literal["real", "whole"] = "real"
     smooth: bool = False
+    rises_with_curve: bool = False
     higher_is_better: bool | None = True
     value_range: tuple[float, float] = (0.0, 1.0)
     range_text: str = ""

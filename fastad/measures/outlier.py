@@ -129,6 +129,7 @@ NP_SCORE = Measure(
     operating_point="alpha",
     tail=FALSE_ALARMS,
     higher_is_better=False,
+    rises_with_curve=True,
 )
 
 

@@ -75,6 +75,7 @@ AUC_AT_FPR = Measure(
     curve_part=_part_up_to_fpr,
     standard=True,
     smooth=True,
+    rises_with_curve=True,
 )
 
 
@@ -202,6 +203,7 @@ AUC_AT_TPR = Measure(
     operating_point="min_tpr",
     default_points=(Fraction(9, 10),),
     smooth=True,
+    rises_with_curve=True,
 )
 
 

@@ -145,6 +145,7 @@ AVERAGE_PRECISION = Measure(
     classes="anomalies",
     smooth=True,
     range_text="(0, 1]",
+    rises_with_curve=True,
 )
 
 
@@ -218,6 +219,7 @@ PR_AUC = Measure(
     classes="anomalies",
     smooth=True,
     range_text="(0, 1]",
+    rises_with_curve=True,
 )
 
 
@@ -386,6 +388,7 @@ BEST_F1 = Measure(
     source="practice",
     parameters={"prevalence": Prevalence()},
     classes="anomalies",
+    rises_with_curve=True,
 )
 
 
@@ -466,6 +469,7 @@ RECALL_AT_PRECISION = Measure(
     operating_point="precision",
     default_points=(Fraction(9, 10),),
     classes="anomalies",
+    rises_with_curve=True,
 )
 
 

@@ -139,6 +139,7 @@ ROC_AUC = Measure(
     from_order=_roc_auc_of_order,
     standard=True,
     smooth=True,
+    rises_with_curve=True,
 )
 
 
@@ -377,6 +378,7 @@ EQUAL_ERROR_RATE = Measure(
     source="Škvára, Pevný and Šmídl 2019, section 1",
     higher_is_better=False,
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 

@@ -56,6 +56,7 @@ TPR_AT_FPR = Measure(
     curve_part=part_around_fpr,
     standard=True,
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 
@@ -163,6 +164,7 @@ FPR_AT_TPR = Measure(
     default_points=(Fraction(95, 100),),
     higher_is_better=False,
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 

@@ -47,6 +47,7 @@ PRECISION_AT_K = Measure(
     reads="prefix",
     classes="any",
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 
@@ -146,6 +147,7 @@ RECALL_AT_K = Measure(
     reads="prefix",
     classes="anomalies",
     cost="O(log g)",
+    rises_with_curve=True,
 )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import chance_level as chance_level
     from fastad.uncertainty.comparison import compare as compare
     from fastad.uncertainty.comparison import compare_all as compare_all
-    from fastad.uncertainty.comparison import delong_covariance as delong_covariance
+    from fastad.uncertainty.covariance import delong_covariance as delong_covariance
     from fastad.uncertainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
     from fastad.uncertainty.guarantee import sample_size_for_guarantee as sample_size_for_guarantee
     from fastad.uncertainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
@@ -36,7 +36,8 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ChanceLevel",
             "chance_level",
         ),
-        "fastad.uncertainty.comparison": ("compare", "compare_all", "delong_covariance"),
+        "fastad.uncertainty.comparison": ("compare", "compare_all"),
+        "fastad.uncertainty.covariance": ("delong_covariance",),
         "fastad.uncertainty.guarantee": (
             "GuaranteedThreshold",
             "sample_size_for_guarantee",

@@ -1,12 +1,11 @@
 """Confidence bands of the ROC and the precision-recall curve, from exact distributions."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rate
 from fastad._core.types import (
     ArrayLike,
@@ -19,12 +18,10 @@ from fastad._core.types import (
     Points,
 )
 from fastad.errors import InvalidInputError
-from fastad.measures.measure import BoundMeasure
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
 from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, counted
-from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
@@ -237,14 +234,16 @@ def roc_band_of(
     confidence_level: Fraction,
 ) -> RocBand:
     """Band of the ROC curve; see `roc_band`."""
-    anomalies, normals = _bounds(counts, "roc_band", confidence_level, simultaneous=simultaneous)
+    anomalies, normals = rate_bounds(
+        counts, "roc_band", confidence_level, simultaneous=simultaneous
+    )
     rates = _grid_of_fpr(normals.n_samples) if fpr is None else _listed(fpr)
     x = _floats(rates)
     # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
     within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, len(x))
     beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, len(x)) + 1
-    low = anomalies.lower(_rank_above(counts.fps, counts.tps, within))
-    high = anomalies.upper(_rank_below(counts.fps, counts.tps, beyond))
+    low = anomalies.lower(rank_above(counts.fps, counts.tps, within))
+    high = anomalies.upper(rank_below(counts.fps, counts.tps, beyond))
     tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
     return RocBand.of(x, tpr, low, high, float(confidence_level), simultaneous)
 
@@ -258,7 +257,7 @@ def precision_recall_band_of(
     prevalence: Fraction | None = None,
 ) -> PrecisionRecallBand:
     """Band of the precision-recall curve; see `precision_recall_band`."""
-    anomalies, normals = _bounds(
+    anomalies, normals = rate_bounds(
         counts, "precision_recall_band", confidence_level, simultaneous=simultaneous
     )
     rates = [Fraction(i, 2 * _EVEN) for i in range(2 * _EVEN + 1)]
@@ -267,8 +266,8 @@ def precision_recall_band_of(
     # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
     below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_samples, len(x))
     reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_samples, len(x)) + 1
-    fewest = normals.lower(_rank_above(counts.tps, counts.fps, below))
-    most = normals.upper(_rank_below(counts.tps, counts.fps, reaching))
+    fewest = normals.lower(rank_above(counts.tps, counts.fps, below))
+    most = normals.upper(rank_below(counts.tps, counts.fps, reaching))
 
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     weight = counts.normal_weight(prevalence) * m / n
@@ -285,7 +284,7 @@ def precision_recall_band_of(
     return PrecisionRecallBand.of(x, precision, low, high, float(confidence_level), simultaneous)
 
 
-def _bounds(
+def rate_bounds(
     counts: OrderedCounts, measure: str, level: Fraction, *, simultaneous: bool
 ) -> tuple[RateBounds, RateBounds]:
     """Return bounds on the rates of anomalies and of normals.
@@ -315,7 +314,7 @@ def _bounds(
     return all_ranks(n, alpha), all_ranks(m, alpha)
 
 
-def _rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+def rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
     """Return the rank in the other class of its lowest sample strictly above one of this class.
 
     The rate strictly above that sample is at least the rate at the rank that is returned. Rank 0
@@ -325,7 +324,7 @@ def _rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) 
     return np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
 
 
-def _rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+def rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
     """Return the rank in the other class of its highest sample strictly below one of this class.
 
     The rate at or above that sample is at most the rate strictly above the one that is returned.
@@ -354,30 +353,3 @@ def _grid_of_fpr(n_normals: Count) -> list[Fraction]:
     even = np.linspace(0, 1, _EVEN + 1)
     logarithmic = np.geomspace(0.5 / n_normals, 1, _LOGARITHMIC)
     return [Fraction(x) for x in np.union1d(even, logarithmic).tolist()]
-
-
-def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) -> Bounds:
-    """Return bounds on the TPR at an FPR, or on the FPR at a TPR; see `roc_band`."""
-    if "fpr" in bound.parameters:
-        return _tpr_bounds(counts, bound.parameters["fpr"], level)
-    low, high = _tpr_bounds(_swap_classes(counts), 1 - bound.parameters["tpr"], level)
-    return 1 - high, 1 - low
-
-
-def _tpr_bounds(counts: OrderedCounts, fpr: Fraction, level: Fraction) -> Bounds:
-    band = roc_band_of(counts, fpr, simultaneous=False, confidence_level=level)
-    return band.low.item(), band.high.item()
-
-
-def _swap_classes(counts: OrderedCounts) -> OrderedCounts:
-    """Return the counts of negated scores with the classes exchanged.
-
-    There the FPR is 1 - TPR of here, and the TPR 1 - FPR.
-    """
-    return replace(
-        counts,
-        fps=as_readonly((counts.n_anomalies - counts.tps)[::-1]),
-        tps=as_readonly((counts.n_normals - counts.fps)[::-1]),
-        n_anomalies=counts.n_normals,
-        n_normals=counts.n_anomalies,
-    )

@@ -1,12 +1,13 @@
-"""``compare``, ``compare_all`` and ``delong_covariance``: detectors on the same samples."""
+"""``compare`` and ``compare_all``: the difference of detectors on the same samples."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from fastad._core.parameters import (
     N_RESAMPLES,
@@ -19,25 +20,24 @@ from fastad._core.parameters import (
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, ComparisonMethod, Correction, Label, Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
+from fastad.ordering.named_scores import Table, series_names
 from fastad.uncertainty.bootstrap import Ranking, too_few_samples
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.methods import select_paired_method
 from fastad.uncertainty.paired import (
     PAIRED_METHODS,
     ComparisonOptions,
     Detectors,
+    PairEstimate,
     rank_detectors,
-    row_influences,
+    rank_table,
 )
-from fastad.uncertainty.results import Comparison, Comparisons, Covariance
-
-# With fewer samples of a class, intervals of differences are too narrow: docs/evidence/coverage.md.
-_FEW = 30
+from fastad.uncertainty.results import Comparison, Comparisons
 
 
 def compare(
@@ -77,8 +77,10 @@ def compare(
             The ranks that the two give a sample are exchanged at random: the distribution of the
             difference if the detectors are exchangeable. All permutations where they are few.
         ``"auto"``
-            Permutations with fewer than 30 samples of a class, where only they keep their level;
-            else DeLong's for smooth measures and the bootstrap for the others.
+            DeLong's for smooth measures where it kept its level on generated data with no more
+            samples of either class, or beyond the operating point; for other measures the
+            bootstrap, where at least 100 samples of each class lie beyond it. Else permutations,
+            which keep their level for any numbers.
     confidence_level : float, default 0.95
         Of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
@@ -103,7 +105,7 @@ def compare(
     -------
     Comparison
         ``difference`` (a - b), ``low``, ``high``, ``p_value``, a ``summary`` in words, and with
-        ``min_difference`` the ``required_anomalies``.
+        ``min_difference`` the ``required_anomalies`` with their own interval.
 
     Raises
     ------
@@ -113,12 +115,19 @@ def compare(
         If the measure is undefined, or a class has fewer than two samples (one, for
         permutations).
 
+    Warns
+    -----
+    LowCoverageWarning
+        If equal detectors are known to differ significantly too often by this method, or it is not
+        known how often.
+
     Notes
     -----
     O(n log n), and O(n) for each replicate or permutation. If the difference has no variance,
     DeLong's p-value is 1 where the detectors are equal and 0 where they are not. The interval of
     a permutation test is the difference with the spread that permutations have around 0. Required
-    anomalies are for a normal difference, with the variance estimated here.
+    anomalies are for a normal difference, with the variance estimated here; the upper end of
+    ``required_anomalies_interval`` allows for what the variance itself may be wrong by.
 
     References
     ----------
@@ -152,8 +161,10 @@ def compare(
         labels = check_labels(y_true, pos_label=pos_label)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
-        scores = list(arguments)
-        return compare_pairs(rank_detectors(labels, scores), bound, options)[0]
+        result = compare_pairs(rank_detectors(labels, list(arguments)), bound, options)[0]
+    if result.reliability_note is not None:
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+    return result
 
 
 def compare_all(
@@ -251,98 +262,17 @@ def compare_all(
         power=power,
     )
     with thread_limit(n_threads):
-        detectors = _rank(y_true, y_score, pos_label)
+        detectors = rank_table(y_true, y_score, pos_label)
         if len(detectors.names) < 2:
             raise InvalidInputError(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
         comparisons = compare_pairs(detectors, bound, options)
+    note = comparisons[0].reliability_note
+    if note is not None:
+        warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
-
-
-def delong_covariance(
-    y_true: ArrayLike,
-    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
-    *,
-    measure: str = "roc_auc",
-    pos_label: Label | None = None,
-    n_threads: int | None = None,
-    **operating_point: Any,
-) -> Covariance:
-    """Covariance of a measure of several detectors on the same samples.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_detectors, n_samples), mapping, or table
-        Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
-    measure : str, default "roc_auc"
-        A smooth measure: the area under the ROC or a part of it, average precision, ….
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-    n_threads : int, optional
-        Threads over detectors.
-    **operating_point
-        Operating point and options of the measure: ``fpr=0.01``, ….
-
-    Returns
-    -------
-    Covariance
-        ``names``, ``values``, and the ``matrix``.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described, or the measure is not smooth.
-    UndefinedMeasureError
-        If the measure is undefined for a detector, or a class has fewer than two samples.
-
-    Notes
-    -----
-    O(n log n) time and O(n) memory for each detector.
-
-    References
-    ----------
-    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or
-       more correlated receiver operating characteristic curves", Biometrics 44, 1988, equation (6).
-
-    Examples
-    --------
-    >>> import fastad
-    >>> scores = [[1, 3, 2, 4], [1, 2, 3, 4]]
-    >>> fastad.uncertainty.delong_covariance([0, 0, 1, 1], scores).matrix
-    array([[0.125, 0.   ],
-           [0.   , 0.   ]])
-    """
-    bound = bind(measure, operating_point, delong_covariance)
-    if bound.measure.name not in INFLUENCES:
-        raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
-            argument="measure",
-        )
-    with thread_limit(n_threads):
-        detectors = _rank(y_true, y_score, pos_label)
-        error = too_few_samples(
-            f"the covariance of {bound.key}", detectors.n_anomalies, detectors.n_normals
-        )
-        if error is not None:
-            raise error
-        values = np.array([bound.value(ranking.counts) for ranking in detectors.rankings])
-        influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
-    anomalies, normals = (
-        np.atleast_2d(np.cov(rows)) / len(rows[0]) for rows in zip(*influences, strict=True)
-    )
-    return Covariance(detectors.names, values, anomalies + normals)
-
-
-def _rank(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
-    labels = check_labels(y_true, pos_label=pos_label)
-    return rank_detectors(
-        labels,
-        [(name, score_name(name), scores) for name, scores in named_scores(y_score, labels.n_rows)],
-    )
 
 
 def check_comparison_options(
@@ -384,9 +314,11 @@ def compare_pairs(
     detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
 ) -> list[Comparison]:
     """Compare all pairs of the detectors; all share their replicates."""
-    method = options.method
+    method, false_positive_rate = options.method, None
     if method == "auto":
-        method = _select_method(detectors, bound)
+        method, false_positive_rate = select_paired_method(
+            bound, detectors.n_anomalies, detectors.n_normals
+        )
     error = too_few_samples(
         f"a comparison of {bound.key}", detectors.n_anomalies, detectors.n_normals
     )
@@ -417,13 +349,22 @@ def compare_pairs(
                 None if options.min_difference is None else float(options.min_difference)
             ),
             power=float(options.power),
-            required_anomalies=_required_anomalies(
-                detectors.n_anomalies, estimate.variance, options
-            ),
+            required_anomalies=required[0],
+            required_anomalies_interval=required[1],
+            false_positive_rate=false_positive_rate,
             n_resamples=estimate.n_resamples,
             n_undefined=estimate.n_undefined,
         )
-        for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True)
+        for (i, j), difference, estimate, required in zip(
+            pairs,
+            differences,
+            estimates,
+            [
+                _required_anomalies(detectors.n_anomalies, estimate, options)
+                for estimate in estimates
+            ],
+            strict=True,
+        )
     ]
 
 
@@ -436,22 +377,21 @@ def _value(bound: BoundMeasure, ranking: Ranking, score_name: str) -> float:
         raise InvalidInputError(message, argument=score_name.split("[")[0]) from None
 
 
-def _select_method(detectors: Detectors, bound: BoundMeasure) -> str:
-    is_small = min(detectors.n_anomalies, detectors.n_normals) < _FEW
-    if is_small and bound.reads_ranks:
-        return "permutation"
-    return "delong" if bound.measure.name in INFLUENCES else "bootstrap"
-
-
 def _required_anomalies(
-    n_anomalies: int, variance: float, options: ComparisonOptions
-) -> int | None:
+    n_anomalies: int, estimate: PairEstimate, options: ComparisonOptions
+) -> tuple[int | None, tuple[int, int] | None]:
     """Return the number of anomalies with which the smallest difference is detected.
 
-    With k times the samples of both classes the variance is k times smaller.
+    With k times the samples of both classes the variance is k times smaller. Its interval is that
+    of the variance, from a chi-square distribution.
     """
     if options.min_difference is None:
-        return None
+        return None, None
     quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
-    required = n_anomalies * variance * (quantiles / float(options.min_difference)) ** 2
-    return max(2, math.ceil(required))
+    required = n_anomalies * estimate.variance * (quantiles / float(options.min_difference)) ** 2
+    ends = (required, required)
+    if estimate.df < math.inf:
+        low, high = chdtri(estimate.df, [options.alpha / 2, 1 - options.alpha / 2]).tolist()
+        ends = (required * estimate.df / low, required * estimate.df / high)
+    n_low, n_required, n_high = (max(2, math.ceil(x)) for x in (ends[0], required, ends[1]))
+    return n_required, (n_low, n_high)

@@ -2,10 +2,12 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from statistics import fmean
+from typing import NamedTuple, TypeVar
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
@@ -13,16 +15,54 @@ from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import BINOMIAL
+from fastad.uncertainty.enclosing_curves import AT_ONE_POINT, has_fiducial
 from fastad.uncertainty.influence import INFLUENCES
 
 RESAMPLING = ("bootstrap", "basic", "bca")
-METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, *RESAMPLING)
+METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", *RESAMPLING)
+# Valid for any numbers of samples and any distribution of the scores.
+ANY_SIZE = ("order", "clopper-pearson", "fiducial")
 
-# Of 400 intervals with a coverage of 95 %, at least this fraction covers the true value with
-# probability 95 %.
+# The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
+# With many samples beyond the operating point nothing else makes it lower.
 _SUFFICIENT_COVERAGE = 0.93
+_SUFFICIENT_WITH_MANY = 0.92
 # Mean widths within this factor count as equal.
 _WIDTH_TOLERANCE = 1.05
+# The highest rate of false positives with which DeLong's method is selected: the highest of five
+# families of 1 000 data sets each lies at 6 % by chance where all are at 5 %.
+_HIGHEST_RATE = 0.065
+# With fewer samples beyond an operating point the normal distribution is not a good description,
+# although some measured rates are low.
+_FEWEST_FOR_NORMAL = 20
+# With so many samples beyond an operating point in both classes the bootstrap is as powerful as
+# permutations.
+_MANY = 100
+# From this area under the ROC curve on, few samples are on the wrong side.
+_NEARLY_PERFECT = 0.985
+_NEARLY_PERFECT_FAMILY = "nearly perfect"
+_FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
+# What coverage depends on where it is not the whole class: the samples beyond the rate.
+_RATES_OF_NORMALS = ("fpr", "alpha")
+_RATES_OF_ANOMALIES = ("tpr", "min_tpr")
+# Their rate cuts off the other part of the curve.
+_WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
+
+
+Row = TypeVar("Row", "Coverage", "FalsePositives")
+
+
+class Limits(NamedTuple):
+    """Numbers of samples that limit what is known of a measure.
+
+    Attributes
+    ----------
+    anomalies, normals : float
+        Of the class; at an operating point, those expected beyond it.
+    """
+
+    anomalies: float
+    normals: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +73,18 @@ class Coverage:
     ----------
     measure, method : str
         Names of both.
-    n_anomalies : int
-        Anomalies in each data set.
-    auc : float
-        True area under the ROC curve.
-    ties : bool
-        Whether scores were rounded.
+    limits : Limits
+        Of the generated data.
     coverage : float
-        Fraction of the data sets whose interval covered the true value.
+        Fraction of the data sets whose interval covered the true value, lowest of the families of
+        scores; NaN where the measure is undefined.
     width : float
         Mean width of the intervals.
     """
 
     measure: str
     method: str
-    n_anomalies: int
-    auc: float
-    ties: bool
+    limits: Limits
     coverage: float
     width: float
 
@@ -59,16 +94,18 @@ def methods_of(bound: BoundMeasure) -> list[str]:
     name = bound.measure.name
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
-    if name in ("tpr_at_fpr", "fpr_at_tpr"):
-        return ["order", "bootstrap", "basic"]
+    closed = []
+    if name in AT_ONE_POINT:
+        closed.append("order")
     if name in INFLUENCES:
-        closed = ["delong"]
+        closed.append("delong")
         if all(abs(end) < math.inf for end in bound.bounds):
             closed.append("logit")
-        if name == "roc_auc":
-            closed.append("newcombe")
-        return [*closed, *RESAMPLING]
-    return ["bootstrap", "basic"]
+    if name == "roc_auc":
+        closed.append("newcombe")
+    if has_fiducial(bound):
+        closed.append("fiducial")
+    return [*closed, *(RESAMPLING if name in INFLUENCES else ("bootstrap", "basic"))]
 
 
 def check_method(method: str, bound: BoundMeasure) -> None:
@@ -83,72 +120,153 @@ def check_method(method: str, bound: BoundMeasure) -> None:
 
 
 def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
-    """Return the method that `auto` selects, and its coverage where that is known."""
-    if bound.parameters.get("prevalence") is not None:
-        # With another prevalence a few samples may dominate, which no cell of the table covers.
-        return "bootstrap", None
+    """Return the method that `auto` selects, and its coverage.
+
+    The coverage is None where theory bounds it and none was measured, and NaN where nothing is
+    known of it.
+    """
     possible = methods_of(bound)
-    name = "tpr" if bound.measure.name in TRIALS else bound.measure.name
-    measured = _rows_of(name)
-    if not measured:
-        return "bootstrap", None
-    rows = _nearest_cell(measured, counts)
+    valid = next((method for method in ANY_SIZE if method in possible), None)
+    if bound.measure.name in TRIALS:
+        return "clopper-pearson", None
+    rows = _nearest_rows(bound, counts)
+    # With another prevalence a few samples may dominate, which the table does not show.
+    if not rows or bound.parameters.get("prevalence") is not None:
+        return (valid, None) if valid is not None else ("bootstrap", math.nan)
     return best_method([row for row in rows if row.method in possible])
+
+
+def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
+    """Return the numbers of samples that limit what is known of a measure."""
+    for name, rate in bound.parameters.items():
+        if name in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
+            n_normals *= min(1.0, float(rate))
+        if name in _RATES_OF_ANOMALIES:
+            n_anomalies *= 1 - float(rate)
+    return Limits(float(n_anomalies), float(n_normals))
 
 
 def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     """Return the best method on generated data, and its coverage.
 
-    Of the methods with sufficient coverage, with ties and without, the first (closed forms come
-    before resampling) of those with the narrowest intervals. If none has sufficient coverage, the
-    method with the highest.
+    Of the methods with sufficient coverage, the first (closed forms come before resampling) of
+    those with the narrowest intervals; what is valid for any size always has it, and is alone where
+    few samples lie beyond an operating point. If none has, the method with the highest coverage.
     """
-    methods = list(dict.fromkeys(row.method for row in rows))
-    coverage = {
-        method: min(row.coverage for row in rows if row.method == method) for method in methods
-    }
-    good = [method for method in methods if coverage[method] >= _SUFFICIENT_COVERAGE]
+    methods: dict[str, list[Coverage]] = {}
+    for row in rows:
+        methods.setdefault(row.method, []).append(row)
+    coverage = {method: min(row.coverage for row in group) for method, group in methods.items()}
+    limit = min(rows[0].limits)
+    sufficient = _SUFFICIENT_WITH_MANY if limit >= _MANY else _SUFFICIENT_COVERAGE
+    good = [method for method in methods if method in ANY_SIZE]
+    if not good or limit >= _FEWEST_FOR_NORMAL:
+        good = [method for method in methods if method in good or coverage[method] >= sufficient]
     if not good:
-        best = max(methods, key=lambda method: coverage[method])
+        best = max(coverage, key=lambda method: coverage[method])
         return best, coverage[best]
-    widths = {method: sum(row.width for row in rows if row.method == method) for method in good}
+    widths = {method: sum(row.width for row in methods[method]) for method in good}
     narrowest = _WIDTH_TOLERANCE * min(widths.values())
     best = next(method for method in good if widths[method] <= narrowest)
     return best, coverage[best]
 
 
+def select_paired_method(
+    bound: BoundMeasure, n_anomalies: float, n_normals: float
+) -> tuple[str, float | None]:
+    """Return the method that `auto` compares two detectors by, and its false positive rate.
+
+    The rate is None where theory bounds it, and NaN where nothing is known of it.
+    """
+    limits = limits_of(bound, n_anomalies, n_normals)
+    rates = _nearest(
+        [row for row in false_positives() if row.measure == bound.measure.name], limits
+    )
+    if min(limits) >= _FEWEST_FOR_NORMAL and rates and rates[0].rate <= _HIGHEST_RATE:
+        return "delong", rates[0].rate
+    if bound.measure.name not in INFLUENCES and min(limits) >= _MANY:
+        return "bootstrap", None
+    if bound.reads_ranks:
+        return "permutation", None
+    return "bootstrap", None if min(limits) >= _MANY else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class FalsePositives:
+    """How often DeLong's method finds equal detectors to differ, on generated data.
+
+    Attributes
+    ----------
+    measure : str
+        Its name.
+    limits : Limits
+        Of the generated data.
+    rate : float
+        At a confidence level of 95 %, the highest over the families of scores.
+    """
+
+    measure: str
+    limits: Limits
+    rate: float
+
+
 @cache
-def coverage_table() -> list[Coverage]:
-    """Return the coverage of every method for every measure."""
-    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
+def false_positives() -> list[FalsePositives]:
+    """Return the false positive rates of DeLong's method."""
+    text = files("fastad.uncertainty").joinpath("false_positives.csv").read_text(encoding="utf-8")
     return [
-        Coverage(
+        FalsePositives(
             row["measure"],
-            row["method"],
-            int(row["n_anomalies"]),
-            float(row["auc"]),
-            row["ties"] == "yes",
-            float(row["coverage"]),
-            float(row["width"]),
+            Limits(float(row["anomalies"]), float(row["normals"])),
+            float(row["rate"]),
         )
         for row in csv.DictReader(text.splitlines())
     ]
 
 
 @cache
-def _rows_of(measure: str) -> list[Coverage]:
-    return [row for row in coverage_table() if row.measure == measure]
+def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverage]]:
+    """Return the coverage of every method by the names of the measures, lowest of the families.
+
+    Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
+    scores separate the classes nearly perfectly, the family of such scores is another one.
+    """
+    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
+    families = (*_FAMILIES, _NEARLY_PERFECT_FAMILY) if nearly_perfect else _FAMILIES
+    suffix = "_nearly_perfect" if nearly_perfect else ""
+    table: dict[str, list[Coverage]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        coverages = [float(row[family]) for family in families if row[family]]
+        if coverages and row[f"width{suffix}"]:
+            table.setdefault(row["measure"], []).append(
+                Coverage(
+                    row["measure"],
+                    row["method"],
+                    Limits(float(row["anomalies"]), float(row["normals"])),
+                    fmean(coverages) if row["method"] in ANY_SIZE else min(coverages),
+                    float(row[f"width{suffix}"]),
+                )
+            )
+    return table
 
 
-def _nearest_cell(rows: Sequence[Coverage], counts: OrderedCounts) -> list[Coverage]:
-    """Return the rows with the nearest area under the ROC curve and no more samples of a class."""
+def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
+    """Return the rows of the largest data, none of whose limits exceeds that of these samples."""
     try:
-        auc = ROC_AUC.compute(counts)
+        area = ROC_AUC.compute(counts)
     except UndefinedMeasureError:
-        auc = 0.5
-    sizes = {row.n_anomalies for row in rows}
-    smallest_class = min(counts.n_anomalies, counts.n_normals)
-    size = max((n for n in sizes if n <= smallest_class), default=min(sizes))
-    rows = [row for row in rows if row.n_anomalies == size]
-    area = min((row.auc for row in rows), key=lambda area: abs(area - auc))
-    return [row for row in rows if row.auc == area]
+        area = 0.5
+    table = coverage_table(nearly_perfect=area >= _NEARLY_PERFECT)
+    limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
+    return _nearest(table.get(bound.measure.name, []), limits)
+
+
+def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
+    """Return the rows of the largest data, neither of whose limits exceeds these."""
+    within = [
+        row
+        for row in rows
+        if row.limits.anomalies <= limits.anomalies and row.limits.normals <= limits.normals
+    ]
+    nearest = max((row.limits for row in within), default=None)
+    return [row for row in within if row.limits == nearest]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,19 @@ from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import in_steps, thread_map
-from fastad._core.types import ArrayLike, FloatVector, IntVector, ShortVector
+from fastad._core.types import ArrayLike, FloatVector, IntVector, Label, ShortVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
-from fastad.ordering.labels import Labels, check_scores
+from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.bootstrap import Ranking, percentile, plan, replicate_values
+from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 from fastad.uncertainty.influence import influence
+from fastad.uncertainty.methods import limits_of
 
 # Differences that are equal but for rounding are equal: the measures are right to 1e-14 or so.
 # Below this fraction of a measure's range a standard deviation is 0 but for rounding.
@@ -50,12 +52,28 @@ class ComparisonOptions:
 
 
 class PairEstimate(NamedTuple):
-    """The estimate of a method for one pair."""
+    """The estimate of a method for one pair.
+
+    Attributes
+    ----------
+    low, high, p_value : float
+        Of the difference, from one computation: the interval excludes 0 where the p-value is at
+        most alpha, and nowhere else.
+    variance : float
+        Of the difference.
+    df : float
+        Degrees of freedom with which the variance is known.
+    method : str
+        How it was computed.
+    n_resamples, n_undefined : int
+        Number of replicates or permutations, and how many left the measure undefined.
+    """
 
     low: float
     high: float
     p_value: float
     variance: float
+    df: float
     method: str
     n_resamples: int = 0
     n_undefined: int = 0
@@ -117,6 +135,15 @@ def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]])
     return Detectors(labels, names, [name for name, _ in checked], thread_map(rank, checked))
 
 
+def rank_table(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
+    """Order the scores of each detector of a table, or of a mapping."""
+    labels = check_labels(y_true, pos_label=pos_label)
+    return rank_detectors(
+        labels,
+        [(name, score_name(name), scores) for name, scores in named_scores(y_score, labels.n_rows)],
+    )
+
+
 def _by_class(
     order: RowOrder, labels: Labels, index_in_class: IntVector
 ) -> tuple[ShortVector, ShortVector]:
@@ -146,15 +173,14 @@ def _delong(
 ) -> list[PairEstimate]:
     influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
     quantile = -float(ndtri(options.alpha / 2))
-    low, high = bound.bounds
-    rounding = _ROUNDING * min(1.0, high - low)
+    rounding = _rounding(bound)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Of the difference itself: detectors that are equal leave no rounding.
-        variance = sum(
-            float(np.var(first - second, ddof=1)) / first.shape[0]
-            for first, second in zip(influences[i], influences[j], strict=True)
-        )
+        of_classes = [
+            first - second for first, second in zip(influences[i], influences[j], strict=True)
+        ]
+        variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
         deviation = math.sqrt(variance)
         if deviation > rounding:
             p_value = 2 * float(ndtr(-abs(difference) / deviation))
@@ -162,9 +188,40 @@ def _delong(
             p_value = float(abs(difference) <= rounding)
         half = quantile * deviation
         estimates.append(
-            PairEstimate(difference - half, difference + half, p_value, variance, "delong")
+            PairEstimate(
+                difference - half,
+                difference + half,
+                p_value,
+                variance,
+                _df_of_influences(detectors, bound, of_classes, variance),
+                "delong",
+            )
         )
     return estimates
+
+
+def _rounding(bound: BoundMeasure) -> float:
+    """Return the largest difference that may be rounding alone."""
+    low, high = bound.bounds
+    return _ROUNDING * min(1.0, high - low)
+
+
+def _df_of_influences(
+    detectors: Detectors, bound: BoundMeasure, of_classes: Sequence[FloatVector], variance: float
+) -> float:
+    """Return the degrees of freedom of a variance of influences.
+
+    From the fourth moments: a variance with as many degrees of freedom has twice its square over
+    them as its own variance (Satterthwaite 1946), that of n samples (m4 - m2^2) / n. The influences
+    themselves are estimates, from the samples that limit the measure.
+    """
+    own = 0.0
+    for values in of_classes:
+        squares = (values - values.mean()) ** 2
+        own += float(np.var(squares)) / values.shape[0] ** 3
+    n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    reciprocal = own / (2 * variance**2) if variance > 0 else 0.0
+    return 1 / (reciprocal + 1 / max(n_limiting, 1.0))
 
 
 def _bootstrap(
@@ -184,18 +241,31 @@ def _bootstrap(
         replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings
     ]
     estimates = []
-    for i, j in pairs:
+    for (i, j), difference in zip(pairs, differences, strict=True):
         values = replicates[i] - replicates[j]
         defined = values[~np.isnan(values)]
         n_undefined = values.shape[0] - defined.shape[0]
         _check_defined(bound, n_undefined, values.shape[0])
-        low, high = percentile(defined, options.alpha)
-        # The interval excludes 0 from this confidence on.
         on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
         p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
+        # So many replicates may lie beyond 0 where the p-value is at most alpha.
+        n_beyond = math.floor(options.alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
+        lowest, highest = bound.bounds
+        low, high = lowest - highest, highest - lowest
+        if n_beyond >= 0:
+            low, high = np.sort(defined)[[n_beyond, -1 - n_beyond]].tolist()
         variance = float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0
         estimates.append(
-            PairEstimate(low, high, p_value, variance, "bootstrap", values.shape[0], n_undefined)
+            PairEstimate(
+                min(low, difference),
+                max(high, difference),
+                p_value,
+                variance,
+                _resampled_df(detectors, bound, defined.shape[0]),
+                "bootstrap",
+                values.shape[0],
+                n_undefined,
+            )
         )
     return estimates
 
@@ -213,22 +283,28 @@ def _permutation(
             f"scores' values; found measure {bound.measure.name}",
             argument="method",
         )
+    rounding = _rounding(bound)
     estimates = []
     for pair, difference in zip(pairs, differences, strict=True):
         values, is_exact = _permuted_differences(detectors, pair, bound, options)
         null = values[~np.isnan(values)]
         n_undefined = values.shape[0] - null.shape[0]
         _check_defined(bound, n_undefined, values.shape[0])
-        n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - _ROUNDING)
+        n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding)
         # The data themselves are one permutation more (Phipson and Smyth 2010).
         extra = 0 if is_exact else 1
-        half = float(np.quantile(np.abs(null), 1 - options.alpha))
+        # So many permutations may be as extreme where the p-value is at most alpha.
+        n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
+        half = bound.bounds[1] - bound.bounds[0]
+        if 0 <= n_allowed < null.shape[0]:
+            half = float(np.sort(np.abs(null))[-1 - n_allowed])
         estimates.append(
             PairEstimate(
                 difference - half,
                 difference + half,
                 float((extra + n_extreme) / (extra + null.shape[0])),
                 float(np.mean(null**2)),
+                _resampled_df(detectors, bound, null.shape[0]),
                 "exact permutation" if is_exact else "permutation",
                 values.shape[0],
                 n_undefined,
@@ -240,6 +316,15 @@ def _permutation(
 PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(
     {"delong": _delong, "bootstrap": _bootstrap, "permutation": _permutation}
 )
+
+
+def _resampled_df(detectors: Detectors, bound: BoundMeasure, n_resamples: int) -> float:
+    """Return the degrees of freedom of a variance of resamples.
+
+    Of the samples that limit the measure, and of the resamples.
+    """
+    n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    return 1 / (1 / max(n_limiting, 1.0) + 1 / n_resamples)
 
 
 def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> None:

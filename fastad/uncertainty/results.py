@@ -14,7 +14,9 @@ from fastad._core.results import ShortRepr, TableResult, with_versions
 from fastad._core.text_tables import TextTable
 
 # Intervals at 95 % that cover less often than this are reported as unreliable.
-_LEAST_COVERAGE = 0.9
+_LEAST_COVERAGE = 0.92
+# Comparisons at 95 % with more false positives than this are reported as unreliable.
+_HIGHEST_FALSE_POSITIVE_RATE = 0.065
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,17 @@ class Interval:
         Ends of the interval.
     standard_error : float
         From the variance of a closed form, or the standard deviation of the replicates of a
-        bootstrap; NaN where the method has none (``"order"`` and ``"pairs"``).
+        bootstrap, or of the middles of random curves; NaN where the method has none (``"order"``
+        and ``"pairs"``).
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
     method : str
         How it was computed: never "auto", and "pairs" for an area under the ROC curve with zero
         variance.
     coverage : float or None
-        Coverage of such intervals at 95 % on similar generated data; None where the method was
-        not selected by it.
+        Lowest coverage of such intervals at 95 % on generated data, over five families of scores,
+        with no more samples of either class or beyond the operating point; None where the method
+        was not selected by it, or theory bounds it for all data; NaN where it is not known.
     n_resamples : int
         Number of replicates; 0 for a closed form.
     n_undefined : int
@@ -59,12 +63,14 @@ class Interval:
         """Why the interval is unreliable, or None."""
         if self.low == self.high:
             return "the estimated variance is zero and the interval has no width"
-        if self.coverage is not None and self.coverage < _LEAST_COVERAGE:
-            return (
-                f"on similar generated data the best 95 % intervals, by {self.method!r}, cover "
-                f"the true value in {self.coverage:.0%} of the samples"
-            )
-        return None
+        if self.coverage is None or self.coverage >= _LEAST_COVERAGE:
+            return None
+        if self.coverage != self.coverage:
+            return f"the coverage of intervals by {self.method!r} on such data is not known"
+        return (
+            f"on generated data of this size the best 95 % intervals, by {self.method!r}, cover "
+            f"the true value in {self.coverage:.0%} of the samples"
+        )
 
     def __str__(self) -> str:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
@@ -107,6 +113,13 @@ class Comparison:
         Probability with which that difference is to be detected.
     required_anomalies : int or None
         Number of anomalies that this needs, at the present ratio of normal samples to anomalies.
+    required_anomalies_interval : (int, int) or None
+        Its interval at this confidence level: the variance is an estimate.
+    false_positive_rate : float or None
+        Highest rate of significant differences between equal detectors by this method, at a
+        confidence level of 95 %, on generated data with no more samples of either class or beyond
+        the operating point; None where the method was not selected by it, or keeps its level by
+        construction; NaN where it is not known.
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     """
@@ -126,6 +139,8 @@ class Comparison:
     min_difference: float | None = None
     power: float = 0.8
     required_anomalies: int | None = None
+    required_anomalies_interval: tuple[int, int] | None = None
+    false_positive_rate: float | None = None
     n_resamples: int = 0
     n_undefined: int = 0
 
@@ -133,6 +148,19 @@ class Comparison:
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
         return self.p_value <= 1 - self.confidence_level
+
+    @property
+    def reliability_note(self) -> str | None:
+        """Why the verdict is unreliable, or None."""
+        rate = self.false_positive_rate
+        if rate is None or rate <= _HIGHEST_FALSE_POSITIVE_RATE:
+            return None
+        if rate != rate:
+            return f"how often {self.method!r} finds equal detectors to differ here is not known"
+        return (
+            f"on generated data of this size {self.method!r} finds that {rate:.0%} of equal "
+            "detectors differ"
+        )
 
     @property
     def _better(self) -> str:
@@ -152,11 +180,13 @@ class Comparison:
             f"({100 * self.confidence_level:g} % interval {self.low:.4f} to {self.high:.4f}, "
             f"p = {self.p_value:.2g}, {self.method})."
         )
-        if self.required_anomalies is None:
+        if self.required_anomalies is None or self.required_anomalies_interval is None:
             return summary
+        fewest, most = self.required_anomalies_interval
         return (
             f"{summary} To detect a difference of {self.min_difference:g} with probability "
-            f"{self.power:g} requires about {self.required_anomalies} anomalies, with "
+            f"{self.power:g} requires about {self.required_anomalies} anomalies "
+            f"({100 * self.confidence_level:g} % interval {fewest} to {most}), with "
             f"{self.n_normals / self.n_anomalies:.3g} normal samples for each; here are "
             f"{self.n_anomalies}."
         )
@@ -165,8 +195,9 @@ class Comparison:
         return self.summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary."""
-        return {**asdict(self), "summary": self.summary}
+        """Return plain values, with the summary; NaN becomes None."""
+        values = {name: None if x != x else x for name, x in asdict(self).items()}
+        return {**values, "summary": self.summary}
 
 
 class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):

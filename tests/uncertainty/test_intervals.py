@@ -3,7 +3,6 @@
 import math
 import warnings
 from fractions import Fraction
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,8 @@ from fastad import InvalidInputError
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
-from fastad.ordering.counts import count
 from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.methods import METHODS, methods_of, select_method
+from fastad.uncertainty.methods import methods_of
 from tests.support.operating import options_of
 from tests.support.strategies import LAYOUTS, Sample, in_layout, samples
 from tests.support.uncertainty import two_of_each_class
@@ -172,18 +170,6 @@ def test_a_label_is_a_name_with_its_operating_point(
         assert one == fastad.interval(Y, S, measure=name, method="bootstrap", rng=4, **options)
 
 
-def test_the_table_of_coverages_is_complete() -> None:
-    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
-    head, *lines = text.splitlines()
-    assert head.split(",")[:2] == ["measure", "method"]
-    known = {tuple(line.split(",")[:2]) for line in lines}
-    for row in MEASURES.values():
-        if row.kind == "value":
-            for method in methods_of(bind(row.name, options_of(row))):
-                assert (row.name, method) in known
-    assert {method for _, method in known} == set(METHODS)
-
-
 @pytest.mark.parametrize(
     "name", sorted(name for name, row in MEASURES.items() if row.kind == "value")
 )
@@ -204,24 +190,38 @@ def test_auto_selects_a_method_of_the_measure(name: str) -> None:
     assert again.coverage is None
 
 
-@pytest.mark.evidence
-@pytest.mark.parametrize("measure", ["auc@tpr0.9", "eer", "precision@n"])
-def test_few_anomalies_raise_a_warning_and_a_thousand_do_not(measure: str) -> None:
-    """Of ten anomalies no method holds such numbers in nine samples of ten."""
+@pytest.mark.parametrize("measure", ["auc_prg", "ht_auc@0.2", "rank_power@k5"])
+def test_sizes_that_were_not_measured_raise_a_warning(measure: str) -> None:
+    """Of nine anomalies; methods that are valid for any size need none."""
     rng = np.random.default_rng(0)
-    for n, warned in ((10, True), (1000, False)):
-        y = np.repeat([0, 1], [10 * n, n])
-        s = rng.normal(y * (0.75 if measure == "precision@n" else 2.3), 1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = fastad.interval(y, s, measure=measure, rng=0)
-        assert found.coverage is not None
-        assert (found.coverage < 0.9) == warned
-        assert (found.reliability_note is not None) == warned
-        assert [warning.category for warning in caught] == [
-            fastad.errors.LowCoverageWarning
-        ] * warned
-        assert [warning.filename for warning in caught] == [__file__] * warned
+    y = np.repeat([0, 1], [90, 9])
+    s = rng.normal(y * 1.5, 1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = fastad.interval(y, s, measure=measure, rng=0, n_resamples=100)
+        valid = fastad.interval(y, s, measure="ap", rng=0, n_resamples=100)
+    assert math.isnan(found.coverage or 0)
+    assert [warning.category for warning in caught] == [fastad.errors.LowCoverageWarning]
+    assert [warning.filename for warning in caught] == [__file__]
+    assert (valid.method, valid.coverage) == ("fiducial", None)
+
+
+@given(st.data())
+def test_an_interval_contains_its_estimate(data: st.DataObject) -> None:
+    n, m = data.draw(st.integers(2, 12)), data.draw(st.integers(2, 12))
+    scores = data.draw(st.lists(st.integers(0, 9), min_size=n + m, max_size=n + m))
+    keys = ["auc", "ap", "auc@0.1", "tpr@0.05", "f1@0.2", "precision@fpr0.3", "f1_best", "eer"]
+    bound = bind(data.draw(st.sampled_from(keys)), {})
+    method: Any = data.draw(st.sampled_from(methods_of(bound)))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
+            found = fastad.interval(
+                [1] * n + [0] * m, scores, measure=bound.key, method=method, rng=0, n_resamples=9
+            )
+    except fastad.UndefinedMeasureError:
+        return
+    assert found.low <= found.value <= found.high
 
 
 def test_the_warning_names_the_calling_line() -> None:
@@ -406,20 +406,21 @@ def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
         fastad.interval([0, 0, 1, 1], [1, 2, 3, 4], measure="precision", threshold=9, method=method)
 
 
-@pytest.mark.parametrize("n_normals", [3, 29])
-def test_the_smaller_class_selects_the_cell(n_normals: int) -> None:
-    rng = np.random.default_rng(0)
-    labels = np.arange(1000 + n_normals) >= n_normals
-    auc = bind("auc", {})
-    counts = count(labels, rng.normal(size=labels.shape[0]) + 0.7 * labels)
-    few = count(np.arange(1010) < 10, rng.normal(size=1010) + 0.7 * (np.arange(1010) < 10))
-    assert select_method(auc, counts) == select_method(auc, few)
-
-
-def test_coverage_is_unknown_at_another_prevalence() -> None:
-    found = fastad.interval(HALVES, MIXED, measure="ap", prevalence=0.03, rng=0)
-    assert found.method == "bootstrap"
-    assert found.coverage is None
+@pytest.mark.parametrize(
+    ("measure", "options", "method"),
+    [
+        ("ap", {}, "fiducial"),
+        ("auc_pr", {}, "fiducial"),
+        ("f1_at_fpr", {"fpr": 0.1}, "order"),
+    ],
+)
+def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
+    measure: str, options: dict[str, Any], method: str
+) -> None:
+    found = fastad.interval(HALVES, MIXED, measure=measure, prevalence=0.03, rng=0, **options)
+    assert (found.method, found.coverage, found.reliability_note) == (method, None, None)
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="is not known"):
+        fastad.interval(HALVES, MIXED, measure="f1_best", prevalence=0.03, rng=0, n_resamples=50)
 
 
 @pytest.mark.parametrize("level", [1 - 2**-53, 1e-9, Fraction(10**20 - 1, 10**20)])
@@ -453,7 +454,10 @@ def test_an_interval_without_variance_is_its_value() -> None:
 
 
 @pytest.mark.parametrize("rate", sorted(set(RATES) - set(TRIALS)))
-def test_where_no_coverage_was_measured_auto_is_the_bootstrap(rate: str) -> None:
-    interval = fastad.interval(Y, S, measure=rate, threshold=4, rng=0)
-    assert (interval.method, interval.coverage) == ("bootstrap", None)
+def test_where_coverage_is_not_known_there_is_a_warning(rate: str) -> None:
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="is not known"):
+        interval = fastad.interval(Y, S, measure=rate, threshold=4, rng=0)
+    assert interval.method == "bootstrap"
+    assert math.isnan(interval.coverage or 0)
+    assert interval.to_dict()["coverage"] is None
     assert interval.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)

@@ -1,0 +1,82 @@
+"""Measure the coverage of the intervals that ``method="auto"`` selects, on samples of their own.
+
+The same families as in `bench.coverage`, sizes on its grid and between, other seeds. An interval
+that came with a note about its reliability counts apart.
+
+    python -m bench.auto_coverage [PROCESSES]
+"""
+
+import itertools
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench.coverage import RATES, Cell, write
+from bench.families import FAMILIES
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
+from fastad.uncertainty.intervals import check_interval_options, intervals_of
+
+ANOMALIES = (30, 400)
+NORMALS = (60, 300, 1000)
+FIRST_SEED, N_SEEDS, N_RESAMPLES = 10_000, 120, 150
+TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "auto_coverage.csv"
+SCALE = 1000
+
+
+def measures() -> list[BoundMeasure]:
+    """Return the measures."""
+    keys = ["auc", "ap", "auc_pr", "auc_prg", "eer", "f1_best", "recall@precision0.5", "np@0.05"]
+    keys += [f"{prefix}{x}" for prefix in ("auc@", "tpr@", "f1@", "precision@fpr") for x in RATES]
+    keys += ["auc@tpr0.9", "auc@tpr0.95", "fpr@tpr0.95"]
+    return [bind(key, {}) for key in keys]
+
+
+def measure(cell: Cell) -> list[dict[str, Any]]:
+    """Return the coverage of each measure in a cell, of intervals with a note and without."""
+    population = FAMILIES[cell.family].population(
+        cell.n_anomalies * SCALE, cell.n_normals * SCALE, whole=False
+    )
+    bound = measures()
+    true = [each.value_or_nan(population) for each in bound]
+    n_without, n_covering, n_noted = ([0] * len(bound) for _ in range(3))
+    for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
+        options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
+        for i, interval in enumerate(intervals_of(cell.sample(seed), bound, options)):
+            if isinstance(interval, UndefinedMeasureError) or true[i] != true[i]:
+                continue
+            n_noted[i] += interval.reliability_note is not None
+            n_without[i] += interval.reliability_note is None
+            covers = interval.low - 1e-12 <= true[i] <= interval.high + 1e-12
+            n_covering[i] += interval.reliability_note is None and covers
+    return [
+        {
+            "key": each.key,
+            "family": cell.family,
+            "n_anomalies": cell.n_anomalies,
+            "n_normals": cell.n_normals,
+            "noted": n_noted[i],
+            "without_note": n_without[i],
+            "covering": n_covering[i],
+        }
+        for i, each in enumerate(bound)
+    ]
+
+
+def main(n_processes: int = 2) -> None:
+    """Measure all cells, and write the table."""
+    os.environ["FASTAD_NUM_THREADS"] = "1"
+    cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, FAMILIES)]
+    rows: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(n_processes) as pool:
+        for i, of_cell in enumerate(pool.map(measure, cells)):
+            rows += of_cell
+            print(f"{i + 1} of {len(cells)} cells", flush=True)
+    write(TABLE, rows)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

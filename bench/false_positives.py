@@ -1,0 +1,166 @@
+"""Measure how often comparisons find equal detectors to differ.
+
+The two detectors see the same samples, each with noise of its own: they are exchangeable. Scores of
+five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"``
+follows has the highest rate of false positives of DeLong's method over the families; the other
+methods are tried in fewer cells for the documentation.
+
+    python -m bench.false_positives [PROCESSES]
+"""
+
+import itertools
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.coverage import write
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.requests import bind
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.methods import limits_of
+from fastad.uncertainty.paired import PAIRED_METHODS, ComparisonOptions, rank_detectors
+
+ANOMALIES = (10, 30, 100, 300, 1000)
+NORMALS = (30, 100, 300, 1000, 3000)
+N_SEEDS = 1000
+# Resampling is costly: it is tried on fewer samples, of these sizes, for these measures.
+RESAMPLED_SIZES = ((30, 30), (1000, 100), (100, 1000))
+RESAMPLED = ("auc", "auc@0.01", "auc@0.05", "ap", "auc_prg", "auc@tpr0.95", "tpr@0.01", "tpr@0.05")
+N_RESAMPLED_SEEDS = 200
+N_RESAMPLES = 199
+RANGE = {"score_range": (-(10**9), 10**9)}
+RATES = (0.001, 0.01, 0.05, 0.2)
+MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
+    *((key, {}) for key in ("auc", "ap", "auc_pr", "auc_prg", "ht_auc@0.2", "lf_auc@0.8")),
+    *((f"{name}@{rate}", {}) for name in ("auc", "tpr") for rate in RATES),
+    *((key, {}) for key in ("auc@tpr0.9", "auc@tpr0.95", "f1@0.05", "f1_best", "fpr@tpr0.95")),
+    *((key, RANGE) for key in ("auc_rp", "auc_p", "auc_scored")),
+)
+TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "false_positives.csv"
+BY_FAMILY = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"
+
+Scores = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.bool_]
+
+
+def _gaussian(shift: float) -> Callable[[np.random.Generator, Labels], Scores]:
+    def pair(rng: np.random.Generator, labels: Labels) -> Scores:
+        common = rng.normal(shift * labels)
+        noise: Scores = rng.normal(size=(2, labels.shape[0]))
+        return common + noise
+
+    return pair
+
+
+def _heavy_tailed(rng: np.random.Generator, labels: Labels) -> Scores:
+    common = rng.standard_t(2, labels.shape[0]) + 4 * labels
+    noise: Scores = rng.standard_t(2, (2, labels.shape[0]))
+    return common + noise
+
+
+def _tied(rng: np.random.Generator, labels: Labels) -> Scores:
+    rounded: Scores = np.round(_gaussian(2)(rng, labels))
+    return rounded
+
+
+def _half_hidden(rng: np.random.Generator, labels: Labels) -> Scores:
+    return _gaussian(4)(rng, labels & (rng.random(labels.shape[0]) < 0.5))
+
+
+PAIRS: Mapping[str, Callable[[np.random.Generator, Labels], Scores]] = {
+    "Gaussian": _gaussian(2),
+    "heavy-tailed": _heavy_tailed,
+    "tied": _tied,
+    "half hidden": _half_hidden,
+    "nearly perfect": _gaussian(6.4),
+}
+
+
+def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
+    """Return the false positive rates of a cell."""
+    n, m, family = cell
+    labels = np.arange(n + m) < n
+    wrong: Counter[tuple[int, str]] = Counter()
+    tried: Counter[tuple[int, str]] = Counter()
+    bound = [bind(key, options) for key, options in MEASURES]
+    for seed in range(N_SEEDS):
+        rng = np.random.default_rng([seed, n, m, list(PAIRS).index(family)])
+        a, b = PAIRS[family](rng, labels)
+        options = ComparisonOptions(
+            "auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed), None, Fraction(8, 10)
+        )
+        detectors = rank_detectors(check_labels(labels), [("a", "a", a), ("b", "b", b)])
+        is_resampled = (n, m) in RESAMPLED_SIZES and seed < N_RESAMPLED_SEEDS
+        for i, each in enumerate(bound):
+            values = [each.value_or_nan(ranking.counts) for ranking in detectors.rankings]
+            difference = values[0] - values[1]
+            if difference != difference:
+                continue
+            for method, compare in PAIRED_METHODS.items():
+                if method == "delong" and each.measure.name not in INFLUENCES:
+                    continue
+                if method != "delong" and not (is_resampled and each.key in RESAMPLED):
+                    continue
+                try:
+                    estimate = compare(detectors, each, options, [(0, 1)], [difference])[0]
+                except UndefinedMeasureError:
+                    continue
+                tried[i, method] += 1
+                wrong[i, method] += estimate.p_value <= options.alpha
+    rows = []
+    for (i, method), n_tried in tried.items():
+        limits = limits_of(bound[i], n, m)
+        rows.append(
+            {
+                "measure": bound[i].measure.name,
+                "key": bound[i].key,
+                "method": method,
+                "family": family,
+                "n_anomalies": n,
+                "n_normals": m,
+                "anomalies": float(f"{limits.anomalies:.4g}"),
+                "normals": float(f"{limits.normals:.4g}"),
+                "tried": n_tried,
+                "rate": round(wrong[i, method] / n_tried, 4),
+            }
+        )
+    return rows
+
+
+def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the highest rate of DeLong's method over the families, for each measure and limits."""
+    highest: dict[tuple[str, float, float], float] = {}
+    for row in rows:
+        if row["method"] == "delong" and 2 * row["tried"] >= N_SEEDS:
+            key = row["measure"], row["anomalies"], row["normals"]
+            highest[key] = max(highest.get(key, 0.0), row["rate"])
+    return [
+        {"measure": name, "anomalies": anomalies, "normals": normals, "rate": rate}
+        for (name, anomalies, normals), rate in highest.items()
+    ]
+
+
+def main(n_processes: int = 2) -> None:
+    """Measure all cells, and write the tables."""
+    os.environ["FASTAD_NUM_THREADS"] = "1"
+    cells = list(itertools.product(ANOMALIES, NORMALS, PAIRS))
+    rows: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(n_processes) as pool:
+        for i, of_cell in enumerate(pool.map(measure, cells)):
+            rows += of_cell
+            print(f"{i + 1} of {len(cells)} cells", flush=True)
+    write(BY_FAMILY, rows)
+    write(TABLE, summarize(rows))
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

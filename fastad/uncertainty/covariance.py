@@ -1,0 +1,92 @@
+"""``delong_covariance``: the covariance of a measure of several detectors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastad._core.threads import thread_limit
+from fastad._core.types import ArrayLike, Label
+from fastad.errors import InvalidInputError
+from fastad.measures.requests import bind
+from fastad.ordering.named_scores import Table
+from fastad.uncertainty.bootstrap import too_few_samples
+from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.paired import rank_table, row_influences
+from fastad.uncertainty.results import Covariance
+
+
+def delong_covariance(
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
+    *,
+    measure: str = "roc_auc",
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    **operating_point: Any,
+) -> Covariance:
+    """Covariance of a measure of several detectors on the same samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_detectors, n_samples), mapping, or table
+        Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
+    measure : str, default "roc_auc"
+        A smooth measure: the area under the ROC or a part of it, average precision, ….
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    n_threads : int, optional
+        Threads over detectors.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    Covariance
+        ``names``, ``values``, and the ``matrix``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or the measure is not smooth.
+    UndefinedMeasureError
+        If the measure is undefined for a detector, or a class has fewer than two samples.
+
+    Notes
+    -----
+    O(n log n) time and O(n) memory for each detector.
+
+    References
+    ----------
+    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or
+       more correlated receiver operating characteristic curves", Biometrics 44, 1988, equation (6).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> scores = [[1, 3, 2, 4], [1, 2, 3, 4]]
+    >>> fastad.uncertainty.delong_covariance([0, 0, 1, 1], scores).matrix
+    array([[0.125, 0.   ],
+           [0.   , 0.   ]])
+    """
+    bound = bind(measure, operating_point, delong_covariance)
+    if bound.measure.name not in INFLUENCES:
+        raise InvalidInputError(
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
+            argument="measure",
+        )
+    with thread_limit(n_threads):
+        detectors = rank_table(y_true, y_score, pos_label)
+        error = too_few_samples(
+            f"the covariance of {bound.key}", detectors.n_anomalies, detectors.n_normals
+        )
+        if error is not None:
+            raise error
+        values = np.array([bound.value(ranking.counts) for ranking in detectors.rankings])
+        influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
+    anomalies, normals = (
+        np.atleast_2d(np.cov(rows)) / len(rows[0]) for rows in zip(*influences, strict=True)
+    )
+    return Covariance(detectors.names, values, anomalies + normals)

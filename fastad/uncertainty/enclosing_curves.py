@@ -1,0 +1,186 @@
+"""Intervals from order statistics: for any numbers of samples and any distribution.
+
+The rate beyond an order statistic has a known distribution, and a measure that never falls where
+the ROC curve rises lies between its values on two curves that enclose the population's. No variance
+is estimated: where few samples lie beyond an operating point the interval is wide, and covers the
+true value all the same.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.threads import in_steps, thread_map
+from fastad._core.types import CountVector, FloatVector, IntMatrix
+from fastad.measures.measure import BoundMeasure
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.raw import KeyCodec
+from fastad.uncertainty.bands import rank_above, rank_below, rate_bounds
+from fastad.uncertainty.closed_forms import Bounds
+from fastad.uncertainty.order_statistics import last_rank
+
+# Measures of one point of the curve, for which bounds at that point suffice.
+AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
+# Of these the value on a random curve is that of a threshold at a lower FPR, or the best of all
+# thresholds, and biased.
+_WITHOUT_FIDUCIAL = ("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score")
+# Work of a thread between two checks of whether it is to stop.
+_SAMPLES_PER_STEP = 1_000_000
+
+
+def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) -> Bounds:
+    """Return bounds on a measure of one point of the curve; see `fastad.uncertainty.roc_band`."""
+    if "tpr" in bound.parameters:
+        low, high, _ = _tpr_bounds(_swap_classes(counts), 1 - bound.parameters["tpr"], level)
+        return 1 - high, 1 - low
+    fpr = bound.parameters["fpr"]
+    low, high, lowest_fpr = _tpr_bounds(counts, fpr, level)
+    if bound.measure.name == "tpr_at_fpr":
+        return low, high
+    # The threshold of the population has at most this FPR; with ties, perhaps less.
+    return _at_point(counts, bound, float(fpr), low), _at_point(counts, bound, lowest_fpr, high)
+
+
+def _tpr_bounds(
+    counts: OrderedCounts, fpr: Fraction, level: Fraction
+) -> tuple[float, float, float]:
+    """Return bounds on the TPR, and a lower one on the FPR of the threshold that stays within."""
+    anomalies, normals = rate_bounds(counts, "an interval", level, simultaneous=False)
+    x = np.array([float(fpr)]) if fpr < 1 else np.ones(1)
+    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, 1)
+    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, 1) + 1
+    low = anomalies.lower(rank_above(counts.fps, counts.tps, within)).item()
+    high = anomalies.upper(rank_below(counts.fps, counts.tps, beyond)).item()
+    first, last = np.searchsorted(counts.fps, np.concatenate([within, beyond]), side="left")
+    steps = np.diff(counts.fps[max(first - 1, 0) : last + 1])
+    if np.all(steps <= 1):
+        return low, high, x.item()
+    n_above = counts.fps[max(first - 1, 0)]
+    return low, high, normals.lower(np.array([n_above])).item()
+
+
+def _at_point(counts: OrderedCounts, bound: BoundMeasure, fpr: float, tpr: float) -> float:
+    """Return a measure of the curve through one point."""
+    fp = fpr * float(counts.n_normals)
+    # Rounding must not move the point beyond the rate.
+    limit = bound.parameters["fpr"] * Fraction(counts.n_normals)
+    while Fraction(fp) > limit:
+        fp = math.nextafter(fp, 0)
+    xs = np.array([0.0, fp, float(counts.n_normals)])
+    ys = np.array([0.0, tpr * float(counts.n_anomalies), float(counts.n_anomalies)])
+    value = bound.value_or_nan(counts_of_curve(counts, xs, ys))
+    # Where nothing is flagged nothing is known.
+    return (0.0 if tpr == 0 else 1.0) if value != value else value
+
+
+def counts_of_curve(counts: OrderedCounts, xs: FloatVector, ys: FloatVector) -> OrderedCounts:
+    """Return weighted counts of which a curve through these points is the ROC curve."""
+    return replace(
+        counts,
+        fps=as_readonly(xs),
+        tps=as_readonly(ys),
+        keys=as_readonly(np.arange(xs.shape[0] - 1, dtype=np.int64)),
+        codec=KeyCodec(np.dtype(np.int64), 0),
+        n_anomalies=float(counts.n_anomalies),
+        n_normals=float(counts.n_normals),
+        n_points=xs.shape[0] - 1,
+        n_tied=0,
+        weighting="real",
+    )
+
+
+def _swap_classes(counts: OrderedCounts) -> OrderedCounts:
+    """Return the counts of negated scores with the classes exchanged.
+
+    There the FPR is 1 - TPR of here, and the TPR 1 - FPR.
+    """
+    return replace(
+        counts,
+        fps=as_readonly((counts.n_anomalies - counts.tps)[::-1]),
+        tps=as_readonly((counts.n_normals - counts.fps)[::-1]),
+        n_anomalies=counts.n_normals,
+        n_normals=counts.n_anomalies,
+    )
+
+
+def has_fiducial(bound: BoundMeasure) -> bool:
+    """Return whether random curves that enclose the population's enclose its value, too."""
+    measure = bound.measure
+    return measure.rises_with_curve and measure.name not in _WITHOUT_FIDUCIAL
+
+
+def fiducial_values(
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], n_resamples: int, key: np.uint64
+) -> npt.NDArray[np.float64]:
+    """Return each measure on random lower and upper curves, shape (n_measures, 2, n_resamples).
+
+    The rates at the ranks of n samples are distributed as the partial sums of n + 1 exponential
+    spacings over their total. Between two neighbouring ranks nothing is known of the curve, so the
+    lower curve has one more normal sample above all and one more anomaly below all, and the upper
+    curve the reverse. For a single rate this gives the interval of Clopper and Pearson. Rubin 1981,
+    "The Bayesian bootstrap", has the spacings; Hannig et al. 2016, "Generalized fiducial
+    inference", the construction. O(c) time for each replicate in threads, for c corners of the
+    curve: at most twice the anomalies, however many normal samples there are.
+    """
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    values = np.empty((len(measures), 2, n_resamples))
+    # Only corners of the curve matter: of neighbouring normal samples, the last.
+    corners = np.append(np.diff(counts.tps) > 0, True) | np.append(True, np.diff(counts.tps) > 0)
+    fps, tps = counts.fps[corners], counts.tps[corners]
+    tpr_gaps, tpr_at = _gaps(tps, n)
+    fpr_gaps, fpr_at = _gaps(fps, m)
+
+    def fill(part: range) -> None:
+        for replicate in part:
+            rng = np.random.Generator(np.random.Philox(key=[int(key), replicate]))
+            tpr, fpr = _random_rates(rng, tpr_gaps), _random_rates(rng, fpr_gaps)
+            lower = _with_ends(fpr[fpr_at[1]], tpr[tpr_at[0]])
+            upper = _with_ends(fpr[fpr_at[0]], tpr[tpr_at[1]])
+            for end, (x, y) in enumerate((lower, upper)):
+                curve = counts_of_curve(counts, x * m, y * n)
+                for i, bound in enumerate(measures):
+                    values[i, end, replicate] = bound.value_or_nan(curve)
+
+    step = max(1, _SAMPLES_PER_STEP // fps.shape[0])
+    thread_map(fill, in_steps(0, n_resamples, step))
+    return values
+
+
+def _gaps(cumulative: CountVector, n_samples: int) -> tuple[FloatVector, IntMatrix]:
+    """Return the gaps between the ranks that matter, and where each corner's rate is among them.
+
+    A corner with k samples above it needs the rate at rank k and at rank k + 1.
+    """
+    both = np.stack([cumulative, cumulative + 1])
+    ranks, at = np.unique(np.append(both, [0, n_samples + 1]), return_inverse=True)
+    return np.diff(ranks).astype(np.float64), at[:-2].reshape(both.shape)
+
+
+def _random_rates(rng: np.random.Generator, gaps: FloatVector) -> FloatVector:
+    """Return rates at ranks with these gaps: sums of so many exponential spacings are gamma."""
+    rates = np.zeros(gaps.shape[0] + 1)
+    np.cumsum(rng.standard_gamma(gaps), out=rates[1:])
+    rates /= rates[-1]
+    return rates
+
+
+def _with_ends(fpr: FloatVector, tpr: FloatVector) -> tuple[FloatVector, FloatVector]:
+    """Return a curve from (0, 0) to (1, 1)."""
+    return np.concatenate([[0.0], fpr, [1.0]]), np.concatenate([[0.0], tpr, [1.0]])
+
+
+def fiducial(bound: BoundMeasure, curves: npt.NDArray[np.float64], alpha: float) -> Bounds:
+    """Return the quantiles of the lower curves' values and of the upper ones'.
+
+    Where a curve leaves the measure undefined nothing is known of it.
+    """
+    lower, upper = curves if bound.measure.higher_is_better else curves[::-1]
+    least, most = bound.bounds
+    low = np.quantile(np.where(np.isnan(lower), least, lower), alpha / 2, method="lower")
+    high = np.quantile(np.where(np.isnan(upper), most, upper), 1 - alpha / 2, method="higher")
+    return float(low), float(high)

@@ -1,0 +1,190 @@
+"""Intervals from curves that enclose that of the population, against literal constructions."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
+from fastad.ordering.counts import OrderedCounts, count
+from fastad.uncertainty.enclosing_curves import (
+    fiducial,
+    fiducial_values,
+    has_fiducial,
+    order_interval,
+)
+
+RISING = [
+    "auc",
+    "eer",
+    "auc@0.1",
+    "tpr@0.1",
+    "fpr@tpr0.8",
+    "auc@tpr0.7",
+    "ap",
+    "auc_pr",
+    "f1_best",
+    "recall@precision0.5",
+    "precision@k3",
+    "recall@k4",
+    "f1@0.2",
+    "precision@fpr0.2",
+    "np@0.1",
+]
+
+
+def test_all_measures_that_rise_with_the_curve_are_tried() -> None:
+    declared = {row.name for row in MEASURES.values() if row.rises_with_curve}
+    assert {bind(key, {}).measure.name for key in RISING} == declared
+
+
+@pytest.mark.parametrize("key", RISING)
+@given(st.lists(st.booleans(), min_size=4, max_size=14), st.data())
+def test_a_higher_curve_has_no_worse_value(
+    key: str, labels: list[bool], data: st.DataObject
+) -> None:
+    """Exchange a normal sample with the anomaly just below it, with real weights too."""
+    lower = [
+        i for i in range(len(labels) - 1) if not labels[i] and labels[i + 1]
+    ]  # normal above anomaly
+    if not lower or all(labels) or not any(labels):
+        return
+    i = data.draw(st.sampled_from(lower))
+    better = labels.copy()
+    better[i], better[i + 1] = better[i + 1], better[i]
+    weights = data.draw(st.sampled_from([None, 0.5, 1.7]))
+    bound = bind(key, {})
+    values = []
+    for each in (labels, better):
+        sample_weight = None if weights is None else np.where(each, weights, 1.0)
+        counts = count(each, -np.arange(len(each)), sample_weight=sample_weight)
+        values.append(bound.value_or_nan(counts))
+    before, after = values if bound.measure.higher_is_better else values[::-1]
+    # Precision where nothing was flagged was undefined.
+    assert np.isnan(before) or np.isnan(after) or after >= before - 1e-12
+
+
+def literal_curves(
+    labels: list[bool], tpr: list[float], fpr: list[float]
+) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """Return the corners of both curves for distinct scores, sample by sample from the highest.
+
+    A rate at rank r is that of the r-th sample; below all samples it is 1.
+    """
+    lower, upper = [(0.0, 0.0), (fpr[1], 0.0)], [(0.0, 0.0), (0.0, tpr[1])]
+    n, m = 0, 0
+    for is_anomaly in labels:
+        n, m = n + is_anomaly, m + (not is_anomaly)
+        # At worst, the next normal sample's rate is reached before this anomaly's.
+        lower.append((fpr[m + 1], tpr[n]))
+        upper.append((fpr[m], tpr[n + 1]))
+    return [*lower, (1.0, 1.0)], [*upper, (1.0, 1.0)]
+
+
+def literal_area(corners: list[tuple[float, float]]) -> float:
+    pairs = pairwise(corners)
+    return sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in pairs)
+
+
+def test_random_curves_follow_the_literal_construction() -> None:
+    labels = [True, False, True, True, False, False, True, False, False]
+    counts = count(labels, -np.arange(9))
+    values = fiducial_values(counts, [bind("auc", {})], 20, np.uint64(5))[0]
+    for replicate in range(20):
+        rng = np.random.Generator(np.random.Philox(key=[5, replicate]))
+        rates = []
+        for size in (4, 5):
+            spacings = rng.standard_gamma(np.ones(size + 1))
+            rates.append([0.0, *(np.cumsum(spacings) / spacings.sum()).tolist()])
+        for end, corners in enumerate(literal_curves(labels, *rates)):
+            assert values[end, replicate] == pytest.approx(literal_area(corners), abs=1e-12)
+
+
+def test_one_rate_gives_the_interval_of_clopper_and_pearson() -> None:
+    """Half of 40 anomalies lie above all of very many normals, the others below."""
+    labels = np.repeat([1, 0, 1], [20, 30_000, 20])
+    counts = count(labels, -np.arange(labels.size))
+    bound = bind("tpr@0.5", {})
+    values = fiducial_values(counts, [bound], 4000, np.uint64(0))[0]
+    low, high = fiducial(bound, values, 0.05)
+    # Quantiles of 4 000 draws.
+    assert low == pytest.approx(beta.ppf(0.025, 20, 21), abs=0.012)
+    assert high == pytest.approx(beta.ppf(0.975, 21, 20), abs=0.012)
+
+
+@pytest.mark.parametrize("key", [key for key in RISING if has_fiducial(bind(key, {}))])
+@given(st.data())
+def test_the_lower_curve_is_no_better_than_the_upper(key: str, data: st.DataObject) -> None:
+    labels = [True, False, *data.draw(st.lists(st.booleans(), max_size=12))]
+    scores = data.draw(st.lists(st.integers(0, 6), min_size=len(labels), max_size=len(labels)))
+    bound = bind(key, {})
+    lower, upper = fiducial_values(count(labels, scores), [bound], 8, np.uint64(3))[0]
+    if not bound.measure.higher_is_better:
+        lower, upper = upper, lower
+    defined = ~(np.isnan(lower) | np.isnan(upper))
+    assert np.all(lower[defined] <= upper[defined] + 1e-12)
+
+
+def test_threads_and_other_measures_leave_the_curves_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.random(300) < 0.3
+    counts = count(labels, rng.normal(size=300))
+    measures = [bind(key, {}) for key in ("auc", "ap")]
+    together = fiducial_values(counts, measures, 50, np.uint64(1))
+    for i, bound in enumerate(measures):
+        alone = fiducial_values(counts, [bound], 50, np.uint64(1))[0]
+        assert np.array_equal(alone, together[i])
+
+
+def order_by_search(
+    counts: OrderedCounts, bound: BoundMeasure, fpr: Fraction
+) -> tuple[float, float]:
+    """Bound the measure by trying all thresholds, for scores without ties."""
+    n, m, alpha = int(counts.n_anomalies), int(counts.n_normals), 0.05
+
+    def ends(rank: int, size: int) -> tuple[float, float]:
+        if rank < 1:
+            return 0.0, 0.0
+        if rank > size:
+            return 1.0, 1.0
+        return (
+            beta.ppf(alpha / 2, rank, size - rank + 1),
+            beta.ppf(1 - alpha / 2, rank, size - rank + 1),
+        )
+
+    within = max(r for r in range(m + 2) if ends(r, m)[1] <= fpr)
+    beyond = max(r for r in range(m + 2) if ends(r, m)[0] <= fpr) + 1
+    # Anomalies strictly above the one normal sample, and down to the other.
+    above = max(
+        (tp for fp, tp in zip(counts.fps, counts.tps, strict=True) if fp < within), default=0
+    )
+    above = n + 1 if within > m else above
+    below = min(
+        (tp for fp, tp in zip(counts.fps, counts.tps, strict=True) if fp >= beyond), default=n
+    )
+    low, high = ends(above, n)[0], ends(min(below, n) + 1, n)[1]
+
+    def value(tpr: float) -> float:
+        tp, fp = tpr * n, float(fpr) * m
+        if bound.measure.name == "precision_at_fpr":
+            return tp / (tp + fp)
+        return 2 * tp / (tp + fp + n)
+
+    return value(low), value(high)
+
+
+@pytest.mark.parametrize("key", ["f1@0.2", "precision@fpr0.2"])
+@pytest.mark.parametrize("seed", range(6))
+def test_order_intervals_of_f1_and_precision(key: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.arange(70) < rng.integers(5, 30)
+    counts = count(labels, rng.normal(size=70) + 2 * labels)
+    bound = bind(key, {})
+    low, high = order_interval(counts, bound, Fraction(95, 100))
+    assert (low, high) == pytest.approx(order_by_search(counts, bound, Fraction(1, 5)), abs=1e-9)
