@@ -45,7 +45,14 @@ DATA_WITHOUT_LABELS = {
     **dict.fromkeys(
         (
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
-            *("kendall_matrix", "loss_at_selected_fpr", "nemenyi", "rank_distance", "recommend"),
+            *(
+                "kendall_matrix",
+                "loss_at_selected_fpr",
+                "mean_values",
+                "nemenyi",
+                "rank_distance",
+                "recommend",
+            ),
             *("selection_loss", "wilcoxon_holm"),
         ),
         ("results",),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from fastad.benchmarking.selection import SensitivityMatrix as SensitivityMatrix
     from fastad.benchmarking.selection import class_sensitivity as class_sensitivity
     from fastad.benchmarking.selection import selection_loss as selection_loss
+    from fastad.benchmarking.values import MeanValues as MeanValues
+    from fastad.benchmarking.values import mean_values as mean_values
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -84,6 +86,10 @@ __getattr__, __dir__, __all__ = lazy_names(
             "SensitivityMatrix",
             "class_sensitivity",
             "selection_loss",
+        ),
+        "fastad.benchmarking.values": (
+            "MeanValues",
+            "mean_values",
         ),
     },
 )

@@ -31,6 +31,7 @@ from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.benchmarking.selected_fpr import USUAL_RATES, loss_at_rates, usual_measures
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
+from fastad.benchmarking.values import mean_values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 # Called with how many sections are made, of how many.
@@ -103,9 +104,9 @@ def compare_runs(
     -------
     RunsOverview
         By name, where the table allows it: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
-        ``kendall``, ``selection_loss``, ``class_sensitivity``, ``discriminability_auc``,
-        ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each criterion,
-        ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
+        ``values``, ``kendall``, ``selection_loss``, ``class_sensitivity``,
+        ``discriminability_auc``, ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each
+        criterion, ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
 
     Raises
     ------
@@ -115,8 +116,9 @@ def compare_runs(
 
     See Also
     --------
-    average_ranks, friedman, nemenyi, wilcoxon_holm, kendall_matrix, selection_loss : The parts.
-    class_sensitivity, discriminability, rank_distance, recommend : Of measures.
+    average_ranks, friedman, nemenyi, wilcoxon_holm, mean_values : Of detectors.
+    kendall_matrix, selection_loss : Of measures.
+    class_sensitivity, discriminability, rank_distance, recommend : Of measures too.
     loss_at_selected_fpr : Of operating points.
 
     Notes
@@ -144,7 +146,7 @@ def compare_runs(
     ... )
     >>> overview = fastad.compare_runs(results, operating_fpr=0.05, rng=0)
     >>> list(overview)[:6]
-    ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'kendall', 'selection_loss']
+    ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'values', 'kendall']
     >>> overview["recommendation_tpr@0.05"].measure
     'tpr@0.05'
     >>> overview.skipped["rank_distance"]
@@ -216,6 +218,7 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
     yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
     for name, function in (("nemenyi", nemenyi), ("wilcoxon", wilcoxon_holm)):
         yield name, of(function, measure=request.measure, control=request.control)
+    yield "values", partial(mean_values, table, measures=measures)
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
     yield "kendall", alone or of(kendall_matrix, measures=measures)
     yield "selection_loss", alone or of(selection_loss, measures=measures)

@@ -94,6 +94,28 @@ class RankComparison(TableResult):
         data = count_text(self.n_datasets, "data set")
         return f"{differences} ({self.measure}, {data}, {self.method}, {level})"
 
+    @property
+    def leaders(self) -> str:
+        """Which detector has the best mean rank, and which do not differ from it, as a sentence.
+
+        With a control the others are not compared with the best, and the sentence is of it.
+        """
+        best = self.mean_ranks == self.mean_ranks[0]
+        lead = "has" if np.count_nonzero(best) == 1 else "have"
+        first = (
+            f"By {self.measure} {self._named(best)} {lead} the best mean rank, "
+            f"{self.mean_ranks[0]:.2f} among {len(self.detectors)} detectors on "
+            f"{count_text(self.n_datasets, 'data set')}"
+        )
+        if self.control is not None:
+            return f"{first}; {self._with_control()}"
+        # Those of the best rank differ from the same others, but for what a test of values finds.
+        similar = ~best & ~self.wins[best].any(axis=0)
+        others = f"{self._named(similar)}" if similar.any() else "no other"
+        return (
+            f"{first}; not significantly different at {100 * self.confidence_level:g} %: {others}"
+        )
+
     def text_table(self) -> TextTable:
         """Return the cells as strings, with the best mean ranks marked."""
         against = 0 if self.control is None else self.detectors.index(self.control)

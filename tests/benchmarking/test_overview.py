@@ -21,7 +21,7 @@ DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
 HOW: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 LOSSES = [f"loss_at_{criterion}" for criterion in CRITERIA]
 ALL = [
-    *("ranks", "friedman", "nemenyi", "wilcoxon", "kendall", "selection_loss"),
+    *("ranks", "friedman", "nemenyi", "wilcoxon", "values", "kendall", "selection_loss"),
     *("class_sensitivity", "discriminability_auc", "discriminability_tpr"),
     *LOSSES,
     *("rank_distance", "recommendation_tpr@0.01", "recommendation_tpr@0.05"),
@@ -79,6 +79,7 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         "friedman": fastad.benchmarking.friedman(table, measures=usual),
         "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **HOW),
         "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **HOW),
+        "values": fastad.benchmarking.mean_values(table, measures=usual),
         "kendall": fastad.benchmarking.kendall_matrix(table, **several),
         "selection_loss": fastad.benchmarking.selection_loss(table, **several),
         "discriminability_auc": fastad.benchmarking.discriminability(table, measure="auc", **HOW),
@@ -339,6 +340,73 @@ def test_a_note_of_two_comparisons_stands_once() -> None:
     for name in ("ranks", "friedman", "nemenyi"):
         assert any(line.startswith(said) for line in found.notes_of(name))
     assert str(found).count(said) == found.to_markdown().count(said) == 1
+
+
+# --- the answer
+
+
+def steps(n_datasets: int, **merits: float) -> fastad.ResultTable:
+    """Detectors of equal auc on all data sets."""
+    names = list(merits)
+    return fastad.ResultTable.from_arrays(
+        {"auc": [list(merits.values())] * n_datasets}, detectors=names
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "control", "line"),
+    [
+        # Critical differences of three: 2.343 √(12/6n), 0.61 with 30 data sets, 2.34 with two.
+        (
+            steps(30, a=0.9, b=0.8, c=0.7),
+            None,
+            "a has the best mean rank, 1.00 among 3 detectors on 30 data sets; "
+            "not significantly different at 95 %: no other",
+        ),
+        (
+            steps(2, a=0.9, b=0.8, c=0.7),
+            None,
+            "a has the best mean rank, 1.00 among 3 detectors on 2 data sets; "
+            "not significantly different at 95 %: b and c",
+        ),
+        (
+            steps(30, a=0.9, b=0.9, c=0.7),
+            None,
+            "a and b have the best mean rank, 1.50 among 3 detectors on 30 data sets; "
+            "not significantly different at 95 %: no other",
+        ),
+        (
+            steps(30, a=0.9, b=0.8, c=0.7),
+            "b",
+            "a has the best mean rank, 1.00 among 3 detectors on 30 data sets; "
+            "b is better than c; worse than a",
+        ),
+    ],
+)
+def test_the_answer_says_who_leads_and_who_does_not_differ(
+    rows: fastad.ResultTable, control: str | None, line: str
+) -> None:
+    found = compare_runs(rows, control=control, **HOW)
+    assert found.answer() == [f"By auc {line}"]
+    assert str(found).startswith(f"By auc {line}\n")
+    assert f"- By auc {line}\n" in found.to_markdown().partition("\n## ")[0]
+
+
+def test_the_answer_says_by_which_measure_to_select(overview: RunsOverview) -> None:
+    texts = [overview[name].text for name in ALL[-2:]]  # type: ignore[attr-defined]
+    assert overview.answer()[1:] == texts
+    for text in texts:
+        assert str(overview).count(text) == overview.to_markdown().count(text) == 1
+
+
+def test_without_ranks_the_answer_has_no_leader() -> None:
+    alone = compare_runs(
+        fastad.ResultTable.from_arrays(
+            {"auc": [[0.5, 0.6]], "em": [[1, 2]]}, detectors=["a", "a"], params=["1", "2"]
+        ),
+        **HOW,
+    )
+    assert alone.answer() == []
 
 
 # --- pictures

@@ -48,14 +48,32 @@ def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     found = compare_runs(
         RUNS, operating_fpr=0.1, reference="tpr@0.05", control="pca", n_resamples=40, rng=0
     )
-    wanted = []
+    wanted = [*found.answer(), ""]
     for name, words in found.new_notes().items():
         wanted += [found.title(name), found[name].text_table().plain(), ""]
         wanted += [*words, ""] if words else []
     assert result.stdout == "\n".join(wanted) + "\n"
     assert "\x1b" not in result.stdout
     assert result.stderr.splitlines() == found.reasons()
-    assert len(found) == 15
+    assert len(found) == 16
+
+
+def test_long_tables_are_not_printed_but_saved(runs: Path, tmp_path: Path) -> None:
+    """Seven measures on three data sets are 21 rows of values."""
+    labels = ["auc", *(f"{name}@{rate}" for name in ("auc", "tpr") for rate in (0.01, 0.05, 0.1))]
+    words = [word for label in labels for word in ("--measure", label)]
+    printed, saved = (
+        run(runs, *words).stdout,
+        run(runs, *words, "--output", tmp_path / "out").stdout,
+    )
+    table = (tmp_path / "out" / "values.md").read_text("utf-8")
+    assert "| auc | wine |" in table
+    assert "± standard deviation over folds\na table of 21 rows; --output saves it\n" in printed
+    assert f"a table of 21 rows; it is in {tmp_path / 'out' / 'values.md'}\n" in saved
+    for text in (printed, saved):
+        assert "auc           wine" not in text
+        assert text.startswith("By auc knn has the best mean rank, 1.00 among 4 detectors on 3 ")
+    assert "auc           wine" in run(runs, *words[:8]).stdout
 
 
 def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
@@ -76,6 +94,7 @@ def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
     assert one["fastad_version"] == fastad.__version__
     assert (one["files"], one["measure"]) == ([str(runs)], "auc")
     assert one["measures"] == list(found.measures)
+    assert one["answer"] == found.answer()
     assert one["skipped"] == dict(found.skipped)
     assert read(runs, "--seed", 4)["sections"]["ranks"] != one["sections"]["ranks"]
 

@@ -1,0 +1,227 @@
+"""``mean_values``: the values of detectors on each data set, averaged over folds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastad._core.arrays import set_all_readonly
+from fastad._core.results import TableResult
+from fastad._core.text_tables import TextTable, number_text
+from fastad._core.types import FloatMatrix, IntMatrix
+from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.ranks import best_ranks, check_detectors
+from fastad.benchmarking.reading import problem_names
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
+
+# So many cells are named in a note.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MeanValues(TableResult):
+    """Values of detectors on each data set; prints as a table of mean ± standard deviation.
+
+    A row for each measure and problem, a column for each detector. What is marked are the best
+    three of a row; of up to three detectors the best. Detectors with equal means share a mark.
+
+    Attributes
+    ----------
+    measures : sequence of str
+        Labels of the measures.
+    datasets : sequence
+        Name of the data set of each problem.
+    anomaly_classes : sequence or None
+        Class of the anomalies of each problem, where data sets have several.
+    detectors : sequence of str
+        Names of the detectors.
+    models : sequence of str
+        Detector and parameters of each model.
+    mean, std : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
+        Over folds, of the detector's best model; the deviation is that of a sample (n - 1). NaN
+        where there are too few.
+    n_folds : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
+        Number of folds that count.
+    model_of : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
+        Index among ``models`` of the detector's best model; -1 where none has a value.
+    """
+
+    measures: Sequence[str]
+    datasets: Sequence[Any]
+    anomaly_classes: Sequence[Any] | None
+    detectors: Sequence[str]
+    models: Sequence[str]
+    mean: FloatMatrix
+    std: FloatMatrix
+    n_folds: IntMatrix
+    model_of: IntMatrix
+    _signs: Sequence[float]
+    _most_folds: int
+    _omissions: Sequence[str]
+
+    def __repr__(self) -> str:
+        return (
+            f"<MeanValues of {len(self.detectors)} detectors on {len(self.datasets)} data sets: "
+            f"{', '.join(self.measures)}>"
+        )
+
+    def text_table(self) -> TextTable:
+        """Return the cells as strings, with the best of each row marked."""
+        rows, marks = [], []
+        problems = problem_names(self.datasets, self.anomaly_classes)
+        for i, (label, sign) in enumerate(zip(self.measures, self._signs, strict=True)):
+            # Lower is better in ranks.
+            best = best_ranks(-sign * self.mean[i].T).T.tolist()
+            for j, problem in enumerate(problems):
+                cells = map(_cell, self.mean[i, j].tolist(), self.std[i, j].tolist())
+                rows.append([label, problem, *cells])
+                marks.append([0, *best[j]])
+        return TextTable(["measure", "data set", *self.detectors], rows, marks)
+
+    @property
+    def notes(self) -> list[str]:
+        """Which rows are missing, and which cells lack some or all folds."""
+        notes = list(self._omissions)
+        problems = problem_names(self.datasets, self.anomaly_classes)
+        for i, label in enumerate(self.measures):
+            lacking = np.argwhere(self.n_folds[i] < self._most_folds).tolist()
+            if lacking:
+                named = "; ".join(
+                    f"{problems[j]}, {self.detectors[k]}: {self.n_folds[i, j, k]}"
+                    for j, k in lacking[:_NAMED]
+                )
+                more = "; …" * (len(lacking) > _NAMED)
+                notes.append(
+                    f"{label}: {len(lacking)} of {self.n_folds[i].size} values are of fewer than "
+                    f"{self._most_folds} folds ({named}{more})"
+                )
+        return notes
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame` as lists: a row for each measure, problem and detector.
+
+        Columns are ``measure``, ``dataset``, ``anomaly_class`` where there is one, ``detector``,
+        ``model`` (None where no model has a value), ``mean``, ``std`` and ``n_folds``.
+        """
+        n_measures, n_datasets, n_detectors = self.mean.shape
+        columns: dict[str, list[Any]] = {
+            "measure": np.repeat(self.measures, n_datasets * n_detectors).tolist(),
+            "dataset": [name for name in self.datasets for _ in self.detectors] * n_measures,
+        }
+        if self.anomaly_classes is not None:
+            classes = [name for name in self.anomaly_classes for _ in self.detectors]
+            columns["anomaly_class"] = classes * n_measures
+        columns["detector"] = list(self.detectors) * (n_measures * n_datasets)
+        best = self.model_of.ravel().tolist()
+        columns["model"] = [None if i < 0 else self.models[i] for i in best]
+        columns["mean"] = self.mean.ravel().tolist()
+        columns["std"] = self.std.ravel().tolist()
+        columns["n_folds"] = self.n_folds.ravel().tolist()
+        return columns
+
+
+def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> MeanValues:
+    """Values of detectors on each data set: mean and standard deviation over folds.
+
+    On each data set a detector stands for the best of its models by the measure, the mean over
+    folds, as in `average_ranks`.
+
+    Parameters
+    ----------
+    results : ResultTable, or what `ResultTable.from_table` reads
+        Measures of models on data sets and folds.
+    measures : sequence of str, optional
+        Labels of the measures; by default all.
+
+    Returns
+    -------
+    MeanValues
+        Mean and standard deviation of each detector on each data set, the best marked.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or there is one detector only.
+
+    See Also
+    --------
+    average_ranks : Ranks of the same values, averaged over data sets.
+
+    Notes
+    -----
+    Means are over the folds in which a measure is defined. Rates whose sums over folds are equal
+    have equal means, so that such detectors share a mark. Of models with equal means the first
+    stands for the detector. The value of a best model is optimistic where its parameters were
+    selected on the same folds.
+
+    O(n) time and memory for n rows of the table and each measure.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> auc = [[[0.91, 0.93], [0.80, 0.84]], [[0.70, 0.72], [0.75, 0.77]]]
+    >>> results = fastad.ResultTable.from_arrays(
+    ...     {"auc": auc}, datasets=["wine", "yeast"], detectors=["knn", "lof"]
+    ... )
+    >>> print(fastad.benchmarking.mean_values(results))
+    measure  data set               knn               lof
+    auc          wine  0.9200 ± 0.0141¹  0.8200 ± 0.0283
+    auc         yeast  0.7100 ± 0.0141   0.7600 ± 0.0141¹
+    """
+    table = as_results(results, measures)
+    check_detectors(table)
+    shape = len(table.measures), table.n_datasets, len(table.detectors)
+    mean, std = np.full((2, *shape), np.nan)
+    n_folds, model_of = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for i, measure in enumerate(table.measures):
+        _fill(table, measure, mean[i], std[i], n_folds[i], model_of[i])
+    set_all_readonly(mean, std, n_folds, model_of)
+    return MeanValues(
+        table.labels,
+        table.datasets,
+        table.anomaly_classes,
+        table.detectors,
+        table.models,
+        mean,
+        std,
+        n_folds,
+        model_of,
+        [measure.sign for measure in table.measures],
+        len(table.folds),
+        table.omissions(),
+    )
+
+
+def _fill(
+    table: ResultTable,
+    measure: MeasureColumn,
+    mean: FloatMatrix,
+    std: FloatMatrix,
+    n_folds: IntMatrix,
+    model_of: IntMatrix,
+) -> None:
+    """Write what each detector's best model by a measure has, by problem and detector."""
+    means, by_fold = table.means(measure.name), table.by_fold(measure.name)
+    problems = np.arange(table.n_datasets)
+    for j in range(len(table.detectors)):
+        models = np.flatnonzero(table.detector_of == j)
+        merits = measure.sign * means[:, models]
+        highest = np.fmax.reduce(merits, axis=1, keepdims=True)
+        best = models[np.argmax(merits == highest, axis=1)]
+        mean[:, j] = means[problems, best]
+        values = by_fold[problems, best]
+        defined = ~np.isnan(values)
+        n_folds[:, j] = n = defined.sum(axis=1)
+        model_of[:, j] = np.where(n > 0, best, -1)
+        several = n > 1
+        # About the mean that is rounded once: equal values do not vary.
+        with np.errstate(invalid="ignore"):  # infinities have no deviation
+            squares = np.where(defined, values - mean[:, j, np.newaxis], 0.0)[several] ** 2
+        std[several, j] = np.sqrt(squares.sum(axis=1) / (n[several] - 1))
+
+
+def _cell(mean: float, std: float) -> str:
+    if np.isnan(std):
+        return number_text(mean)
+    return f"{number_text(mean)} ± {number_text(std)}"
