@@ -204,7 +204,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
     ({"confidence_level": "0.9"}, "confidence_level must be a number; found str"),
     ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
-    ({"n_resamples": 10.5}, "n_resamples must be .*; found 10.5|n_resamples must be .*; found float"),
+    (
+        {"n_resamples": 10.5},
+        "n_resamples must be .*; found 10.5|n_resamples must be .*; found float",
+    ),
     ({"n_resamples": True}, "n_resamples must be .*; found bool"),
     ({"rng": "x"}, "rng must be an int, .* found str"),
     ({"rng": 1.5}, "rng must be an int, .* found float"),
@@ -219,7 +222,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"reference": "x"}, "reference must be one of auc, .*; found 'x'"),
     ({"reference": 3}, "reference must be a label; found 3"),
     ({"n_threads": 0}, "n_threads must be at least 1; found 0"),
-    ({"n_threads": 1.5}, "n_threads must be .*; found float"),
+    ({"n_threads": 1.5}, "n_threads must be an integer; found 1.5"),
 ]
 
 
