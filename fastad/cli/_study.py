@@ -2,6 +2,7 @@
 
 # Commands import what does their work in their own functions, so that each starts fast.
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ StudyFolder: TypeAlias = Annotated[
 
 # Where there is no terminal.
 _SECONDS_BETWEEN_LINES = 30.0
+# What is at work for longer is named.
+_LONG_S = 10.0
 
 
 @app.command(cls=CheckedCommand)
@@ -76,9 +79,19 @@ def run(
         int | None,
         typer.Option(help="Processes; by default one for each processor, -1 too."),
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that a detector may take on a split; if it takes longer, it has failed."
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run tasks again that failed in an earlier run.")
+    ] = False,
 ) -> None:
     """Run a study, or continue one that was stopped."""
     from fastad._core.cpus import available_processors
+    from fastad.study.results import is_failure
     from fastad.study.runner import run_study
 
     study = _config(config, profile, data or [])
@@ -89,26 +102,42 @@ def run(
             folder,
             n_jobs=available_processors() if jobs is None else jobs,
             progress=progress,
+            timeout=timeout,
+            retry_failed=retry_failed,
         )
-    n_failed = sum(reason != "" for reason in tables.tasks["reason"].to_pylist())
+    n_failed = sum(map(is_failure, tables.tasks["reason"].to_pylist()))
     print_message(f"{tables.tasks.num_rows} tasks are done; {n_failed} of them failed.")
     print_result(f"{folder / 'results.parquet'}")
     print_message(f"Tables and figures: fastad study report {folder}")
+    if n_failed:
+        print_message(f"Why: fastad study status {folder}; again: --retry-failed")
+    hopeless = tables.failed_detectors()
+    if hopeless:
+        raise DataError(
+            f"every task of {', '.join(map(repr, hopeless))} failed; all results are saved"
+        )
 
 
 @app.command(cls=CheckedCommand)
 @handle_errors
 def status(*, folder: StudyFolder) -> None:
-    """Print the progress of a study, and which tasks failed."""
+    """Print the progress of a study, what is at work, and which tasks failed."""
     from fastad.study.results import study_status
 
     with _study_errors():
         state = study_status(folder)
     runner = f"a runner is at work ({state.runner})" if state.runner else "no runner is at work"
     print_result(f"{state.n_done} of {state.n_batches} batches are done; {runner}.")
-    if state.failures:
-        rows = [[reason, str(n)] for reason, n in state.failures.items()]
-        print_table(TextTable(["reason", "failed tasks"], rows))
+    if state.at_work:
+        header = "at work" if state.runner else "at work when the last runner ended"
+        print_table(TextTable([header, "since"], [list(row) for row in state.at_work.items()]))
+    for header, reasons in (
+        ("failed tasks", state.failures),
+        ("tasks without result", state.not_applicable),
+    ):
+        if reasons:
+            rows = [[reason, str(n)] for reason, n in reasons.items()]
+            print_table(TextTable(["reason", header], rows))
 
 
 @app.command(cls=CheckedCommand)
@@ -154,22 +183,33 @@ def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConf
 @contextmanager
 def _study_errors() -> Iterator[None]:
     """Turn the ends of a study that are no errors of fastad into messages."""
-    from concurrent.futures.process import BrokenProcessPool
-
     try:
-        with data_from(""):
+        with data_from(""), _terminated_as_interrupted():
             yield
-    except BrokenProcessPool:
-        raise DataError(
-            "a worker process was ended from outside, for example as memory ran out; what is done "
-            "is saved, and the same command continues, if need be with fewer --jobs"
-        ) from None
     except TypeError as error:
         raise DataError(str(error)) from None
     except KeyboardInterrupt:
         raise DataError(
             "interrupted; what is done is saved, and the same command continues"
         ) from None
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """End by SIGTERM as by Ctrl-C, as schedulers of clusters send it before they kill."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # in another thread than the main one, there are no signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -208,7 +248,9 @@ class _Lines:
 
 def _text_of(state: "Progress") -> str:
     failed = f"{state.n_failed} tasks failed, " if state.n_failed else ""
-    return f"{failed}about {_duration(state.seconds_left)} left"
+    title, seconds = max(state.at_work, key=lambda work: work[1], default=("", 0.0))
+    longest = f"; {title} for {_duration(seconds)}" if seconds >= _LONG_S else ""
+    return f"{failed}about {_duration(state.seconds_left)} left{longest}"
 
 
 def _duration(seconds: float) -> str:

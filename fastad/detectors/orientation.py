@@ -112,8 +112,17 @@ def anomaly_scores(
 
 
 def detector_scores(estimator: Any, X: Any, *, method: str, negate: bool) -> ScoreVector:
-    """Return the scores of a detector, negated or as they are."""
+    """Return the scores of a detector, negated or as they are; one for each row, or an error."""
     scores = np.asarray(getattr(estimator, method)(X))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if scores.shape != (n_rows,):
+        returned = (
+            f"{scores.shape[0]} scores" if scores.ndim == 1 else f"an array of shape {scores.shape}"
+        )
+        raise InvalidInputError(
+            f"{method} of {name_of(estimator)} must return one score for each row; it returned "
+            f"{returned} for {n_rows} rows"
+        )
     return -scores if negate else scores
 
 

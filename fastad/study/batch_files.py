@@ -27,7 +27,8 @@ from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 ArrowTable: TypeAlias = Any
 ArrowSchema: TypeAlias = Any
 
-_BATCH = "batch"
+# The column that says to which batch a row belongs.
+BATCH = "batch"
 _SUFFIX = ".parquet"
 # Metadata of a file: its batches.
 _BATCHES = b"fastad.batches"
@@ -110,7 +111,7 @@ class BatchFolder:
         with _damage(path):
             schema = pa.parquet.read_schema(path)
             batches = self._planned.keys() & _named_batches(schema, path)
-            return batches, schema.remove(schema.names.index(_BATCH)).remove_metadata()
+            return batches, schema.remove(schema.names.index(BATCH)).remove_metadata()
 
     def write(self, batch: str, table: ArrowTable) -> None:
         """Write the rows of a batch: all of them or, after an error, nothing."""
@@ -120,7 +121,7 @@ class BatchFolder:
         # would cost more than most batches.
         _write(
             self.file(batch),
-            _name_batches(table.append_column(_BATCH, column), [batch]),
+            _name_batches(table.append_column(BATCH, column), [batch]),
             sync=False,
         )
 
@@ -147,10 +148,32 @@ class BatchFolder:
                     path.unlink(missing_ok=True)
         return damaged
 
-    def read(self, columns: Sequence[str] | None = None) -> BatchRows:
-        """Return all rows of planned batches; works while a runner saves and merges."""
+    def remove(self, batches: Collection[str]) -> None:
+        """Remove batches, also from files of many."""
+        for path in self.files():
+            if not is_merged(path):
+                if path.stem in batches:
+                    path.unlink(missing_ok=True)
+                continue
+            table = _read(path)
+            named = _named_batches(table.schema, path)
+            if named.isdisjoint(batches):
+                continue
+            left = sorted(named.difference(batches))
+            if left:
+                _write(path, _name_batches(_drop_batches(table, batches), left), sync=True)
+            else:
+                path.unlink()
+
+    def read(
+        self, columns: Sequence[str] | None = None, *, with_batches: bool = False
+    ) -> BatchRows:
+        """Return all rows of planned batches; works while a runner saves and merges.
+
+        With ``with_batches`` the table has the column `BATCH` too.
+        """
         pa = arrow()
-        tables, damaged = self._read_files(None if columns is None else (_BATCH, *columns))
+        tables, damaged = self._read_files(None if columns is None else (BATCH, *columns))
         seen: set[str] = set()
         unique = []
         for path in sorted(tables):
@@ -165,10 +188,11 @@ class BatchFolder:
         whole = pa.concat_tables(bare, promote_options="permissive").combine_chunks()
         # In the order of the plan; rows of a batch stay in the order in which they were saved.
         planned = pa.array(self._planned, pa.string())
-        indices = pa.compute.index_in(whole[_BATCH], value_set=planned)
+        indices = pa.compute.index_in(whole[BATCH], value_set=planned)
         position = pa.compute.fill_null(indices, -1).to_numpy()
         order = np.argsort(position, kind="stable")
-        table = whole.drop_columns([_BATCH]).take(pa.array(order[position[order] >= 0]))
+        table = whole if with_batches else whole.drop_columns([BATCH])
+        table = table.take(pa.array(order[position[order] >= 0]))
         return BatchRows(table, done, damaged)
 
     def _read_files(
@@ -235,8 +259,8 @@ def make_table(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
         )
     if not lengths or 0 in lengths:
         raise InvalidInputError(f"{name} must have at least one row; found none", argument=name)
-    if _BATCH in arrays:
-        raise InvalidInputError(f"{name} must not have a column {_BATCH!r}", argument=name)
+    if BATCH in arrays:
+        raise InvalidInputError(f"{name} must not have a column {BATCH!r}", argument=name)
     return pa.table(arrays)
 
 
@@ -332,7 +356,7 @@ def _name_batches(table: ArrowTable, batches: Sequence[str]) -> ArrowTable:
 
 def _named_batches(schema: ArrowSchema, path: Path) -> set[str]:
     """Return the batches that a file names."""
-    if _BATCH not in schema.names or _BATCHES not in (schema.metadata or {}):
+    if BATCH not in schema.names or _BATCHES not in (schema.metadata or {}):
         raise ValueError("it is not a batch of a study")
     batches = set(json.loads(schema.metadata[_BATCHES]))
     if not is_merged(path) and batches != {path.stem}:
@@ -346,7 +370,7 @@ def _drop_batches(table: ArrowTable, batches: Iterable[str]) -> ArrowTable:
     dropped = pa.array(sorted(batches), pa.string())
     if not len(dropped):
         return table
-    return table.filter(pa.compute.invert(pa.compute.is_in(table[_BATCH], value_set=dropped)))
+    return table.filter(pa.compute.invert(pa.compute.is_in(table[BATCH], value_set=dropped)))
 
 
 def _write(path: Path, table: ArrowTable, *, sync: bool) -> None:

@@ -232,7 +232,9 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
         key: merged[key] for key in ("title", "seed", "measures") if key in merged
     }
     if "detectors" in merged:
-        options["detectors"] = read_detectors(_check_tables(merged["detectors"], "detectors"))
+        options["detectors"] = read_detectors(
+            _check_tables(merged["detectors"], "detectors"), folder=folder
+        )
     options["extra"] = {
         name: read(check_table(merged[name], name))
         for name, read in readers.items()

@@ -1,24 +1,33 @@
 """Which detectors a study compares, and with which parameters."""
 
 import copy
-import importlib
-import inspect
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
 from fastad._core.parameters import check_choice, check_count, short_repr
 from fastad._core.types import FloatMatrix
-from fastad.detectors.compilation import OF_BATCHES, compile_scorer
 from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
-from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.extensions import extensions
+from fastad.study.factories import (
+    SEED,
+    check_estimator,
+    check_options,
+    described,
+    import_class,
+    make,
+    set_seed,
+)
+from fastad.study.stated_scores import HIGHER_IS, HigherIs, scorer_of
+from fastad.study.value_texts import named_text
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -29,7 +38,7 @@ _ESTIMATORS = {
 }
 _KINDS = ("knn", "lof", *_ESTIMATORS)
 _SCORES = get_args(Score)
-_SEED = "random_state"
+_HIGHER_IS = "higher_is"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,6 +58,10 @@ class Configuration:
         copy.
     options : tuple of (str, object)
         The parameters by name.
+    higher_is : {"anomalous", "normal"} or None
+        What its higher scores mean; None where the kind of the estimator says so.
+    folder : str or None
+        Where its module may be, beside all places where Python looks.
     """
 
     detector: str
@@ -56,6 +69,8 @@ class Configuration:
     rule: Rule | None = None
     factory: Any = field(default=None, hash=False)
     options: Options = field(default=(), hash=False)
+    higher_is: HigherIs | None = None
+    folder: str | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
@@ -63,8 +78,9 @@ class Configuration:
         return f"{self.detector} {self.params}".rstrip()
 
     def __repr__(self) -> str:
-        maker = "" if self.factory is None else f" by {_described(self.factory)}"
-        return f"<Configuration {self.key}{maker}>"
+        maker = "" if self.factory is None else f" by {described(self.factory)}"
+        higher = "" if self.higher_is is None else f", higher is {self.higher_is}"
+        return f"<Configuration {self.key}{maker}{higher}>"
 
     def fit(self, X_train: FloatMatrix, seed: int) -> Any:
         """Return a new detector, fitted; what it warns of is not shown.
@@ -85,8 +101,8 @@ class Configuration:
             raise TypeError(f"{self.key} is a rule of neighbours: a Neighbourhood follows it")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            estimator = _make(self.factory, copy.deepcopy(dict(self.options)))
-            _set_seed(estimator, seed)
+            estimator = make(self.factory, copy.deepcopy(dict(self.options)), self.folder)
+            set_seed(estimator, seed)
             estimator.fit(X_train)
         return estimator
 
@@ -95,10 +111,12 @@ class Configuration:
         fitted = self.fit(X_train, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a detector without a compiled form
-            return compile_scorer(fitted)
+            return scorer_of(fitted, self.higher_is)
 
 
-def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration, ...]:
+def read_detectors(
+    entries: Sequence[Mapping[str, Any]], *, folder: Path | None = None
+) -> tuple[Configuration, ...]:
     """Return the configurations that tables of a study's file describe.
 
     Parameters
@@ -110,7 +128,11 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
         with parameters of that, a class by its name as "package.module.Class", or in Python a
         class or an estimator, which is copied. A list is tried value by value, together with all
         values of the others.
-        A parameter that is a list itself is put into a list.
+        A parameter that is a list itself is put into a list. ``higher_is``, "anomalous" or
+        "normal", says what higher scores of an estimator mean that is none of scikit-learn's
+        outlier detectors or PyOD's detectors.
+    folder : Path, optional
+        Where modules of estimators may be, beside all places where Python looks.
 
     Returns
     -------
@@ -136,11 +158,11 @@ def read_detectors(entries: Sequence[Mapping[str, Any]]) -> tuple[Configuration,
             raise InvalidTypeError(
                 f"{where} must be a table; found {short_repr(entry)}", argument=where
             )
-        for configuration in _read(dict(entry), where):
+        for configuration in _read(dict(entry), where, folder):
             # Whatever the order of the parameters.
             identity = (
                 configuration.detector,
-                frozenset(_named(*option) for option in configuration.options),
+                frozenset(_named(*option, where) for option in configuration.options),
             )
             if identity in configurations:
                 raise InvalidInputError(
@@ -189,14 +211,14 @@ def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
     return tuple(values)
 
 
-def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
+def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Configuration]:
     if "estimator" in entry:  # whose parameters may have the names of other keys
         name = entry.pop("name", None)
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
             raise InvalidInputError(
                 f"{where}.name must be a label; found {short_repr(name)}", argument=f"{where}.name"
             )
-        yield from _of_estimator(name, entry.pop("estimator"), entry, where)
+        yield from _of_estimator(name, entry.pop("estimator"), entry, where, folder)
     elif "preset" in entry:
         presets = detector_presets()
         name = check_choice(entry.pop("preset"), tuple(presets), f"{where}.preset")
@@ -209,7 +231,7 @@ def _read(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
         elif kind == "lof":
             yield from _of_factors(entry, where)
         else:
-            yield from _of_estimator(*_ESTIMATORS[kind], entry, where)
+            yield from _of_estimator(*_ESTIMATORS[kind], entry, where, None)
     else:
         raise InvalidInputError(
             f"{where} must have one of the keys preset, kind and estimator; "
@@ -226,7 +248,7 @@ def _of_distances(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
         score = check_choice(values["score"], _SCORES, f"{where}.score")
         checked = (("k", k), ("score", score))
         rule = Rule(cast(Score, score), k)
-        yield Configuration("kNN", _text(checked), rule=rule, options=checked)
+        yield Configuration("kNN", _text(checked, where), rule=rule, options=checked)
 
 
 def _of_factors(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
@@ -234,22 +256,35 @@ def _of_factors(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
     for ((name, value),) in _combinations(entry, where):
         k = check_count(value, f"{where}.{name}")
         checked = ((name, k),)
-        yield Configuration("LOF", _text(checked), rule=Rule("lof", k), options=checked)
+        yield Configuration("LOF", _text(checked, where), rule=Rule("lof", k), options=checked)
 
 
 def _of_estimator(
-    label: str, factory: Any, entry: dict[str, Any], where: str
+    label: str, factory: Any, entry: dict[str, Any], where: str, folder: Path | None
 ) -> Iterator[Configuration]:
-    maker = _imported(factory, f"{where}.estimator") if isinstance(factory, str) else factory
-    _check_estimator(maker, f"{where}.estimator")
-    if _SEED in entry:
+    place = None if folder is None else str(folder)
+    named = isinstance(factory, str)
+    maker = import_class(factory, place, f"{where}.estimator") if named else factory
+    check_estimator(maker, f"{where}.estimator")
+    described(maker, f"{where}.estimator")  # which refuses what differs from process to process
+    higher_is: HigherIs | None = None
+    if _HIGHER_IS in entry:
+        higher_is = check_choice(entry.pop(_HIGHER_IS), HIGHER_IS, f"{where}.{_HIGHER_IS}")
+    if SEED in entry:
         raise InvalidInputError(
-            f"{where}.{_SEED} must be left out: the study's seed decides it",
-            argument=f"{where}.{_SEED}",
+            f"{where}.{SEED} must be left out: the study's seed decides it",
+            argument=f"{where}.{SEED}",
         )
-    _check_options(maker, entry, where)
+    check_options(maker, entry, where)
     for options in _combinations(entry, where):
-        yield Configuration(label, _text(options), factory=factory, options=options)
+        yield Configuration(
+            label,
+            _text(options, where),
+            factory=factory,
+            options=options,
+            higher_is=higher_is,
+            folder=place if named else None,
+        )
 
 
 def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
@@ -267,17 +302,12 @@ def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
         yield tuple(zip(values, combination, strict=True))
 
 
-def _text(options: Options) -> str:
-    return ", ".join(_named(*option) for option in options)
+def _text(options: Options, where: str) -> str:
+    return ", ".join(_named(*option, where) for option in options)
 
 
-def _named(name: str, value: Any) -> str:
-    """Return a parameter as a string, equal for numbers that are equal."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value)
-    return f"{name}={value if isinstance(value, str) else short_repr(value)}"
+def _named(name: str, value: Any, where: str) -> str:
+    return named_text(name, value, f"{where}.{name}")
 
 
 def _check_keys(
@@ -295,114 +325,3 @@ def _check_keys(
         raise InvalidInputError(
             f"{where}.{needed} must be given; found no such key", argument=f"{where}.{needed}"
         )
-
-
-def _imported(path: str, where: str) -> Any:
-    """Return the class that a string names."""
-    module, _, name = path.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except Exception as error:  # whatever a library does when it is imported
-        if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
-            raise MissingExtraError(
-                f"{where} needs scikit-learn: pip install 'fastad[study]'"
-            ) from None
-        raise InvalidInputError(
-            f"{where} must name a class that can be imported, as 'package.module.Class'; "
-            f"found {path!r}: {error}",
-            argument=where,
-        ) from None
-
-
-def _check_estimator(factory: Any, where: str) -> None:
-    if not callable(getattr(factory, "fit", None)):
-        raise InvalidInputError(
-            f"{where} must have a method fit; found {_described(factory)}", argument=where
-        )
-    if not any(hasattr(factory, name) for name in ("score_samples", "decision_function")):
-        raise InvalidInputError(
-            f"{where} must have a method score_samples or decision_function; found "
-            f"{_described(factory)}",
-            argument=where,
-        )
-    kind = factory if isinstance(factory, type) else type(factory)
-    if (kind.__module__.partition(".")[0], kind.__name__) in OF_BATCHES:
-        raise InvalidInputError(
-            f"{where} must score single points; {kind.__name__} scores a batch together",
-            argument=where,
-        )
-
-
-def _check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
-    """Check that an estimator has the parameters that are named, and gets those that it needs."""
-    allowed, required, takes_all = _parameters(factory)
-    for name in names:
-        if name not in allowed and not takes_all:
-            raise InvalidInputError(
-                f"{where}.{name} is no parameter of {_name_of(factory)}; it has "
-                f"{', '.join(allowed) or 'none'}",
-                argument=f"{where}.{name}",
-            )
-    for name in required:
-        if name not in names:
-            raise InvalidInputError(
-                f"{where}.{name} must be given: {_name_of(factory)} has no default for it",
-                argument=f"{where}.{name}",
-            )
-
-
-def _parameters(factory: Any) -> tuple[list[str], list[str], bool]:
-    """Return the parameters, those without a default, and whether it accepts any other name."""
-    if not isinstance(factory, type):
-        return sorted(factory.get_params()) if hasattr(factory, "get_params") else [], [], False
-    listed = inspect.signature(factory).parameters.values()
-    named = [p for p in listed if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    required = [p.name for p in named if p.default is p.empty]
-    takes_all = any(p.kind == p.VAR_KEYWORD for p in listed)
-    return [p.name for p in named], required, takes_all
-
-
-def _make(factory: Any, options: dict[str, Any]) -> Any:
-    """Return a new estimator."""
-    if isinstance(factory, str):
-        factory = _imported(factory, "estimator")
-    if isinstance(factory, type):
-        return factory(**options)
-    estimator = _copied(factory)
-    return estimator.set_params(**options) if options else estimator
-
-
-def _copied(estimator: Any) -> Any:
-    """Return an unfitted clone of an estimator, or a copy where it cannot be cloned."""
-    if hasattr(estimator, "get_params"):
-        from sklearn.base import clone
-
-        return clone(estimator)
-    return copy.deepcopy(estimator)
-
-
-def _set_seed(estimator: Any, seed: int) -> None:
-    """Seed the random parts of an estimator."""
-    if hasattr(estimator, "get_params"):
-        names = [
-            name for name in estimator.get_params() if name == _SEED or name.endswith(f"__{_SEED}")
-        ]
-        if names:
-            estimator.set_params(**dict.fromkeys(names, seed))
-    elif hasattr(estimator, _SEED):
-        setattr(estimator, _SEED, seed)
-
-
-def _described(factory: Any) -> str:
-    """Return what makes detectors as a string that is the same in every process."""
-    if isinstance(factory, str):
-        return factory
-    if isinstance(factory, type) or not hasattr(factory, "get_params"):
-        return _name_of(factory)
-    options = sorted(factory.get_params(deep=False).items())
-    return f"{_name_of(factory)}({_text(tuple(options))})"
-
-
-def _name_of(factory: Any) -> str:
-    kind = factory if isinstance(factory, type) else type(factory)
-    return f"{kind.__module__}.{kind.__qualname__}"

@@ -33,6 +33,14 @@ class BatchResult:
     rows: Columns = field(default_factory=dict)
     n_failed: int = 0
 
+    @classmethod
+    def joined(cls, parts: "Sequence[BatchResult]") -> "BatchResult":
+        """Return the rows of the parts of a batch, in their order."""
+        columns = {
+            name: [value for part in parts for value in part.rows[name]] for name in parts[0].rows
+        }
+        return cls(columns, sum(part.n_failed for part in parts))
+
 
 class Batch(Protocol):
     """Work that is run in one piece and saved at once; it is sent to processes by pickle.
@@ -53,11 +61,24 @@ class Batch(Protocol):
     def table(self) -> str:
         """Name of its table."""
 
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+
     def run(self) -> BatchResult:
         """Return its rows, the same whenever and wherever it runs, but for times."""
 
+    def parts(self) -> "Sequence[Batch]":
+        """Return batches of single tasks, whose rows in their order are the same."""
+
+    def failed(self, reason: str) -> BatchResult:
+        """Return its rows if it could not be run."""
+
     def estimated_seconds(self) -> float:
         """Return how long it takes on one core, about."""
+
+    def time_limit(self, timeout: float) -> float:
+        """Return how long it may take where a task may take so long."""
 
 
 class ExtraPlan(Protocol):

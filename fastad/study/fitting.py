@@ -18,10 +18,13 @@ from fastad.detectors.support import SupportGroup
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Draws
 from fastad.study.configurations import Configuration
+from fastad.study.results import NOT_APPLICABLE
 
 # Groups of configurations with common neighbours, and common distances.
 NEIGHBOURS, MACHINES = "neighbours", "ocsvm"
 _MACHINE = "sklearn.svm.OneClassSVM"
+# What a detector may raise without ending a study.
+FAILURES = (Exception, SystemExit)
 # Characters of a reason that is kept in the table.
 _MAX_REASON = 300
 
@@ -154,7 +157,7 @@ def _fit_neighbours(
     impossible = impossible_rules(X_train.shape[0], list(rules.values()))
     members = [configuration for configuration, rule in rules.items() if rule not in impossible]
     fitted.reasons |= {
-        configuration: impossible[rule]
+        configuration: f"{NOT_APPLICABLE}{impossible[rule]}"
         for configuration, rule in rules.items()
         if rule in impossible
     }
@@ -176,7 +179,7 @@ def _fit_machines(
         began = perf_counter()
         try:
             machines[configuration] = configuration.fit(X_train, seed)
-        except Exception as error:  # whatever it is, the others go on
+        except FAILURES as error:  # whatever it is, the others go on
             fitted.reasons[configuration] = reason_of(error)
         fitted.seconds[configuration] = perf_counter() - began
     _add(lambda: SupportGroup(list(machines.values()), X_train), list(machines), fitted)
@@ -200,7 +203,7 @@ def _add(fit: Callable[[], Scorer], members: list[Configuration], fitted: Fitted
     began = perf_counter()
     try:
         fitted.scorers.append((fit(), members))
-    except Exception as error:  # whatever it is, the other batches go on
+    except FAILURES as error:  # whatever it is, the other batches go on
         fitted.reasons |= dict.fromkeys(members, reason_of(error))
     seconds_each = (perf_counter() - began) / len(members)
     for configuration in members:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +32,13 @@ def file_lock() -> "type[BaseFileLock]":
 
 
 @contextlib.contextmanager
-def runner_lock(folder: Path) -> Iterator[None]:
+def runner_lock(folder: Path) -> Iterator[Callable[[Mapping[str, str]], None]]:
     """Hold the lock of a folder, which the system gives back however the process ends.
+
+    Yields
+    ------
+    callable
+        Notes what is at work: by its title, since when. The note of a runner that is killed stays.
 
     Raises
     ------
@@ -61,9 +66,13 @@ def runner_lock(folder: Path) -> Iterator[None]:
             "host": socket.gethostname(),
             "since": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
-        with written_aside(runner) as aside:
-            aside.write_text(json.dumps(values), encoding="utf-8")
-        yield
+
+        def note(work: Mapping[str, str]) -> None:
+            with written_aside(runner) as aside:
+                aside.write_text(json.dumps({**values, "work": dict(work)}), encoding="utf-8")
+
+        note({})
+        yield note
 
 
 def active_runner(folder: Path) -> str | None:
@@ -78,6 +87,15 @@ def active_runner(folder: Path) -> str | None:
     except OSError:
         # Somebody else's folder, whose lock cannot be tried: its note is all there is.
         return _runner_note(folder) if (folder / RUNNER).exists() else None
+
+
+def noted_work(folder: Path) -> dict[str, str]:
+    """Return what is at work in a folder or was when its runner was killed, and since when."""
+    try:
+        work = json.loads((folder / RUNNER).read_bytes())["work"]
+        return {str(title): str(since) for title, since in work.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def _lock(folder: Path, patience_s: float) -> "BaseFileLock":

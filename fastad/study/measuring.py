@@ -1,7 +1,9 @@
 """What a study measures of the scores of one detector on one split."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,11 +53,12 @@ class Measured:
 def measure_scores(
     y_test: LabelVector,
     y_score: FloatVector,
-    uniform_score: FloatVector,
+    uniform_score: FloatVector | None,
     *,
     labels: Sequence[str],
     rates: Sequence[float],
     with_curves: bool = False,
+    without_uniform: str = "",
 ) -> Measured:
     """Measure one detector.
 
@@ -65,14 +68,16 @@ def measure_scores(
         1 for an anomaly.
     y_score : numpy.ndarray of shape (n_test,)
         Its anomaly scores of the test rows.
-    uniform_score : numpy.ndarray of shape (n_draws,)
-        Those of points drawn uniformly in the box.
+    uniform_score : numpy.ndarray of shape (n_draws,) or None
+        Those of points drawn uniformly in the box; None if there are none.
     labels : sequence of str
         Measures with labels.
     rates : sequence of float
         False positive rates of the volumes.
     with_curves : bool, default False
         Whether curves are kept too.
+    without_uniform : str, default ""
+        Why there are no scores of uniform points: without them, all volumes are undefined.
 
     Returns
     -------
@@ -90,13 +95,19 @@ def measure_scores(
         except UndefinedMeasureError as error:
             values[label], undefined[label] = float("nan"), str(error)
 
-    for rate in rates:
-        add(cvol_label(rate), lambda rate=rate: _outside(y_test, y_score, uniform_score, rate))  # type: ignore[misc]
-    normal = y_score[y_test == 0]
-    volumes = mass_volume_curve(normal, uniform_score, 1.0)
-    masses = excess_mass_curve(normal, uniform_score, 1.0)
-    add(EM, masses.area)
-    add(MV, volumes.area)
+    if uniform_score is None:
+        volumes, masses = None, None
+        lacking = [*map(cvol_label, rates), EM, MV]
+        values |= dict.fromkeys(lacking, float("nan"))
+        undefined |= dict.fromkeys(lacking, without_uniform)
+    else:
+        for rate in rates:
+            add(cvol_label(rate), partial(_outside, y_test, y_score, uniform_score, rate))
+        normal = y_score[y_test == 0]
+        volumes = mass_volume_curve(normal, uniform_score, 1.0)
+        masses = excess_mass_curve(normal, uniform_score, 1.0)
+        add(EM, masses.area)
+        add(MV, volumes.area)
     if not with_curves:
         return Measured(values, undefined)
     return Measured(values, undefined, _curves(y_test, y_score, volumes, masses))
@@ -110,7 +121,10 @@ def _outside(
 
 
 def _curves(
-    y_test: LabelVector, y_score: FloatVector, volumes: MassVolumeCurve, masses: ExcessMassCurve
+    y_test: LabelVector,
+    y_score: FloatVector,
+    volumes: MassVolumeCurve | None,
+    masses: ExcessMassCurve | None,
 ) -> Curves:
     ranked = rank_scores(y_test, y_score)
     points = ranked.precision_recall_curve()
@@ -119,8 +133,8 @@ def _curves(
     curves: dict[str, Iterable[Any]] = {
         "roc": ranked.tpr_at_fpr(fpr=_RATES),
         "pr": points.precision[np.minimum(indices, points.precision.shape[0] - 1)],
-        "mv_mass": _MASSES,
-        "mv_volume": volumes(_MASSES),
+        "mv_mass": [] if volumes is None else _MASSES,
+        "mv_volume": [] if volumes is None else volumes(_MASSES),
         "em_level": [],
         "em_mass": [],
         "normal_percentiles": [],
@@ -130,9 +144,9 @@ def _curves(
         percentiles = class_percentiles(y_test, y_score)
         curves["normal_percentiles"] = percentiles.normals
         curves["anomaly_percentiles"] = percentiles.anomalies
-    try:
-        levels = np.linspace(0.0, masses.level_at(), _LEVELS)
-        curves["em_level"], curves["em_mass"] = levels, masses(levels)
-    except UndefinedMeasureError:
-        pass  # the measure has the reason
+    # Where they are undefined, the measure has the reason.
+    with suppress(UndefinedMeasureError):
+        if masses is not None:
+            levels = np.linspace(0.0, masses.level_at(), _LEVELS)
+            curves["em_level"], curves["em_mass"] = levels, masses(levels)
     return {name: np.asarray(curve, np.float32).tolist() for name, curve in curves.items()}

@@ -12,7 +12,7 @@ import numpy as np
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
 from fastad.study.batch_files import ArrowTable, BatchFolder, DamagedFileError, arrow, read_table
-from fastad.study.lock import active_runner
+from fastad.study.lock import active_runner, noted_work
 from fastad.study.manifest import MANIFEST, Manifest, read_manifest
 
 # The table of tasks, whose batches have the columns of three files.
@@ -31,6 +31,8 @@ CURVES = (
     *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
     *("normal_percentiles", "anomaly_percentiles"),
 )
+# How the reason begins if a detector cannot be applied to so few rows, which is no failure.
+NOT_APPLICABLE = "not applicable: "
 # The class of anomalies of data sets that have one, beside others that have several.
 ONE_CLASS = "anomalies"
 
@@ -104,6 +106,14 @@ class StudyTables:
         dataset = ("collection", "dataset") if several else "dataset"
         return ResultTable.from_table(columns, dataset=dataset, fold="repeat")
 
+    def failed_detectors(self) -> list[str]:
+        """Return the detectors, with their parameters, of which every task failed."""
+        outcomes: dict[str, list[bool]] = {}
+        columns = (self.tasks[name].to_pylist() for name in ("detector", "params", "reason"))
+        for detector, params, reason in zip(*columns, strict=True):
+            outcomes.setdefault(f"{detector} {params}".rstrip(), []).append(is_failure(reason))
+        return [name for name, failed in outcomes.items() if all(failed)]
+
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
@@ -115,14 +125,26 @@ class StudyStatus:
         Batches that are planned, and those that are done.
     failures : mapping of str to int
         For each reason the number of tasks that failed, the most frequent first.
+    not_applicable : mapping of str to int
+        For each reason the number of tasks whose detector cannot be applied, such as to fewer
+        rows than it has neighbours.
     runner : str or None
         Who is at work now.
+    at_work : mapping of str to str
+        What is at work, or was when the last runner was killed, and since when, in ISO 8601.
     """
 
     n_batches: int
     n_done: int
     failures: Mapping[str, int]
+    not_applicable: Mapping[str, int]
     runner: str | None
+    at_work: Mapping[str, str]
+
+
+def is_failure(reason: str) -> bool:
+    """Tell whether a reason of a task is that of a failure."""
+    return reason != "" and not reason.startswith(NOT_APPLICABLE)
 
 
 def read_study(folder: str | os.PathLike[str]) -> StudyTables:
@@ -182,8 +204,15 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     tasks: ArrowTable = tables.get(TASKS)
     has_reasons = tasks is not None and "reason" in tasks.column_names
     reasons = tasks["reason"].to_pylist() if has_reasons else []
-    failures = dict(Counter(filter(None, reasons)).most_common())
-    return StudyStatus(len(manifest.all_batches), n_done, failures, active_runner(root))
+    counts = dict(Counter(filter(None, reasons)).most_common())
+    return StudyStatus(
+        n_batches=len(manifest.all_batches),
+        n_done=n_done,
+        failures={reason: n for reason, n in counts.items() if is_failure(reason)},
+        not_applicable={reason: n for reason, n in counts.items() if not is_failure(reason)},
+        runner=active_runner(root),
+        at_work=noted_work(root),
+    )
 
 
 @dataclass(frozen=True, slots=True)

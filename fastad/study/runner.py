@@ -1,30 +1,39 @@
-"""``run_study``: all batches of a study, on the processes or the cluster that joblib has."""
+"""``run_study``: all batches of a study, here, on processes, or on the cluster that joblib has."""
 
+import contextlib
+import math
 import os
-import signal
-import threading
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
-from fastad._core.threads import available_threads, thread_limit
-from fastad.errors import MissingExtraError
+from fastad._core.parameters import check_flag, check_positive
+from fastad._core.threads import available_threads
+from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.config import StudyConfig
+from fastad.study.execution import run_batches, runs_here
 from fastad.study.extensions import Batch, BatchResult
+from fastad.study.manifest import read_manifest
 from fastad.study.plan import make_manifest, plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import StudyTables, read_study
 from fastad.study.store import StudyStore
+from fastad.study.trial import try_detectors
 from fastad.unsupervised.subspaces import check_jobs
 
 # A guess of the speed weighs as much as so many seconds of work.
 _GUESS = 20.0
 # The files of single batches are merged after so many.
 _MERGE_EVERY = 500
-# The warning of loky when a worker has grown by 300 MB since its first batch and is started anew.
-# Data, and code that is compiled on first use, can do that; no batch is lost.
-_RESTARTED = "A worker stopped while some jobs were given to the executor"
+# Seconds between two calls of progress while nothing is done, and between two notes of what is
+# at work.
+_PROGRESS_S, _NOTE_S = 10.0, 0.5
+# Seconds that a detector may take on a few rows at least.
+_TRIAL_S = 60.0
 
 
 class Progress(NamedTuple):
@@ -38,16 +47,18 @@ class Progress(NamedTuple):
         Tasks that have failed since the start.
     seconds_left : float
         As estimated from the sizes of the batches, and the times of those that are done.
+    at_work : tuple of (str, float)
+        What is at work, and for how many seconds.
     """
 
     done: int
     total: int
     n_failed: int
     seconds_left: float
+    at_work: tuple[tuple[str, float], ...] = ()
 
 
 ProgressCall: TypeAlias = Callable[[Progress], object]
-_Results: TypeAlias = Generator[tuple[str, BatchResult], None, None]
 
 
 def run_study(
@@ -56,6 +67,8 @@ def run_study(
     *,
     n_jobs: int | None = None,
     progress: ProgressCall | None = None,
+    timeout: float | None = None,
+    retry_failed: bool = False,
 ) -> StudyTables:
     """Run a study, or go on with one.
 
@@ -66,10 +79,16 @@ def run_study(
     output : path
         Folder of the results: a new one, or that of the same study, which is resumed.
     n_jobs : int, optional
-        Processes, as joblib takes them: None is one, unless `joblib.parallel_config` says
-        otherwise, such as a Dask cluster; -1 is one for each processor.
+        Worker processes, -1 is one for each processor. None runs everything in this process,
+        unless `joblib.parallel_config` says otherwise, such as a Dask cluster.
     progress : callable, optional
-        Called with a `Progress` at the start, and whenever a batch is done.
+        Called with a `Progress` at the start, whenever a batch is done, and every 10 seconds
+        while workers are at work.
+    timeout : float, optional
+        Seconds that a task, a detector on a split, may take; if it takes longer, its process is
+        ended, and it has failed. Needs worker processes.
+    retry_failed : bool, default False
+        Whether tasks that failed in an earlier run are run again.
 
     Returns
     -------
@@ -79,8 +98,9 @@ def run_study(
     Raises
     ------
     InvalidInputError
-        If an argument or a data set is not as described, the folder contains another study, or
-        another runner is at work there; before any work.
+        If an argument or a data set is not as described, a detector fails on a few rows and on all
+        of a split, the folder contains another study, or another runner is at work there; before
+        any work.
     MissingExtraError
         If a library of the extra ``study`` is not installed.
 
@@ -93,6 +113,9 @@ def run_study(
     -----
     Every batch that is done is saved at once, so that a run may be stopped in any way. The same
     seed gives the same tables on any number of processes, but for the times.
+
+    A detector that ends its process fails with that reason on worker processes, and the rest goes
+    on. In this process it ends the study: `study_status` then names what was at work.
 
     Examples
     --------
@@ -110,52 +133,72 @@ def run_study(
     12
     """
     try:
-        from joblib import Parallel, delayed
+        import joblib  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError("run_study needs joblib: pip install 'fastad[study]'") from None
     check_jobs(n_jobs)
+    check_flag(retry_failed, "retry_failed")
+    if timeout is not None:
+        timeout = float(check_positive(timeout, "timeout"))
+        if runs_here(n_jobs):
+            raise InvalidInputError(
+                "timeout needs worker processes: give n_jobs too, such as n_jobs=1; found None",
+                argument="n_jobs",
+            )
     available_threads()  # which refuses a variable that is wrong, else every task would fail
     selected = find_problems(config.data, folder=config.folder, seed=config.seed)
     batches = plan_batches(config, selected.problems)
+    run = partial(run_batches, n_jobs=n_jobs, timeout=timeout)
+    before = read_manifest(Path(output))
+    known = set() if before is None else set(before.config.get("detectors", ()))
+    new = [one for one in config.detectors if repr(one) not in known]
+    # What libraries load when they are first used is no reason to refuse a detector.
+    patience_s = None if timeout is None else max(timeout, _TRIAL_S)
+    trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=_nobody)
+    try_detectors(config, selected.problems, new, trial)
     with StudyStore.open(output, make_manifest(config, selected, batches)) as store:
+        if retry_failed:
+            store.forget_failed()
         for note in store.notes:
             warnings.warn(note, stacklevel=2)
         done = store.done()
         waiting = [batch for batch in batches if batch.name not in done]
+        if waiting:
+            store.remove_results()
         clock = _Clock(batches, waiting, n_jobs, progress)
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        results = parallel(delayed(_run)(batch, os.getpid()) for batch in waiting)
-        _save(store, results, clock)
-        store.finish()
-    return read_study(output)
-
-
-def _run(batch: Batch, runner: int) -> tuple[str, BatchResult]:
-    """Run a batch on one thread, in the process of the runner or one of its workers."""
-    from joblib import parallel_config
-    from threadpoolctl import threadpool_limits
-
-    if os.getpid() != runner and threading.current_thread() is threading.main_thread():
-        # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Within a task of Dask, joblib in a detector would make tasks of Dask.
-    with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
-        return batch.name, batch.run()
-
-
-def _save(store: StudyStore, results: _Results, clock: "_Clock") -> None:
-    """Save each result when it is there."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _RESTARTED, UserWarning)
-        try:
+        work = _Work(store, clock, 0.0 if runs_here(n_jobs) else _NOTE_S)
+        results = run(waiting, at_work=work)
+        with contextlib.closing(results):
             for number, (name, result) in enumerate(results, 1):
                 store.save(name, result.rows)
                 if number % _MERGE_EVERY == 0:
                     store.compact()
                 clock.tick(name, result)
-        finally:
-            warnings.simplefilter("ignore")  # of lost tasks: the run is being stopped
-            results.close()
+        store.finish()
+    return read_study(output)
+
+
+def _nobody(_batches: Sequence[Batch]) -> None:
+    """Take no note of what is at work."""
+
+
+class _Work:
+    """Notes what is at work: in the folder, and with the progress."""
+
+    def __init__(self, store: StudyStore, clock: "_Clock", patience_s: float) -> None:
+        self._store, self._clock, self._patience_s = store, clock, patience_s
+        self._began: dict[str, tuple[str, float]] = {}
+        self._noted: set[str] = set()
+        self._when = -math.inf
+
+    def __call__(self, batches: Sequence[Batch]) -> None:
+        now = perf_counter()
+        since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._began = {batch.title: self._began.get(batch.title, (since, now)) for batch in batches}
+        if self._began.keys() != self._noted and now - self._when >= self._patience_s:
+            self._store.note_work({title: start for title, (start, _) in self._began.items()})
+            self._noted, self._when = set(self._began), now
+        self._clock.wait([(title, now - began) for title, (_, began) in self._began.items()])
 
 
 class _Clock:
@@ -179,6 +222,7 @@ class _Clock:
         # Before the first batch is done, a guess; each that is done counts against it.
         self._speed = effective_n_jobs(n_jobs)
         self._began, self._worked = perf_counter(), 0.0
+        self._at_work: tuple[tuple[str, float], ...] = ()
         self._report()
 
     def tick(self, name: str, result: BatchResult) -> None:
@@ -192,10 +236,19 @@ class _Clock:
         self._worked += seconds
         self._report()
 
+    def wait(self, at_work: Sequence[tuple[str, float]]) -> None:
+        """Report what is at work, if nothing was reported for a while."""
+        if self._progress is None:
+            return
+        self._at_work = tuple(at_work)
+        if perf_counter() - self._reported >= _PROGRESS_S:
+            self._report()
+
     def _report(self) -> None:
         assert self._progress is not None
-        elapsed = perf_counter() - self._began
+        self._reported = perf_counter()
+        elapsed = self._reported - self._began
         # The guess weighs as much as some seconds of work.
         speed = (self._worked + _GUESS * self._speed) / (elapsed + _GUESS)
         left = max(self._left, 0.0) / speed
-        self._progress(Progress(self._done, self._total, self._n_failed, left))
+        self._progress(Progress(self._done, self._total, self._n_failed, left, self._at_work))

@@ -7,7 +7,7 @@ and the Parquet files are the results, once all is done. One runner at a time ha
 import contextlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ from fastad._core.parameters import short_repr
 from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
 from fastad.study.batch_files import (
+    BATCH,
     ArrowSchema,
     DamagedFileError,
     arrow,
@@ -32,6 +33,7 @@ from fastad.study.results import (
     TASKS,
     TIMES_FILE,
     batch_folders,
+    is_failure,
     split_tasks,
     table_file,
 )
@@ -54,7 +56,11 @@ class StudyStore:
         Where it is.
     manifest : Manifest
         The study, with all versions of libraries that took part.
+    note_work : callable
+        Notes what is at work: by its title, since when.
     """
+
+    note_work: Callable[[Mapping[str, str]], None]
 
     def __init__(self, folder: Path, manifest: Manifest, notes: Sequence[str]) -> None:
         self.folder = folder
@@ -96,8 +102,9 @@ class StudyStore:
         root = Path(folder)
         _check_folder(root)
         with contextlib.ExitStack() as lock:
-            lock.enter_context(runner_lock(root))
+            note_work = lock.enter_context(runner_lock(root))
             store = cls(root, *begin_study(root, manifest))
+            store.note_work = note_work
             store._make_folders()
             for table in store._folders:
                 store._find_batches(table)
@@ -123,6 +130,18 @@ class StudyStore:
     def notes(self) -> tuple[str, ...]:
         """What a user should know: other versions of libraries, damaged files."""
         return tuple(self._notes)
+
+    def forget_failed(self) -> None:
+        """Remove the batches with tasks that failed, which are to be done again."""
+        for folder in self._folders.values():
+            rows = folder.read(("reason",), with_batches=True)
+            if "reason" not in rows.table.column_names:
+                continue
+            reasons = rows.table["reason"].to_pylist()
+            names = rows.table[BATCH].to_pylist()
+            failed = {n for n, reason in zip(names, reasons, strict=True) if is_failure(reason)}
+            folder.remove(failed)
+            self._done -= failed
 
     def done(self) -> frozenset[str]:
         """Return the ids of the batches that are done."""
@@ -173,6 +192,15 @@ class StudyStore:
         for folder in self._folders.values():
             for path, error in folder.merge().items():
                 self._discard(path, error)
+
+    def remove_results(self) -> None:
+        """Remove the files of the results, which lack what is to be done."""
+        # That of the tasks first: where it exists, the other files are complete.
+        files = [table_file(self.folder, TASKS), self.folder / CURVES_FILE]
+        files += [self.folder / TIMES_FILE]
+        files += [table_file(self.folder, table) for table in self._folders]
+        for file in files:
+            file.unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Write all rows, in the order of the plan, to the files of the results.

@@ -1,7 +1,7 @@
 """The tasks of a study: one detector with one set of parameters on one split of a problem."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ from fastad.study.config import StudyConfig, VolumePlan
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import (
+    FAILURES,
     MACHINES,
     NEIGHBOURS,
     Scorer,
@@ -26,9 +27,9 @@ from fastad.study.fitting import (
     scores_of_draws,
     scores_of_rows,
 )
-from fastad.study.measuring import EM, MV, cvol_label, measure_scores
+from fastad.study.measuring import EM, MV, Measured, cvol_label, measure_scores
 from fastad.study.problems import Problem
-from fastad.study.results import CURVES, TASKS
+from fastad.study.results import CURVES, TASKS, is_failure
 from fastad.study.split import Protocol, Split, split_problem
 
 Row: TypeAlias = dict[str, Any]
@@ -127,25 +128,18 @@ class TaskBatch:
         for scorer, members in fitted.scorers:
             began = perf_counter()
             try:
-                tested, uniform = _scores(scorer, len(members), split, draws, settings)
-            except Exception as error:  # whatever it is, the other batches go on
+                with ignore_warnings():
+                    tested = scores_of_rows(scorer, len(members), split.X_test)
+            except FAILURES as error:  # whatever it is, the other batches go on
                 fitted.reasons |= dict.fromkeys(members, reason_of(error))
                 continue
+            uniform, reason = _uniform_scores(scorer, len(members), draws, settings)
             seconds = (perf_counter() - began) / len(members)
-            for configuration, y_score, uniform_score in zip(members, tested, uniform, strict=True):
-                reason = _nan_reason(y_score) or _nan_reason(uniform_score)
-                if reason:
-                    fitted.reasons[configuration] = reason
-                    continue
-                try:
-                    measured = measure_scores(
-                        *(split.y_test, y_score, uniform_score),
-                        labels=settings.measures,
-                        rates=settings.volumes.fpr,
-                        with_curves=self.with_curves,
-                    )
-                except Exception as error:  # whatever it is, the others go on
-                    fitted.reasons[configuration] = reason_of(error)
+            for i, configuration in enumerate(members):
+                uniform_score = None if uniform is None else uniform[i]
+                measured = self._measured(split, tested[i], uniform_score, reason)
+                if isinstance(measured, str):
+                    fitted.reasons[configuration] = measured
                     continue
                 undefined = (f"{label}: {why}" for label, why in measured.undefined.items())
                 rows[configuration] |= measured.values
@@ -154,10 +148,34 @@ class TaskBatch:
                 rows[configuration] |= measured.curves
         for configuration, reason in fitted.reasons.items():
             rows[configuration]["reason"] = reason
-        columns = {
-            name: [row[name] for row in rows.values()] for name in rows[self.configurations[0]]
-        }
-        return BatchResult(columns, len(fitted.reasons))
+        return _result(list(rows.values()))
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        first = self.configurations[0].key
+        others = len(self.configurations) - 1
+        return (
+            f"{first}{f' and {others} more' if others else ''} on {self.problem.name}, "
+            f"contamination {self.contamination:g}, repeat {self.repeat}"
+        )
+
+    def parts(self) -> "Sequence[TaskBatch]":
+        """Return a batch for each of its tasks."""
+        return [replace(self, configurations=(one,)) for one in self.configurations]
+
+    def failed(self, reason: str) -> BatchResult:
+        """Return a row for each task, with the reason why there is no more."""
+        settings = self.settings
+        split, _ = _split_of(
+            self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
+        )
+        rows = [self._row(split, configuration) for configuration in self.configurations]
+        return _result([{**row, "reason": reason} for row in rows])
+
+    def time_limit(self, timeout: float) -> float:
+        """Return how long it may take where a task may take so long."""
+        return timeout * len(self.configurations)
 
     def estimated_seconds(self) -> float:
         """Return how long it takes on one core, about."""
@@ -179,6 +197,31 @@ class TaskBatch:
             each = a * pairs + c * n_train**2
             return len(self.configurations) * each + b * pairs * problem.n_features
         return _OTHER_COST[0] + _OTHER_COST[1] * points
+
+    def _measured(
+        self,
+        split: Split,
+        y_score: FloatVector,
+        uniform_score: FloatVector | None,
+        reason: str,
+    ) -> Measured | str:
+        """Return what scores are worth, or why that cannot be said."""
+        nan = _nan_reason(y_score, "test rows")
+        if nan:
+            return nan
+        if uniform_score is not None:
+            reason = _nan_reason(uniform_score, "uniform points")
+            uniform_score = None if reason else uniform_score
+        try:
+            return measure_scores(
+                *(split.y_test, y_score, uniform_score),
+                labels=self.settings.measures,
+                rates=self.settings.volumes.fpr,
+                with_curves=self.with_curves,
+                without_uniform=reason,
+            )
+        except Exception as error:  # whatever it is, the others go on
+            return reason_of(error)
 
     def _row(self, split: Split, configuration: Configuration) -> Row:
         """Return the row of a task, without what is measured."""
@@ -213,18 +256,26 @@ def detector_seed(key: tuple[int, ...], configuration: Configuration, contaminat
     return int(np.random.SeedSequence([*key, _DETECTORS, *parts]).generate_state(1)[0])
 
 
-def _nan_reason(scores: FloatVector) -> str:
+def _nan_reason(scores: FloatVector, of: str) -> str:
     """Return why scores cannot be measured; nothing if they can."""
     n_nan = int(np.count_nonzero(np.isnan(scores)))
-    return f"NaN in {n_nan} of {scores.shape[0]} scores" if n_nan else ""
+    return f"NaN in {n_nan} of {scores.shape[0]} scores of {of}" if n_nan else ""
 
 
-def _scores(
-    scorer: Scorer, n_scores: int, split: Split, draws: Draws, settings: Settings
-) -> tuple[FloatMatrix, FloatMatrix]:
-    with ignore_warnings():
-        tested = scores_of_rows(scorer, n_scores, split.X_test)
-        return tested, scores_of_draws(scorer, n_scores, draws, settings.volumes.n_draws)
+def _uniform_scores(
+    scorer: Scorer, n_scores: int, draws: Draws, settings: Settings
+) -> tuple[FloatMatrix | None, str]:
+    """Return the scores of uniform points, or why there are none: other measures go on."""
+    try:
+        with ignore_warnings():
+            return scores_of_draws(scorer, n_scores, draws, settings.volumes.n_draws), ""
+    except FAILURES as error:  # whatever it is
+        return None, f"of uniform points: {reason_of(error)}"
+
+
+def _result(rows: Sequence[Row]) -> BatchResult:
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return BatchResult(columns, sum(is_failure(reason) for reason in columns["reason"]))
 
 
 @lru_cache(maxsize=2)

@@ -92,6 +92,7 @@ def test_status_while_a_runner_is_at_work_and_of_failures(tmp_path: Path) -> Non
     assert "no runner is at work." in result.stdout
     assert re.search(rf"RuntimeError: singular matrix +{total}\n", result.stdout)
     again = call("run", file, "--output", folder, "--jobs", 1)
+    assert error_of(again) == "Error: every task of 'fails' failed; all results are saved"
     assert f"{total} tasks are done; {total} of them failed." in again.stderr
 
 

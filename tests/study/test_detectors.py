@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,50 @@ def test_what_is_no_table_is_refused() -> None:
         read_detectors([{"kind": "lof", "n_neighbors": [2.0]}])
 
 
+# --- texts of parameters
+
+
+def _distance(a: Points, b: Points) -> float:
+    return float(np.abs(a - b).sum())
+
+
+def _params(value: object) -> str:
+    (one,) = read_detectors([{"name": "S", "estimator": Sphere, "centre": [value]}])
+    return one.params
+
+
+def test_functions_and_objects_have_a_text_without_a_place_in_memory() -> None:
+    here = __name__
+    for value, text in (
+        (_distance, f"{here}._distance"),
+        (np.hypot, "numpy.hypot"),
+        (Sphere, f"{here}.Sphere"),
+        (partial(_distance, b=1), f"partial({here}._distance, b=1)"),
+        (Sphere([1.0], 2), f"{here}.Sphere(centre=[1], radius=2, random_state=None)"),
+        ({"f": [_distance, 2.0]}, f"{{'f': [{here}._distance, 2]}}"),
+        (np.array([1.0, 2.5]), "array(1, 2.5)"),
+    ):
+        assert _params(value) == f"centre={text}"
+
+
+def test_long_values_differ_by_what_is_not_shown() -> None:
+    values = [*range(500)]
+    assert _params(values) == _params(np.array(values).tolist()) != _params([*values[:-1], 0])
+    assert len(_params(values)) < 200
+
+
+@pytest.mark.parametrize(
+    "value", [lambda a: a, [lambda a: a], Sphere(lambda a: a), np.random.RandomState(0)]
+)
+def test_what_differs_from_process_to_process_is_refused(value: object) -> None:
+    says = r"detectors\[0\].centre must be a value whose text is the same in every process"
+    with pytest.raises(InvalidInputError, match=says):
+        _params(value)
+    if isinstance(value, Sphere):
+        with pytest.raises(InvalidInputError, match=r"\[0\].estimator must be a value"):
+            read_detectors([{"name": "S", "estimator": value}])
+
+
 # --- fitting
 
 
@@ -210,7 +255,9 @@ def test_a_rule_is_not_fitted_alone() -> None:
 
 def test_representations_tell_configurations_apart_in_every_process() -> None:
     made = _one(name="S", estimator=Sphere([1.0]))
-    assert repr(made) == f"<Configuration S by {Sphere.__module__}.Sphere>"
+    text = f"{Sphere.__module__}.Sphere(centre=[1], radius=1, random_state=None)"
+    assert repr(made) == f"<Configuration S by {text}>"
+    assert repr(_one(name="S", estimator=Sphere([2.0]))) != repr(made)
     one, other = (_one(name="O", estimator=OneClassSVM(nu=nu)) for nu in (0.1, 0.2))
     assert one.key == other.key
     assert repr(one) != repr(other)

@@ -150,14 +150,19 @@ def test_kill_9_loses_nothing_that_was_done(
     assert {path: when for path, when in parts(folder).items() if path in done} == done
 
 
-def test_ctrl_c_ends_with_a_message(
-    file: Path, config: StudyConfig, tmp_path: Path, expected: dict[str, bytes]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_with_a_message(
+    file: Path,
+    config: StudyConfig,
+    tmp_path: Path,
+    expected: dict[str, bytes],
+    number: signal.Signals,
 ) -> None:
     folder = tmp_path / "out"
     with start(file, folder, "--jobs", "2") as process:
         wait_for(process, lambda: len(parts(folder)) >= 3)
-        # As a terminal does: to all processes.
-        os.killpg(process.pid, signal.SIGINT)
+        # As a terminal and a scheduler do: to all processes.
+        os.killpg(process.pid, number)
         out, errors = process.communicate(timeout=30)
     assert process.returncode == 1
     assert errors.splitlines()[-1] == (
@@ -169,21 +174,31 @@ def test_ctrl_c_ends_with_a_message(
     assert contents(folder) == expected
 
 
-def test_a_worker_that_is_killed_ends_the_run_with_a_message(tmp_path: Path) -> None:
+def test_workers_end_with_a_runner_that_is_killed(tmp_path: Path) -> None:
     folder, go = tmp_path / "out", tmp_path / "go"
     text = TOML.split("[[detectors]]")[0] + WAITING.format(file=json.dumps(str(go)))
     file = write_config(tmp_path, text)
-    with start(file, folder, "--jobs", "2") as process:
+    with start(file, folder, "--jobs", "1") as process:
         wait_for(process, lambda: (tmp_path / "go waits").exists())
-        # As the system does where memory runs out.
-        os.kill(int((tmp_path / "go waits").read_text()), signal.SIGKILL)
-        _, errors = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "Traceback" not in errors
-    assert "Error: a worker process was ended from outside" in errors.splitlines()[-1]
-    go.touch()
-    result = run_study(read_config(file), folder)
-    assert (result.n_done, set(result.tasks["reason"].to_pylist())) == (result.n_batches, {""})
+        worker = int((tmp_path / "go waits").read_text())
+        process.kill()
+        process.wait()
+        (title,) = study_status(folder).at_work
+        assert title.startswith("waits file=")
+        until = time.monotonic() + 10
+        while _lives(worker):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")
+    # One that has ended and that nobody has asked for is no more than a number.
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def call(file: Path, folder: Path) -> Result:

@@ -2,8 +2,7 @@
 
 import math
 import sys
-import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -236,33 +235,6 @@ def test_times_have_a_file_of_their_own(expected: Path, study: StudyTables) -> N
     assert times.column_names == [*keys, "fit_time_s", "score_time_s"]
     assert times.select(keys).equals(study.tasks.select(keys))
     assert all(one > 0 for name in times.column_names[-2:] for one in times[name].to_pylist())
-
-
-class _Nobody:
-    """A store and a clock that note nothing."""
-
-    def save(self, batch: str, rows: object) -> None:
-        pass
-
-    def tick(self, name: object, result: object) -> None:
-        pass
-
-
-def test_no_warning_of_workers_that_are_restarted() -> None:
-    nobody: Any = _Nobody()
-
-    def results(words: str) -> Generator[tuple[str, BatchResult], None, None]:
-        warnings.warn(words, UserWarning, stacklevel=1)
-        yield "batch", BatchResult()
-
-    from joblib.externals.loky import process_executor
-
-    words = "A worker stopped while some jobs were given to the executor"
-    said = " ".join(Path(process_executor.__file__).read_text(encoding="utf-8").split())
-    assert words in said.replace('" "', "")
-    runner._save(nobody, results(f"{words}. This can be"), nobody)
-    with pytest.warns(UserWarning, match="another"):
-        runner._save(nobody, results("another"), nobody)
 
 
 # --- the same table in any way

@@ -10,6 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 from fastad._core.random import string_seed
 from fastad.errors import InvalidInputError
+from fastad.study.configurations import read_detectors
+from fastad.study.fitting import fit_batch
 from fastad.study.results import StudyTables, study_status
 from fastad.study.runner import Progress, run_study
 from fastad.study.split import split_problem
@@ -32,9 +34,10 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
     for kind, reason in {
         "RaisesInFit": "RuntimeError: singular matrix",
         "RaisesInScoring": "KeyError: 'no such thing'",
-        "NotNumbers": "NaN in 1 of 24 scores",
-        "WrongShape": "ValueError: could not broadcast",
-        "LOF": "k=48 needs at least 49 training rows; found 48",
+        "NotNumbers": "NaN in 1 of 24 scores of test rows",
+        "WrongShape": "InvalidInputError: score_samples of WrongShape must return one score for "
+        "each row; it returned 23 scores for 24 rows",
+        "LOF": "not applicable: k=48 needs at least 49 training rows; found 48",
     }.items():
         row = rows[kind]
         assert row["reason"].startswith(reason)
@@ -49,10 +52,12 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
     }
     assert neighbours == {
         "k=5, score=kappa": "",
-        "k=60, score=kappa": "k=60 needs at least 60 training rows; found 48",
+        "k=60, score=kappa": "not applicable: k=60 needs at least 60 training rows; found 48",
     }
     n_failed = sum(study_status(tmp_path / "out").failures.values())
-    assert seen[-1].n_failed == n_failed == 6 * 3
+    assert seen[-1].n_failed == n_failed == 4 * 3
+    assert sum(study_status(tmp_path / "out").not_applicable.values()) == 2 * 3
+    assert study.failed_detectors() == list(kinds)
     failed = {one for one in study.curves["detector"].to_pylist()}
     assert failed == {"kNN", "good"}
 
@@ -68,15 +73,83 @@ def test_detectors_may_be_called_as_a_group_is(tmp_path: Path) -> None:
         assert rows["neighbours"]["auc"] == rows["ocsvm"]["auc"] > 0.5
 
 
-def test_machines_fail_one_by_one(tmp_path: Path) -> None:
-    study = run_study(
-        few(tmp_path, [{"kind": "ocsvm", "gamma": [-1.0, 0.5], "nu": 0.5}]), tmp_path / "out"
+def test_machines_fail_one_by_one() -> None:
+    machines = read_detectors([{"kind": "ocsvm", "gamma": [-1.0, 0.5], "nu": 0.5}])
+    fitted = fit_batch(machines, study_runs.toy_data(2)[0], [0, 0])
+    assert "gamma" in fitted.reasons.pop(machines[0])
+    assert not fitted.reasons
+    ((_, members),) = fitted.scorers
+    assert members == [machines[1]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"kind": "ocsvm", "nu": [0.5, 2]}, r"OCSVM nu=2 \(InvalidParameterError: .*'nu'.*Got 2"),
+        ({"kind": "iforest", "n_estimators": -1}, r"IForest n_estimators=-1 \(.*n_estimators"),
+        (
+            {"name": "LOF", "estimator": "sklearn.neighbors.LocalOutlierFactor", "novelty": False},
+            r"LOF novelty=False \(",
+        ),
+        ({"name": "own", "estimator": study_runs.Plain}, "own .*higher_is must say whether"),
+        (
+            {"name": "own", "estimator": Centre, "higher_is": "anomalous"},
+            "own .*higher_is must be 'normal' for Centre, which is of the kind outlier detector",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_before_any_work(
+    tmp_path: Path, wrong: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=f"detectors must be able to .* {says}"):
+        run_study(few(tmp_path, [GOOD, wrong]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_needs_more_rows_than_the_trial_is_not_refused(tmp_path: Path) -> None:
+    detectors = [{"name": "needs", "estimator": study_runs.NeedsRows}]
+    rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / "out"))
+    assert rows["needs"]["reason"] == ""
+
+
+def test_a_detector_of_ones_own_needs_only_to_fit_and_to_score(tmp_path: Path) -> None:
+    (tmp_path / "beside_the_file.py").write_text(
+        "from tests.support.study_runs import Plain\n\nclass Own(Plain):\n    pass\n"
     )
-    reasons = dict(
-        zip(study.tasks["params"].to_pylist(), study.tasks["reason"].to_pylist(), strict=False)
-    )
-    assert "gamma" in reasons["gamma=-1, nu=0.5"]
-    assert reasons["gamma=0.5, nu=0.5"] == ""
+    detectors: list[dict[str, Any]] = [
+        {"name": "good", "estimator": Centre, "power": 1.0},
+        {"name": "text", "estimator": "beside_the_file.Own", "higher_is": "anomalous"},
+        {"name": "class", "estimator": study_runs.Plain, "higher_is": "anomalous"},
+        {"name": "object", "estimator": study_runs.Plain(-2.0), "higher_is": "normal"},
+    ]
+    rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / "out"))
+    assert {row["reason"] for row in rows.values()} == {""}
+    assert len({(row["auc"], row["cvol@0.05"]) for row in rows.values()}) == 1
+    reversed_ = [{"name": "good", "estimator": study_runs.Plain, "higher_is": "normal"}]
+    backwards = by_detector(run_study(few(tmp_path, reversed_), tmp_path / "backwards"))
+    assert backwards["good"]["auc"] == pytest.approx(1 - rows["good"]["auc"], abs=1e-12)
+
+
+def test_a_module_beside_the_file_must_not_be_hidden_by_another(tmp_path: Path) -> None:
+    (tmp_path / "json.py").touch()
+    with pytest.raises(InvalidInputError, match=r"estimator must name one module; found .*json"):
+        few(tmp_path, [{"name": "own", "estimator": "json.JSONDecoder"}])
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_uniform_points_without_scores_leave_the_other_measures(
+    tmp_path: Path, *, raises: bool
+) -> None:
+    odd = {"name": "odd", "estimator": study_runs.FailsOnUniform, "raises": raises}
+    rows = by_detector(run_study(few(tmp_path, [GOOD, odd]), tmp_path / "out"))
+    assert rows["odd"]["reason"] == ""
+    assert all(rows["odd"][name] == rows["good"][name] for name in ("auc", "ap"))
+    volumes = ("cvol@0.01", "cvol@0.05", "em", "mv")
+    assert all(math.isnan(rows["odd"][name]) for name in volumes)
+    says = "RuntimeError: too far away" if raises else "NaN in 3 of 200 scores of uniform points"
+    parts = rows["odd"]["undefined"].split("; ")
+    assert [part.split(": ")[0] for part in parts] == list(volumes)
+    assert all(says in part for part in parts)
 
 
 def test_infinite_scores_are_scores(tmp_path: Path) -> None:
@@ -122,9 +195,10 @@ def test_detectors_of_pyod(tmp_path: Path) -> None:
     mad = pytest.importorskip("pyod.models.mad").MAD
     detectors = [
         {"name": "HBOS", "estimator": "pyod.models.hbos.HBOS", "n_bins": 5},
-        {"name": "MAD", "estimator": mad},  # takes one feature only
         GOOD,
     ]
+    with pytest.raises(InvalidInputError, match=r"MAD .*MAD"):
+        run_study(few(tmp_path, [{"name": "MAD", "estimator": mad}]), tmp_path / "mad")
     config = few(tmp_path, detectors)
     rows = by_detector(run_study(config, tmp_path / "out"))
     problem = problem_of(config, "toy/plain")
@@ -138,5 +212,4 @@ def test_detectors_of_pyod(tmp_path: Path) -> None:
     )
     scores = hbos(n_bins=5).fit(split.X_train).decision_function(split.X_test)
     assert rows["HBOS"]["auc"] == pytest.approx(roc_auc_score(split.y_test, scores), rel=1e-9)
-    assert "MAD" in rows["MAD"]["reason"]
     assert rows["good"]["reason"] == ""

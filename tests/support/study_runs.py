@@ -1,6 +1,7 @@
 """Small studies of generated data, and detectors that misbehave."""
 
 import os
+import signal
 import time
 import warnings
 from pathlib import Path
@@ -126,28 +127,110 @@ class Centre(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 GOOD = {"name": "good", "estimator": Centre}
+# So many rows are few enough for all detectors: on those each is tried before a study.
+TRIAL_ROWS = 40
 
 
-class RaisesInFit(Centre):
+class Misbehaves(Centre):
+    """Does as it should on a few rows, and something else on more."""
+
     def fit(self, X: Matrix, y: object = None) -> "Centre":
+        self.does_harm_ = X.shape[0] > TRIAL_ROWS
+        if self.does_harm_:
+            self.misbehave(X)
+        return super().fit(X)
+
+    def misbehave(self, X: Matrix) -> None:
+        """Do something else than to fit."""
+
+    def score_samples(self, X: Matrix) -> Matrix:
+        scores = super().score_samples(X)
+        return self.changed(scores) if self.does_harm_ else scores
+
+    def changed(self, scores: Matrix) -> Matrix:
+        """Return other scores."""
+        return scores
+
+
+class RaisesInFit(Misbehaves):
+    def misbehave(self, X: Matrix) -> None:
         raise RuntimeError("singular\nmatrix")
 
 
-class RaisesInScoring(Centre):
-    def score_samples(self, X: Matrix) -> Matrix:
+class RaisesInScoring(Misbehaves):
+    def changed(self, scores: Matrix) -> Matrix:
         raise KeyError("no such thing")
 
 
-class NotNumbers(Centre):
-    def score_samples(self, X: Matrix) -> Matrix:
-        scores = super().score_samples(X)
+class NotNumbers(Misbehaves):
+    def changed(self, scores: Matrix) -> Matrix:
         scores[0] = np.nan
         return scores
 
 
-class WrongShape(Centre):
-    def score_samples(self, X: Matrix) -> Matrix:
-        return super().score_samples(X)[:-1]
+class WrongShape(Misbehaves):
+    def changed(self, scores: Matrix) -> Matrix:
+        return scores[:-1]
+
+
+class NeedsRows(Centre):
+    """Refuses to fit the few rows of a trial."""
+
+    def fit(self, X: Matrix, y: object = None) -> "Centre":
+        if X.shape[0] <= TRIAL_ROWS:
+            raise ValueError("too few rows")
+        return super().fit(X)
+
+
+class FailsOnUniform(Misbehaves):
+    """Has no scores of uniform points, of which there are more than rows."""
+
+    def __init__(self, power: float = 2.0, *, raises: bool = False) -> None:
+        super().__init__(power)
+        self.raises = raises
+
+    def changed(self, scores: Matrix) -> Matrix:
+        if scores.shape[0] > 100:
+            if self.raises:
+                raise RuntimeError("too far away")
+            scores[:3] = np.nan
+        return scores
+
+
+class Ends(Misbehaves):
+    """Ends its process, or raises what ends processes."""
+
+    def __init__(self, how: str = "", power: float = 2.0) -> None:
+        super().__init__(power)
+        self.how = how
+
+    def misbehave(self, X: Matrix) -> None:
+        if self.how == "exit code":
+            os._exit(3)
+        if self.how == "SystemExit":
+            raise SystemExit(2)
+        if self.how == "KeyboardInterrupt":
+            raise KeyboardInterrupt
+        if self.how == "MemoryError":
+            raise MemoryError("unable to allocate")
+        if self.how == "endless":
+            time.sleep(60)
+        if self.how in ("SIGSEGV", "SIGKILL"):
+            os.kill(os.getpid(), getattr(signal, self.how))
+
+
+class Plain:
+    """A detector of no library: nothing says what its scores mean."""
+
+    def __init__(self, sign: float = 1.0) -> None:
+        self.sign = sign
+
+    def fit(self, X: Matrix) -> None:
+        self.centre_ = X.mean(axis=0)
+
+    def decision_function(self, X: Matrix) -> Matrix:
+        lengths: Matrix = np.linalg.norm(X - self.centre_, axis=1)
+        return self.sign * lengths
 
 
 class Infinite(Centre):
@@ -187,13 +270,16 @@ class Overwrites(Centre):
 class Waits(Centre):
     """Fits when a file is there, or fails after a while."""
 
-    def __init__(self, file: str = "", power: float = 2.0) -> None:
+    def __init__(self, file: str = "", power: float = 2.0, patience_s: float = 20.0) -> None:
         super().__init__(power)
         self.file = file
+        self.patience_s = patience_s
 
     def fit(self, X: Matrix, y: object = None) -> "Centre":
+        if X.shape[0] <= TRIAL_ROWS:
+            return super().fit(X)
         Path(f"{self.file} waits").write_text(str(os.getpid()), encoding="utf-8")
-        end = time.monotonic() + 20
+        end = time.monotonic() + self.patience_s
         while not Path(self.file).exists():
             if time.monotonic() > end:
                 raise TimeoutError("nothing else was saved meanwhile")

@@ -1,6 +1,7 @@
 """``GoixPlan``: goix's protocol on the data sets of a study, the table ``[goix]``."""
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -88,21 +89,34 @@ class GoixBatch:
         """The table of the study that its rows belong to."""
         return "goix"
 
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        return f"goix's protocol on {self._dataset}, {self.setting}"
+
     def run(self) -> BatchResult:
         """Return a row for each detector, with the reason where the protocol is not possible."""
-        dataset = f"{self.problem.collection}/{self.problem.dataset}"
         X, y = self.problem.load()
         try:
             with ignore_warnings():
                 rows = goix_cell(
                     *(X, y),
-                    dataset=dataset,
+                    dataset=self._dataset,
                     setting=self.setting,
                     protocol=self.protocol,
                     rng=self.seed,
                 )
         except Exception as error:  # whatever it is, the other batches go on
-            rows = undefined_rows(dataset, self.setting, self.protocol, reason_of(error))
+            return self.failed(reason_of(error))
+        return BatchResult(GoixBenchmark(rows).to_columns())
+
+    def parts(self) -> "Sequence[GoixBatch]":
+        """Return itself: its detectors have their data in common."""
+        return [self]
+
+    def failed(self, reason: str) -> BatchResult:
+        """Return a row for each detector, with the reason."""
+        rows = undefined_rows(self._dataset, self.setting, self.protocol, reason)
         return BatchResult(GoixBenchmark(rows).to_columns())
 
     def estimated_seconds(self) -> float:
@@ -110,6 +124,14 @@ class GoixBatch:
         protocol = self.protocol
         n_subspaces = 1 if self.problem.n_features <= protocol.max_direct else protocol.n_subspaces
         return n_subspaces * (_SUBSPACE_COST[0] + _SUBSPACE_COST[1] * protocol.n_uniform)
+
+    def time_limit(self, timeout: float) -> float:
+        """Return no limit: its detectors are known."""
+        return math.inf
+
+    @property
+    def _dataset(self) -> str:
+        return f"{self.problem.collection}/{self.problem.dataset}"
 
 
 def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:

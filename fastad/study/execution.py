@@ -1,0 +1,105 @@
+"""Where batches run: in this process, on worker processes, or on what joblib is configured for."""
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+from fastad._core.threads import thread_limit
+from fastad.study.extensions import Batch, BatchResult
+from fastad.study.workers import WorkCall, run_on_workers
+
+Results: TypeAlias = Generator[tuple[str, BatchResult], None, None]
+
+# The warning of loky when a worker has grown by 300 MB since its first batch and is started anew.
+# Data, and code that is compiled on first use, can do that; no batch is lost.
+_RESTARTED = "A worker stopped while some jobs were given to the executor"
+
+
+def runs_here(n_jobs: int | None) -> bool:
+    """Tell whether batches run in this process, one after the other."""
+    backend, configured = _backend()
+    return n_jobs is None and _is_local(backend) and configured in (None, 1)
+
+
+def run_batches(
+    batches: Sequence[Batch], *, n_jobs: int | None, timeout: float | None, at_work: WorkCall
+) -> Results:
+    """Run batches, and give each result with the name of its batch when it is there.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+        What to run.
+    n_jobs : int or None
+        As of `run_study`.
+    timeout : float or None
+        Seconds that a task may take; on worker processes only.
+    at_work : callable
+        Called with the batches at work, where that is known.
+    """
+    from joblib import effective_n_jobs
+
+    if runs_here(n_jobs):
+        yield from _here(batches, at_work)
+    elif _is_local(_backend()[0]):
+        n_workers = effective_n_jobs(n_jobs)
+        yield from run_on_workers(
+            batches, run_alone, n_workers=n_workers, timeout=timeout, at_work=at_work
+        )
+    else:
+        yield from _by_joblib(batches, n_jobs)
+
+
+def run_alone(batch: Batch) -> BatchResult:
+    """Run a batch on one thread."""
+    from joblib import parallel_config
+    from threadpoolctl import threadpool_limits
+
+    # Within a task of Dask, joblib in a detector would make tasks of Dask.
+    with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
+        return batch.run()
+
+
+def _here(batches: Sequence[Batch], at_work: WorkCall) -> Results:
+    for batch in batches:
+        at_work([batch])
+        yield batch.name, run_alone(batch)
+
+
+def _by_joblib(batches: Sequence[Batch], n_jobs: int | None) -> Results:
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    results = parallel(delayed(_named)(batch, os.getpid()) for batch in batches)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _RESTARTED, UserWarning)
+        try:
+            yield from results
+        finally:
+            warnings.simplefilter("ignore")  # of lost tasks: the run is being stopped
+            results.close()
+
+
+def _named(batch: Batch, runner: int) -> tuple[str, BatchResult]:
+    if os.getpid() != runner and threading.current_thread() is threading.main_thread():
+        # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return batch.name, run_alone(batch)
+
+
+def _backend() -> tuple[Any, int | None]:
+    """Return what joblib is configured for, and how many jobs."""
+    from joblib.parallel import get_active_backend
+
+    backend, n_jobs = get_active_backend()
+    return backend, n_jobs
+
+
+def _is_local(backend: Any) -> bool:
+    """Tell whether joblib would use its own processes, which it does by default."""
+    from joblib._parallel_backends import LokyBackend
+
+    return isinstance(backend, LokyBackend)

@@ -1,0 +1,185 @@
+"""What makes detectors: a class, its name, or an estimator to copy."""
+
+import copy
+import hashlib
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from fastad.detectors.compilation import OF_BATCHES
+from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.study.stated_scores import SCORE_METHODS
+from fastad.study.value_texts import class_name, object_text
+
+SEED = "random_state"
+
+
+def import_class(path: str, folder: str | None, where: str) -> Any:
+    """Return the class that a string names, of a module that may lie in a folder."""
+    module, _, name = path.rpartition(".")
+    if folder is not None and folder not in sys.path and _file_beside(module, folder) is not None:
+        # Behind all others, and to stay: the module may import what is beside it when it is used.
+        sys.path.append(folder)
+    try:
+        found = importlib.import_module(module)
+        kind = getattr(found, name)
+    except Exception as error:  # whatever a library does when it is imported
+        if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
+            raise MissingExtraError(
+                f"{where} needs scikit-learn: pip install 'fastad[study]'"
+            ) from None
+        raise InvalidInputError(
+            f"{where} must name a class that can be imported, as 'package.module.Class'; "
+            f"found {path!r}: {error}",
+            argument=where,
+        ) from None
+    _check_place(found, module, folder, where)
+    return kind
+
+
+def _file_beside(module: str, folder: str) -> Path | None:
+    """Return the file or folder of a module beside the study's file, None where there is none."""
+    top = Path(folder, module.partition(".")[0])
+    return next((one for one in (top.with_suffix(".py"), top) if one.exists()), None)
+
+
+def _check_place(found: Any, module: str, folder: str | None, where: str) -> None:
+    """Refuse a module of the same name that lies elsewhere than the one beside the file."""
+    beside = None if folder is None else _file_beside(module, folder)
+    file = getattr(found, "__file__", None)
+    if beside is None or beside.is_dir() or file is None:
+        return
+    if Path(file).resolve() != beside.resolve():
+        raise InvalidInputError(
+            f"{where} must name one module; found {beside} and {file}, which Python imports: "
+            "give the first another name",
+            argument=where,
+        )
+
+
+def check_estimator(factory: Any, where: str) -> None:
+    """Check that what makes detectors can fit and score single points."""
+    if not callable(getattr(factory, "fit", None)):
+        raise InvalidInputError(
+            f"{where} must have a method fit; found {class_name(factory)}", argument=where
+        )
+    if not any(hasattr(factory, name) for name in SCORE_METHODS):
+        raise InvalidInputError(
+            f"{where} must have a method score_samples or decision_function; found "
+            f"{class_name(factory)}",
+            argument=where,
+        )
+    kind = factory if isinstance(factory, type) else type(factory)
+    if (kind.__module__.partition(".")[0], kind.__name__) in OF_BATCHES:
+        raise InvalidInputError(
+            f"{where} must score single points; {kind.__name__} scores a batch together",
+            argument=where,
+        )
+
+
+def check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
+    """Check that an estimator has the parameters that are named, and gets those that it needs."""
+    allowed, required, takes_all = _parameters(factory)
+    for name in names:
+        if name not in allowed and not takes_all:
+            raise InvalidInputError(
+                f"{where}.{name} is no parameter of {class_name(factory)}; it has "
+                f"{', '.join(allowed) or 'none'}",
+                argument=f"{where}.{name}",
+            )
+    for name in required:
+        if name not in names:
+            raise InvalidInputError(
+                f"{where}.{name} must be given: {class_name(factory)} has no default for it",
+                argument=f"{where}.{name}",
+            )
+
+
+def _parameters(factory: Any) -> tuple[list[str], list[str], bool]:
+    """Return the parameters, those without a default, and whether it accepts any other name."""
+    if not isinstance(factory, type):
+        return sorted(factory.get_params()) if hasattr(factory, "get_params") else [], [], False
+    listed = inspect.signature(factory).parameters.values()
+    named = [p for p in listed if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    required = [p.name for p in named if p.default is p.empty]
+    takes_all = any(p.kind == p.VAR_KEYWORD for p in listed)
+    return [p.name for p in named], required, takes_all
+
+
+def make(factory: Any, options: dict[str, Any], folder: str | None = None) -> Any:
+    """Return a new estimator."""
+    if isinstance(factory, str):
+        factory = import_class(factory, folder, "estimator")
+    if isinstance(factory, type):
+        return factory(**options)
+    estimator = _copied(factory)
+    return estimator.set_params(**options) if options else estimator
+
+
+def _copied(estimator: Any) -> Any:
+    """Return an unfitted clone of an estimator, or a copy where it cannot be cloned."""
+    if hasattr(estimator, "get_params"):
+        from sklearn.base import clone
+
+        return clone(estimator)
+    return copy.deepcopy(estimator)
+
+
+def set_seed(estimator: Any, seed: int) -> None:
+    """Seed the random parts of an estimator."""
+    if hasattr(estimator, "get_params"):
+        names = [
+            name for name in estimator.get_params() if name == SEED or name.endswith(f"__{SEED}")
+        ]
+        if names:
+            estimator.set_params(**dict.fromkeys(names, seed))
+    elif hasattr(estimator, SEED):
+        setattr(estimator, SEED, seed)
+
+
+def described(factory: Any, where: str = "estimator") -> str:
+    """Return what makes detectors as a string that is the same in every process."""
+    if isinstance(factory, str):
+        return factory
+    return class_name(factory) if isinstance(factory, type) else object_text(factory, where)
+
+
+def library_of(module: str) -> tuple[str, str] | None:
+    """Return name and version of the library of a module, None where it has no version."""
+    top = module.partition(".")[0]
+    try:
+        name = {"sklearn": "scikit-learn"}.get(top, top)
+        return name, version(name)
+    except (PackageNotFoundError, ValueError):
+        found = getattr(sys.modules.get(top), "__version__", None)
+        return None if found is None else (top, str(found))
+
+
+def code_digest(kind: type) -> str:
+    """Return a digest of the code of a class: of the file of its module.
+
+    Of ``__main__``, which is also what runs the study, the lines of the class count; where there
+    are none, as at a prompt, its names.
+    """
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if kind.__module__ != "__main__" and file is not None and Path(file).exists():
+        return _file_digest(file, Path(file).stat().st_mtime_ns)
+    try:
+        text = inspect.getsource(kind)
+    except (OSError, TypeError):
+        text = repr(sorted(vars(kind)))
+    return _digest(text.encode())
+
+
+@lru_cache(maxsize=64)
+def _file_digest(file: str, _mtime_ns: int) -> str:
+    return _digest(Path(file).read_bytes())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

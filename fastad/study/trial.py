@@ -1,0 +1,96 @@
+"""Trying detectors on a few rows before a study begins, which finds what fails everywhere."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from fastad._core.text_tables import some_of
+from fastad.errors import InvalidInputError
+from fastad.study.config import StudyConfig, VolumePlan
+from fastad.study.configurations import Configuration
+from fastad.study.extensions import Batch, BatchResult
+from fastad.study.problems import Problem
+from fastad.study.results import is_failure
+from fastad.study.tasks import Settings, TaskBatch
+
+RunCall: TypeAlias = Callable[[Sequence[Batch]], Iterable[tuple[str, BatchResult]]]
+
+# Rows that train and rows of each kind that test, and uniform points.
+_ROWS, _TEST_ROWS, _DRAWS = 40, 20, 100
+# Detectors that a message names.
+_MAX_NAMES = 5
+
+
+def try_detectors(
+    config: StudyConfig,
+    problems: Sequence[Problem],
+    configurations: Sequence[Configuration],
+    run: RunCall,
+) -> None:
+    """Fit and score detectors on a few rows; those that fail there, on all rows of a split.
+
+    Rules of neighbours are not tried: all that can fail is checked without.
+
+    Parameters
+    ----------
+    config : StudyConfig
+        What is to run.
+    problems : sequence of Problem
+        On which data; the largest is taken.
+    configurations : sequence of Configuration
+        Which detectors.
+    run : callable
+        Runs batches.
+
+    Raises
+    ------
+    InvalidInputError
+        If a detector fails in both; the message names it with its reason.
+    """
+    candidates = [one for one in configurations if one.factory is not None]
+    problem = max(problems, key=lambda one: one.n_normals)
+    few: dict[str, Any] = {"max_train": _ROWS, "max_test": _TEST_ROWS}
+    failed = dict.fromkeys(candidates, "")
+    for limits in (few, {}):
+        batches = [
+            _batch(config, problem, configuration, number, limits)
+            for number, configuration in enumerate(failed)
+        ]
+        if not batches:
+            return
+        named = {batch.name: batch for batch in batches}
+        reasons: dict[Configuration, str] = {}
+        for name, result in run(batches):
+            (reason,) = result.rows["reason"]
+            if is_failure(reason):
+                reasons[named[name].configurations[0]] = reason
+        failed = {one: reasons[one] for one in failed if one in reasons}
+    if failed:
+        found = [f"{one.key} ({reason})" for one, reason in failed.items()]
+        raise InvalidInputError(
+            f"detectors must be able to fit and score; on {problem.name} {len(found)} of "
+            f"{len(candidates)} cannot: {some_of(found, _MAX_NAMES)}",
+            argument="detectors",
+        )
+
+
+def _batch(
+    config: StudyConfig,
+    problem: Problem,
+    configuration: Configuration,
+    number: int,
+    limits: dict[str, Any],
+) -> TaskBatch:
+    protocol = config.protocol
+    settings = Settings.of(
+        replace(config, volumes=VolumePlan(_DRAWS), protocol=replace(protocol, **limits))
+    )
+    return TaskBatch(
+        f"trial-{number}",
+        problem,
+        float(protocol.contaminations[0]),
+        1,
+        (configuration,),
+        settings,
+        with_curves=False,
+    )

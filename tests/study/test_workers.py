@@ -1,0 +1,90 @@
+"""Detectors that end their process, and worker processes that end with their runner."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastad.errors import InvalidInputError
+from fastad.study.results import study_status
+from fastad.study.runner import Progress, run_study
+from tests.support.study_runs import GOOD, Ends, Waits, few
+
+HOWS = {
+    "exit code": "ended its process: exit code 3",
+    "SIGSEGV": "ended its process: signal 11",
+    "KeyboardInterrupt": "raised KeyboardInterrupt:",
+    "endless": "took longer than 8 s",
+}
+
+
+@pytest.mark.system
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
+def test_a_detector_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
+    detectors = [{"name": "ends", "estimator": Ends, "how": [*HOWS]}, GOOD]
+    config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]})
+    study = run_study(config, tmp_path / "out", n_jobs=2, timeout=8)
+    rows = {row["params"]: row for row in study.tasks.to_pylist()}
+    for how, reason in HOWS.items():
+        row = rows[f"how={how}"]
+        assert row["reason"].startswith(reason), (how, row["reason"])
+        assert (row["n_train"], row["n_test"]) == (48, 24)
+    assert rows[""]["reason"] == ""
+    alone = run_study(few(tmp_path, [GOOD], data={"paths": ["toy/plain.csv"]}), tmp_path / "good")
+    assert rows[""]["auc"] == alone.tasks["auc"].to_pylist()[0]
+
+
+def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:
+    hows = {"SystemExit": "SystemExit: 2", "MemoryError": "MemoryError: unable to allocate"}
+    config = few(tmp_path, [{"name": "ends", "estimator": Ends, "how": [*hows]}, GOOD])
+    tasks = run_study(config, tmp_path / "out").tasks.to_pylist()
+    for how, reason in hows.items():
+        assert {row["reason"] for row in tasks if row["params"] == f"how={how}"} == {reason}
+    assert {row["reason"] for row in tasks if row["detector"] == "good"} == {""}
+
+
+def test_failed_tasks_run_again_on_request(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    detectors = [{"name": "waits", "estimator": Waits, "file": str(go), "patience_s": 0.0}, GOOD]
+    config = few(tmp_path, [*detectors, {"kind": "knn", "k": 60}])
+    study = run_study(config, tmp_path / "out")
+    failed = study_status(tmp_path / "out")
+    assert sum(failed.failures.values()) == 3
+    assert sum(failed.not_applicable.values()) == 3
+    assert study.failed_detectors() == [f"waits file={go}, patience_s=0"]
+    go.touch()
+    assert run_study(config, tmp_path / "out").failed_detectors()
+    seen: list[Progress] = []
+    again = run_study(config, tmp_path / "out", retry_failed=True, progress=seen.append)
+    assert (seen[0].done, seen[-1].done) == (6, 9)
+    assert not again.failed_detectors()
+    assert not study_status(tmp_path / "out").failures
+    assert again.tasks.num_rows == study.tasks.num_rows
+
+
+def test_what_is_at_work_is_named(tmp_path: Path) -> None:
+    seen: list[dict[str, str]] = []
+
+    def progress(state: Progress) -> None:
+        seen.append(dict(study_status(tmp_path / "out").at_work))
+
+    config = few(tmp_path, [GOOD], data={"paths": ["toy/plain.csv"]})
+    run_study(config, tmp_path / "out", progress=progress)
+    # At the start nothing; when the batch is done, its note is still there.
+    assert [list(work) for work in seen] == [
+        [],
+        ["good on toy/plain, contamination 0, repeat 1"],
+    ]
+    assert not study_status(tmp_path / "out").at_work
+
+
+def test_timeout_needs_processes(tmp_path: Path) -> None:
+    config = few(tmp_path, [GOOD])
+    with pytest.raises(InvalidInputError, match="timeout needs worker processes: give n_jobs"):
+        run_study(config, tmp_path / "out", timeout=5)
+    options: dict[str, Any]
+    for options in ({"timeout": 0}, {"timeout": -1.0}):
+        with pytest.raises(InvalidInputError, match="timeout must lie above 0"):
+            run_study(config, tmp_path / "out", n_jobs=1, **options)
+    assert not (tmp_path / "out").exists()
