@@ -142,8 +142,11 @@ def test_what_is_no_table_is_refused() -> None:
 # --- texts of parameters
 
 
-def _distance(a: Points, b: Points) -> float:
+def _distance(a: Points, b: Any) -> float:
     return float(np.abs(a - b).sum())
+
+
+_LAMBDA: Any = lambda a: a  # noqa: E731
 
 
 def _params(value: object) -> str:
@@ -172,7 +175,7 @@ def test_long_values_differ_by_what_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [lambda a: a, [lambda a: a], Sphere(lambda a: a), np.random.RandomState(0)]
+    "value", [lambda a: a, [lambda a: a], Sphere([1.0], _LAMBDA), np.random.RandomState(0)]
 )
 def test_what_differs_from_process_to_process_is_refused(value: object) -> None:
     says = r"detectors\[0\].centre must be a value whose text is the same in every process"
