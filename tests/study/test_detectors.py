@@ -136,7 +136,7 @@ def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(TypeError, match=r"detectors\[1\] must be a table; found 3"):
         read_detectors([{"kind": "knn", "k": 1}, 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"detectors\[0\].n_neighbors must be an integer"):
-        read_detectors([{"kind": "lof", "n_neighbors": [2.0]}])
+        read_detectors([{"kind": "lof", "n_neighbors": ["2"]}])
 
 
 # --- texts of parameters
