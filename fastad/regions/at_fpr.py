@@ -1,12 +1,13 @@
 """Volumes at false positive rates: of one detector, and of several on one set of draws."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
 
 from fastad._core.parameters import check_mapping, check_rate
+from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
@@ -200,7 +201,7 @@ def volumes(
     rtol: Point | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Progress | bool | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
 ) -> Volumes:
@@ -224,7 +225,7 @@ def volumes(
         As for `volume`.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
-    progress : callable, optional
+    progress : callable or True, optional
         As for `volume`, for each detector.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
@@ -280,7 +281,7 @@ def volumes(
             argument="fpr",
         )
     normals = samples[labels.values == 0]
-    plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng, progress)
+    plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng)
     scorers = {
         name: block_score(score, region.n_features, f"scores[{name!r}]")
         for name, score in scores.items()
@@ -288,11 +289,11 @@ def volumes(
     seed = random_seed(plan.rng)
     at_each: Any = rates
     table: dict[str, dict[str, VolumeEstimate]] = {}
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "points") as report:
         for name, scored in scorers.items():
             y_score = scored.of_rows(samples)
             thresholds = threshold_at_fpr(labels.values, y_score, fpr=at_each).tolist()
-            same_draws = plan._replace(rng=np.random.default_rng(seed))
+            same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
             estimates = estimate_volumes(scored, thresholds, region, same_draws)
             table[str(name)] = dict(zip(names, estimates, strict=True))
     return Volumes(table, region, [float(rate) for rate in rates])

@@ -1,12 +1,12 @@
 """The volume curve: the volume of the decision region at every threshold, from one run."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_threshold
+from fastad._core.progress import Progress, reporting
 from fastad._core.results import Result
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
@@ -105,7 +105,7 @@ def volume_curve(
     n_draws: int | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> VolumeCurve:
     """Volume of the decision region at every threshold down to a lowest one.
@@ -127,8 +127,9 @@ def volume_curve(
         Of the intervals, each by itself, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator.
-    progress : callable, optional
-        Called with the numbers of points scored and to be scored.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called
+        with the numbers of points scored and to be scored.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number.
 
@@ -165,7 +166,7 @@ def volume_curve(
     >>> bool(curve.log_fraction[-1] < -25)
     True
     """
-    plan = check_plan("splitting", n_draws, None, None, confidence_level, rng, progress)
+    plan = check_plan("splitting", n_draws, None, None, confidence_level, rng)
     box = check_box(box)
     lowest = float(check_threshold(threshold))
     if not np.isfinite(lowest):
@@ -173,7 +174,7 @@ def volume_curve(
             f"threshold must be finite; found {threshold}", argument="threshold"
         )
     cube = Cube(box, block_score(score, box.n_features))
-    with thread_limit(n_threads):
-        run = split(cube, lowest, plan.budget("splitting"), plan.rng, plan.progress)
+    with thread_limit(n_threads), reporting(progress, "points") as report:
+        run = split(cube, lowest, plan.budget("splitting"), plan.rng, report)
     warn_of_mixing(mixing_problems(run, lowest))
     return VolumeCurve(run, lowest, box, plan.level, cube.n_scored)

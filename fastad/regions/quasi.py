@@ -1,20 +1,23 @@
 """Quasi-random draws: scrambled Sobol points, in replicates that the error is estimated from."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from time import perf_counter
 
 import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import qmc
 
-from fastad._core.threads import current_threads, points_at_once, thread_map
+from fastad._core.pace import Pace
+from fastad._core.progress import Progress
+from fastad._core.threads import in_steps, points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
-from fastad.regions.uniform import Progress, binomial
+from fastad.regions.uniform import binomial
 
 # Independently scrambled sequences, whose means the error is estimated from.
 N_REPLICATES = 16
@@ -72,22 +75,37 @@ def replicate_counts(
         qmc.Sobol(box.n_features, scramble=True, seed=child) for child in rng.spawn(N_REPLICATES)
     ]
 
-    def count(engine: qmc.Sobol) -> IntVector:
-        counts = np.zeros(rising.shape[0], np.int64)
-        for start in range(0, 2**exponent, size):
-            numbers = engine.random(min(size, 2**exponent - start))
-            points = np.ascontiguousarray(numbers.T)
-            scale_to_box(box.ranges, points)
-            score.count(points, rising, counts)
-        return counts
+    counts = np.zeros((N_REPLICATES, rising.shape[0]), np.int64)
 
-    counted: list[IntVector] = []
-    at_once = current_threads() if score.on_threads else 1
-    for start in range(0, N_REPLICATES, at_once):
-        counted += thread_map(count, engines[start : start + at_once])
+    def count(task: tuple[int, int]) -> None:
+        replicate, n_points = task
+        points = np.ascontiguousarray(engines[replicate].random(n_points).T)
+        scale_to_box(box.ranges, points)
+        score.count(points, rising, counts[replicate])
+
+    n_done = 0
+    for tasks in _rounds(2**exponent, size, on_threads=score.on_threads):
+        thread_map(count, tasks)
+        n_done += sum(n_points for _, n_points in tasks)
         if progress is not None:
-            progress(len(counted) * 2**exponent, N_REPLICATES * 2**exponent)
-    return np.array(counted), 2**exponent
+            progress(n_done, N_REPLICATES * 2**exponent)
+    return counts, 2**exponent
+
+
+def _rounds(n_each: int, largest: int, *, on_threads: bool) -> Iterator[list[tuple[int, int]]]:
+    """Yield replicates and how many points of them are next: of all on threads, else of one."""
+    if not on_threads:
+        for replicate in range(N_REPLICATES):
+            for part in in_steps(0, n_each, largest):
+                yield [(replicate, len(part))]
+        return
+    pace, start = Pace(), 0
+    while start < n_each:
+        n_points = min(pace.size // N_REPLICATES, largest, n_each - start)
+        began = perf_counter()
+        yield [(replicate, n_points) for replicate in range(N_REPLICATES)]
+        pace.took(N_REPLICATES * n_points, perf_counter() - began)
+        start += n_points
 
 
 def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> VolumeEstimate:

@@ -1,6 +1,7 @@
 """Scores of blocks of points: of a box, and of the unit cube that stands for it."""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeAlias
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
+from fastad._core.pace import Pace
 from fastad._core.parameters import short_repr
-from fastad._core.threads import current_threads, in_steps, points_at_once, thread_map
+from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
 from fastad.detectors.compilation import scorer_of
@@ -20,8 +22,6 @@ from fastad.regions.box import Box
 
 # A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
 Score: TypeAlias = Any
-# Fewer points are not worth a thread.
-_FEWEST = 256
 
 
 class BlockScore(ABC):
@@ -53,8 +53,10 @@ class BlockScore(ABC):
             for points, part in blocks(samples[rows.start : rows.stop]):
                 self.write_checked(points, written[part])
 
-        step = points_at_once(samples.shape[1]) if self.on_threads else samples.shape[0]
-        thread_map(write, in_steps(0, samples.shape[0], step))
+        if self.on_threads:
+            deque(Pace().map(write, 0, samples.shape[0], points_at_once(samples.shape[1])), 0)
+        else:
+            write(range(samples.shape[0]))
         return scores
 
     @abstractmethod
@@ -191,16 +193,17 @@ class Cube:
         self.n_scored = 0
         self._score = score
         self._lock = Lock()
+        self._pace = Pace()
 
     @property
     def n_features(self) -> int:
         """Number of features."""
         return self.box.n_features
 
-    def scores(self, points: FloatMatrix) -> FloatVector:
+    def scores(self, points: FloatMatrix, report: Callable[[], None] | None = None) -> FloatVector:
         """Return the scores of points of shape (n_features, n_points), which stay as they are.
 
-        On threads where the score allows it.
+        On threads where the score allows it. Reports now and then that more points are scored.
         """
         n = points.shape[1]
         scores = np.empty(n)
@@ -211,14 +214,21 @@ class Cube:
             scale_to_box(self.box.ranges, block)
             self._score.write_checked(block, scores[part.start : part.stop])
 
+        def done(n_points: int) -> None:
+            with self._lock:
+                self.n_scored += n_points
+            if report is not None:
+                report()
+
         if self.on_threads:
-            size = -(-n // current_threads())
-            thread_map(write, in_steps(0, n, min(max(size, _FEWEST), largest)))
+            start = 0
+            for end, _ in self._pace.map(write, 0, n, largest):
+                done(end - start)
+                start = end
         else:
             for part in in_steps(0, n, largest):
                 write(part)
-        with self._lock:
-            self.n_scored += n
+                done(len(part))
         return scores
 
 

@@ -1,17 +1,18 @@
 """Uniform draws: counting on threads, and the exact intervals of the counts."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
-from fastad._core.threads import in_steps, points_at_once, thread_map
+from fastad._core.pace import Pace
+from fastad._core.progress import Progress
+from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
 from fastad.errors import InvalidInputError
@@ -20,13 +21,10 @@ from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.uncertainty.closed_forms import clopper_pearson
 
-Progress: TypeAlias = Callable[[int, int | None], object]
-
-# A thread takes so many blocks before it looks whether it is to stop.
+# A thread takes at most so many blocks at once.
 _BLOCKS_A_PART = 4
-# Parts between two reports of progress; more where they take less time than this, in seconds.
+# Parts between two looks at whether a relative error is reached.
 _PARTS_A_ROUND = 16
-_SHORT = 0.05
 
 
 class Part(NamedTuple):
@@ -67,25 +65,17 @@ class Draws:
     ) -> IntVector:
         """Count the points below each threshold, from a number on."""
         counts = np.zeros(thresholds.shape[0], np.int64)
-        step = self.part * (_PARTS_A_ROUND if score.on_threads else 1)
-        start, stop = first, first + n_draws
-        while start < stop:
-            began = perf_counter()
-            last = min(start + step, stop)
-            for part in self.parts(score, thresholds, start, last):
+        for end, parts in self.rounds(score, thresholds, first, first + n_draws):
+            for part in parts:
                 counts += part.counts
             if progress is not None:
-                progress(last - first, n_draws)
-            start = last
-            # An expensive score is reported on after each part, a cheap one less often.
-            if score.on_threads and perf_counter() - began < _SHORT:
-                step *= 2
+                progress(end - first, n_draws)
         return counts
 
-    def parts(
+    def rounds(
         self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
-    ) -> list[Part]:
-        """Count part by part, on threads where the score allows it."""
+    ) -> Iterator[tuple[int, list[Part]]]:
+        """Count part by part, on threads where the score allows it; yield each round's end."""
 
         def count(numbers: range) -> Part:
             counts = np.zeros(thresholds.shape[0], np.int64)
@@ -101,12 +91,12 @@ class Draws:
                     score.count(self.points(block.start, len(block)), thresholds, counts)
             return Part(numbers.start, len(numbers), counts)
 
-        ranges = in_steps(start, stop, self.part)
-        return (
-            thread_map(count, ranges)
-            if score.on_threads
-            else [count(numbers) for numbers in ranges]
-        )
+        if score.on_threads:
+            yield from Pace().map(count, start, stop, self.part)
+            return
+        # Always the same batches: a function may round otherwise in others.
+        for numbers in in_steps(start, stop, points_at_once(self.box.n_features)):
+            yield numbers.stop, [count(numbers)]
 
     def _count_at_once(
         self, score: BlockScore, thresholds: FloatVector, numbers: range, counts: IntVector
@@ -229,7 +219,8 @@ def estimate_until(
     n_drawn, step = 0, 2 * needed
     while n_drawn < most and not ends.all():
         stop = min(n_drawn + step, most)
-        for part in draws.parts(score, rising, n_drawn, stop):
+        rounds = draws.rounds(score, rising, n_drawn, stop)
+        for part in (part for _, parts in rounds for part in parts):
             for k in np.flatnonzero((ends == 0) & (counts + part.counts >= needed)):
                 ends[k] = _end(draws, score, rising[k], part, needed - int(counts[k]))
             counts += part.counts

@@ -1,6 +1,6 @@
 """Volumes by any method, and the choice between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, cast, overload
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
+from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, Point, Threshold
@@ -22,7 +23,7 @@ from fastad.regions.importance_sampling.sampling import RefusedError
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
 from fastad.regions.splitting import repeats
-from fastad.regions.uniform import Draws, Progress
+from fastad.regions.uniform import Draws
 
 VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
 
@@ -60,7 +61,7 @@ def volume(
     data: ArrayLike | None = ...,
     confidence_level: Point = ...,
     rng: int | np.random.Generator | None = ...,
-    progress: Callable[[int, int | None], object] | None = ...,
+    progress: Progress | bool | None = ...,
     n_threads: int | None = ...,
 ) -> VolumeEstimate: ...
 @overload
@@ -75,7 +76,7 @@ def volume(
     data: ArrayLike | None = ...,
     confidence_level: Point = ...,
     rng: int | np.random.Generator | None = ...,
-    progress: Callable[[int, int | None], object] | None = ...,
+    progress: Progress | bool | None = ...,
     n_threads: int | None = ...,
 ) -> list[VolumeEstimate]: ...
 def volume(
@@ -89,7 +90,7 @@ def volume(
     data: ArrayLike | None = None,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> VolumeEstimate | list[VolumeEstimate]:
     """Fraction of a box that a detector classifies as normal: its score is below a threshold.
@@ -122,8 +123,9 @@ def volume(
         Of the interval, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator.
-    progress : callable, optional
-        Called with the numbers of points drawn and to be drawn (None if that is not known).
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called with the numbers of
+        points drawn and to be drawn (None if that is not known), about ten times a second.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number. A Python
         function of a batch is called from one thread.
@@ -172,11 +174,12 @@ def volume(
     >>> circle.method, abs(circle.value - 3.14159265 / 4) < 1e-3
     ('sobol', True)
     """
-    plan = check_plan(method, n_draws, rtol, data, confidence_level, rng, progress)
+    plan = check_plan(method, n_draws, rtol, data, confidence_level, rng)
     box = check_box(box)
     scored = block_score(score, box.n_features)
     thresholds = _thresholds(threshold)
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "points") as report:
+        plan = plan._replace(progress=report)
         if isinstance(thresholds, list):
             return estimate_volumes(scored, thresholds, box, plan)
         return estimate_volumes(scored, [thresholds], box, plan)[0]
@@ -214,7 +217,6 @@ def check_plan(
     data: ArrayLike | None,
     confidence_level: Point,
     rng: int | np.random.Generator | None,
-    progress: Progress | None,
 ) -> Plan:
     """Check how to estimate."""
     check_choice(method, METHODS, "method")
@@ -230,10 +232,6 @@ def check_plan(
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:
         raise InvalidInputError("data must contain at least one point; found none", argument="data")
-    if progress is not None and not callable(progress):
-        raise InvalidTypeError(
-            f"progress must be callable; found {type(progress).__name__}", argument="progress"
-        )
     return Plan(
         method,
         None if n_draws is None else check_count(n_draws, "n_draws"),
@@ -241,7 +239,7 @@ def check_plan(
         points,
         float(check_inside(confidence_level, "confidence_level")),
         check_generator(rng),
-        progress,
+        None,
     )
 
 

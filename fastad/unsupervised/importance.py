@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy.special import stdtrit
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
+from fastad._core.progress import Progress, reporting
 from fastad._core.results import Result
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError
@@ -80,7 +80,7 @@ def feature_importance(
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Progress | bool | None = None,
 ) -> FeatureImportance:
     """Say which features help a detector, without labels.
 
@@ -156,7 +156,8 @@ def feature_importance(
             f"one can be left out; found {k}",
             argument="n_features",
         )
-    rows = evaluate_subspaces(subspaces, plan, jobs, progress)
+    with reporting(progress, "subspaces") as report:
+        rows = evaluate_subspaces(subspaces, plan, jobs, report)
     logs = np.array([(row[0].log_em, row[0].log_mv) for row in rows])
     # Of each subspace which features it has.
     drawn = np.zeros((logs.shape[0], d), np.bool_)

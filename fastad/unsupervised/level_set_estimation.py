@@ -1,5 +1,6 @@
 """``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -7,8 +8,10 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers
+from fastad._core.pace import Pace
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
-from fastad._core.threads import in_steps, points_at_once, thread_limit, thread_map
+from fastad._core.progress import Progress, reporting
+from fastad._core.threads import in_steps, points_at_once, thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -17,7 +20,7 @@ from fastad.regions.importance_sampling.sampling import repeat_log_fractions
 from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.repeats import log_fractions, mixing_problems, split
-from fastad.regions.uniform import Draws, Progress, count_draws
+from fastad.regions.uniform import Draws, count_draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
 
@@ -39,7 +42,7 @@ def level_sets(
     n_draws: int | None = None,
     lowest_mass: Point = 0,
     rng: int | np.random.Generator | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> LevelSets:
     """Mass and volume of a detector's level sets, which both curves without labels are made of.
@@ -67,8 +70,9 @@ def level_sets(
         large.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
-    progress : callable, optional
-        Called with the numbers of points scored and to be scored.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called
+        with the numbers of points scored and to be scored.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number.
 
@@ -110,11 +114,12 @@ def level_sets(
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
         raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
-    options = LevelSetOptions.of(method, n_draws, float(lowest), progress)
+    options = LevelSetOptions.of(method, n_draws, float(lowest))
     samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "points") as report:
+        options = options._replace(progress=report)
         estimator = LevelSetEstimator(scored, region, generator)
         levels, _ = estimator.level_sets(scored.of_rows(samples), samples, options)
     warn_of_mixing(estimator.mixing_problems)
@@ -172,12 +177,11 @@ class LevelSetOptions(NamedTuple):
         method: str,
         n_draws: int | None,
         lowest_mass: float = 0.0,
-        progress: Progress | None = None,
     ) -> "LevelSetOptions":
         """Check how volumes are to be estimated."""
         check_choice(method, METHODS, "method")
         n = None if n_draws is None else check_count(n_draws, "n_draws")
-        return cls(method, n, lowest_mass, progress)
+        return cls(method, n, lowest_mass, None)
 
     def budget(self) -> int:
         """Return the number of points that are scored."""
@@ -232,18 +236,19 @@ class LevelSetEstimator:
                 points = self._draws.points(part.start, len(part))
                 self.score.write_checked(points, scores[part.start : part.stop])
 
-        parts = in_steps(0, n_draws, size)
-        # Reported on after so many parts, which all threads share.
-        for start in range(0, len(parts), 64):
-            batch = parts[start : start + 64]
-            if self.score.on_threads:
-                thread_map(write, batch)
-            else:
-                for part in batch:
-                    write(part)
+        for end in self._written(write, n_draws, size):
             if progress is not None:
-                progress(batch[-1].stop, n_draws)
+                progress(end, n_draws)
         return scores
+
+    def _written(self, write: Callable[[range], None], n_draws: int, largest: int) -> Iterator[int]:
+        """Write part by part, on threads where the score allows it; yield how many are written."""
+        if self.score.on_threads:
+            yield from (end for end, _ in Pace().map(write, 0, n_draws, largest))
+            return
+        for part in in_steps(0, n_draws, largest):
+            write(part)
+            yield part.stop
 
     def _repeated(
         self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions

@@ -7,6 +7,7 @@ import numpy as np
 
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_generator, check_mapping
+from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
@@ -14,7 +15,6 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.regions.uniform import Progress
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria
 from fastad.unsupervised.criteria_estimation import PointLevels, estimate_with_points
@@ -144,7 +144,7 @@ def evaluate_unsupervised(
     n_resamples: int = N_RESAMPLES,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> UnsupervisedEvaluation:
     """Rank detectors on data without labels, by EM and MV.
@@ -165,8 +165,9 @@ def evaluate_unsupervised(
         As for `emmv`.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
-    progress : callable, optional
-        Called with the numbers of points scored and to be scored, for each detector.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called
+        with the numbers of points scored and to be scored, for each detector.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number.
 
@@ -205,7 +206,7 @@ def evaluate_unsupervised(
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
     lowest = float(min(plan.mass[0], plan.excess_mass))
-    options = LevelSetOptions.of(method, n_draws, lowest, progress)
+    options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
     named = check_names(scores, "scores")
     scored = {
@@ -214,7 +215,8 @@ def evaluate_unsupervised(
     }
     seed = random_seed(generator)
     estimates = {}
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "points") as report:
+        options = options._replace(progress=report)
         for number, (name, score) in enumerate(scored.items()):
             estimator = LevelSetEstimator(score, region, np.random.default_rng(seed))
             y_score = score.of_rows(samples)

@@ -1,7 +1,7 @@
 """EM and MV of detectors in many features: means over random subspaces of a few."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy.special import logsumexp, stdtrit
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_generator
+from fastad._core.progress import Progress, reporting
 from fastad._core.results import plain_value
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.unsupervised.criteria import (
@@ -90,7 +91,7 @@ def emmv_subsampled(
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[int, int | None], object] | None = None,
+    progress: Progress | bool | None = None,
 ) -> SubsampledEvaluation:
     """Criteria EM and MV of detectors in many features: means over random subspaces of few.
 
@@ -122,8 +123,9 @@ def emmv_subsampled(
     n_jobs : int, optional
         Processes of joblib over the subspaces; by default one, and threads inside. The same
         seed gives the same result for any number.
-    progress : callable, optional
-        Called with the numbers of subspaces done and to be done.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called
+        with the numbers of subspaces done and to be done.
 
     Returns
     -------
@@ -180,7 +182,8 @@ def emmv_subsampled(
     subspaces = check_subspaces(
         detectors, X_train, X_test, n_subspaces, n_features, n_uniform, generator
     )
-    rows = evaluate_subspaces(subspaces, plan, jobs, progress)
+    with reporting(progress, "subspaces") as report:
+        rows = evaluate_subspaces(subspaces, plan, jobs, report)
     return _summarise(subspaces, plan, rows)
 
 

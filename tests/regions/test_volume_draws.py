@@ -366,8 +366,8 @@ def test_errors_of_progress_come_out_as_they_are(
     assert volume(region.score(kind), 1.0, region.box, rng=0, n_draws=1000).n_drawn <= 1000
 
 
-def test_progress_must_be_callable() -> None:
-    with pytest.raises(TypeError, match="progress must be callable; found int"):
+def test_progress_is_a_function_or_a_flag() -> None:
+    with pytest.raises(TypeError, match="progress must be True, False or a function; found int"):
         volume(first, 1.0, Box([0], [1]), progress=5)  # type: ignore[call-overload]
 
 
@@ -395,7 +395,7 @@ def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: in
         finally:
             tracemalloc.stop()
         # 2 million points of four features are 64 MB; a thread more or less holds some blocks.
-        assert many < few + 2**22
+        assert many < few + 2**23
 
 
 @pytest.mark.system

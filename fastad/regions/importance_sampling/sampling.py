@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp, stdtrit
 
+from fastad._core.progress import Progress
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
@@ -19,7 +20,6 @@ from fastad.regions.algebra import dot
 from fastad.regions.importance_sampling.proposal import Mixture, adapt, mixed, start
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
-from fastad.regions.uniform import Progress
 
 # Fewer score calls leave the pilots too few hits to fit anything to.
 FEWEST_DRAWS = 1000
@@ -372,12 +372,12 @@ def _drawn(
             points = component.draw(len(block), rng)
             kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
             yield _weighted(
-                cube, drawn, log_uniform, points[:, kept], block.start + kept, threshold
+                cube, drawn, log_uniform, points[:, kept], block.start + kept, threshold, report
             )
             report()
     for block in in_steps(0, n_uniform, _BLOCK):
         points = rng.random((cube.n_features, len(block)))
-        yield _weighted(cube, drawn, log_uniform, points, np.asarray(block), threshold)
+        yield _weighted(cube, drawn, log_uniform, points, np.asarray(block), threshold, report)
         report()
 
 
@@ -388,8 +388,9 @@ def _weighted(
     points: FloatMatrix,
     numbers: IntVector,
     threshold: float,
+    report: Callable[[], None],
 ) -> _Hits:
-    scores = cube.scores(points) if points.shape[1] else np.empty(0)
+    scores = cube.scores(points, report) if points.shape[1] else np.empty(0)
     below = np.flatnonzero(scores < threshold)
     points = points[:, below]
     logs = np.empty(0)

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, logsumexp, stdtrit
 
+from fastad._core.progress import Progress
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 from fastad.regions.splitting.diagnostics import insertion_p_value, warn_of_mixing
 from fastad.regions.splitting.particles import Particles, Splitting
-from fastad.regions.uniform import Progress
 from fastad.uncertainty.closed_forms import clopper_pearson
 
 # Repeats that the error is estimated from.

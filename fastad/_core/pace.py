@@ -1,0 +1,59 @@
+"""Work in rounds of about a tenth of a second, after which progress is shown and Ctrl-C noticed."""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import TypeVar
+
+from fastad._core.threads import current_threads, in_steps, thread_map
+
+Result = TypeVar("Result")
+
+# Seconds of a round, and how much larger than the one before it may be.
+_ROUND = 0.1
+_GROWTH = 16
+# Points of the first round, whose speed is unknown: some may take a tenth of a second each.
+_FIRST = 16
+# Parts of a round for each thread; one for all where a round takes less than so many seconds.
+_PARTS = 4
+_SHORT = 1e-3
+
+
+class Pace:
+    """How many points to treat in the next round, by the time that those before took.
+
+    Attributes
+    ----------
+    size : int
+        So many.
+    """
+
+    def __init__(self) -> None:
+        self.size = _FIRST
+        self._seconds_a_point = 0.0
+
+    def took(self, n_points: int, seconds: float) -> None:
+        """Take note of a round."""
+        self._seconds_a_point = seconds / n_points
+        # The last points of all, which are few, say little.
+        if n_points >= self.size or seconds > _ROUND:
+            fitting = n_points * _ROUND / max(seconds, 1e-9)
+            self.size = max(_FIRST, min(int(fitting), _GROWTH * self.size))
+
+    def map(
+        self, function: Callable[[range], Result], start: int, stop: int, largest: int
+    ) -> Iterator[tuple[int, list[Result]]]:
+        """Apply a function to ranges of points on threads; yield each round's end and results.
+
+        No range has more than the largest number of points.
+        """
+        while start < stop:
+            end = min(start + self.size, stop)
+            n_points = end - start
+            is_short = n_points * self._seconds_a_point < _SHORT
+            n_parts = 1 if is_short else _PARTS * current_threads()
+            began = perf_counter()
+            step = min(largest, -(-n_points // n_parts))
+            results = thread_map(function, in_steps(start, end, step))
+            self.took(n_points, perf_counter() - began)
+            yield end, results
+            start = end

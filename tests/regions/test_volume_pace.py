@@ -1,0 +1,123 @@
+"""Reports of progress and Ctrl-C follow time, whatever a score takes; numbers do not."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import fastad
+from fastad._core import pace
+from fastad._core.pace import Pace
+from fastad.unsupervised import level_sets
+from tests.support.rare import ball
+
+BOX = fastad.Box([0, 0], [1, 1])
+X = np.random.default_rng(0).uniform(size=(100, 2))
+
+
+@numba.njit(nogil=True)
+def slow(point: Any) -> float:
+    """Take some tenths of a millisecond."""
+    total = 0.0
+    for i in range(20_000):
+        total += np.sin(point[0] * i)
+    return float(max(point[0], point[1]) + 1e-30 * total)
+
+
+def sum_of(rows: Any) -> Any:
+    return rows.sum(axis=1)
+
+
+TAKERS: Mapping[str, Callable[..., Any]] = {
+    "uniform": lambda **options: fastad.volume(slow, 0.5, BOX, method="uniform", **options),
+    "sobol": lambda **options: fastad.volume(slow, 0.5, BOX, method="sobol", **options),
+    "importance": lambda **options: fastad.volume(
+        slow, 0.5, BOX, method="importance", data=X, **options
+    ),
+    "level_sets": lambda **options: level_sets(slow, X, method="uniform", **options),
+}
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_slow_scores_are_reported_on_now_and_then(name: str) -> None:
+    reports: list[tuple[int, int | None]] = []
+    TAKERS[name](n_draws=4096, rng=0, n_threads=2, progress=lambda *at: reports.append(at))
+    done = [number for number, _ in reports]
+    assert done == sorted(done)
+    assert {total for _, total in reports} == {4096}
+    # Rounds of a tenth of a second are of some hundred points.
+    assert max(np.diff([0, *done])) < 2500
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("name", TAKERS)
+def test_ctrl_c_ends_slow_scores(name: str) -> None:
+    TAKERS[name](n_draws=1000, rng=0)  # compiled before
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, send)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            TAKERS[name](n_draws=400_000, rng=0)  # a minute or more
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - sent[0] < 5
+
+
+def test_batches_of_python_functions_are_the_same_each_time() -> None:
+    sizes: list[list[int]] = []
+    for wait in (0.0, 0.02):
+        seen: list[int] = []
+
+        def score(rows: Any, seen: list[int] = seen, wait: float = wait) -> Any:
+            time.sleep(wait)
+            seen.append(len(rows))
+            return sum_of(rows)
+
+        fastad.volume(score, 0.7, BOX, method="uniform", n_draws=200_000, rng=0)
+        sizes.append(seen)
+    assert sizes[0] == sizes[1]
+    assert max(sizes[0]) <= 2**15
+
+
+@pytest.mark.parametrize("method", ["uniform", "sobol", "importance", "splitting"])
+def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> None:
+    region = ball(4)
+    found = []
+    for seconds in (1e-12, 0.002, 1e9):
+        monkeypatch.setattr(pace, "_ROUND", seconds)
+        for n_threads in (1, 2):
+            estimate = fastad.volume(
+                *(region.jitted, 1.0, region.box),
+                **{"method": method, "n_draws": 20_000, "data": region.data(200, 0), "rng": 0},
+                n_threads=n_threads,
+            )
+            levels = level_sets(region.jitted, region.data(200, 0), n_draws=20_000, rng=0)
+            found.append((estimate.to_dict(), levels.masses.tolist(), levels.n_uniform))
+    assert all(one == found[0] for one in found)
+
+
+def test_rounds_grow_and_shrink_with_what_points_take() -> None:
+    sizes = []
+    it = Pace()
+    for seconds_a_point in (1e-6, 1e-6, 1e-6, 1e-6, 1e-3, 1e-2, 10.0):
+        sizes.append(it.size)
+        it.took(it.size, it.size * seconds_a_point)
+    # 16 times as many at most, and so many that they take a tenth of a second.
+    assert sizes == [16, 256, 4096, 65536, 100_000, 100, 16]
+    it.took(it.size, 0.0)
+    assert it.size == 256
+    it.took(3, 1e-6)  # the last ones of all
+    assert it.size == 256
