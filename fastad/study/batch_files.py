@@ -98,7 +98,7 @@ class BatchFolder:
         return sorted(path.name for path in self._candidates() if not self._is_ours(path))
 
     def batches_of(self, path: Path) -> tuple[set[str], ArrowSchema]:
-        """Return the planned batches and the columns that the foot of a file names.
+        """Return the planned batches and the columns of a file, all of which is read and checked.
 
         Raises
         ------
@@ -107,9 +107,8 @@ class BatchFolder:
         FileNotFoundError
             If it is not there any more.
         """
-        pa = arrow()
+        schema = _read(path).schema
         with _damage(path):
-            schema = pa.parquet.read_schema(path)
             batches = self._planned.keys() & _named_batches(schema, path)
             return batches, schema.remove(schema.names.index(BATCH)).remove_metadata()
 
@@ -324,7 +323,8 @@ def _damage(path: Path) -> Iterator[None]:
         # Errors of the operating system have a number; they do not concern the content.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise DamagedFileError(f"{path} is damaged: {error}") from None
+        reason = " ".join(str(error).split())
+        raise DamagedFileError(f"{path} is damaged: {reason}") from None
 
 
 def _array(values: Sequence[Any], name: str) -> Any:

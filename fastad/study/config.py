@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastad._core.parameters import check_count, check_rate, short_repr
+from fastad._core.parameters import check_count, check_rate, exact_rate, short_repr
 from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
-from fastad.measures.requests import read_key, suggestion_for
+from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
@@ -96,7 +96,8 @@ class StudyConfig:
     volumes : VolumePlan
         How volumes are estimated.
     measures : sequence of str
-        Labels of the measures with labels; by default those of `paper_measures`.
+        Keys of the measures with labels, such as ``tpr@0.05``, or names of functions, which stand
+        for their keys at each rate of the volumes; by default those of `paper_measures`.
     detectors : sequence of Configuration
         By default those of `paper_detectors`.
     extra : mapping of str to ExtraPlan
@@ -134,7 +135,9 @@ class StudyConfig:
             raise InvalidInputError(
                 f"seed must not be negative; found {self.seed}", argument="seed"
             )
-        object.__setattr__(self, "measures", check_measures(self.measures, "measures"))
+        object.__setattr__(
+            self, "measures", check_measures(self.measures, self.volumes.fpr, "measures")
+        )
         object.__setattr__(self, "detectors", check_configurations(self.detectors, "detectors"))
 
         # A copy, as the configuration cannot change; not a proxy, which cannot be pickled.
@@ -249,10 +252,18 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     )
 
 
-def check_measures(labels: Sequence[str], name: str) -> tuple[str, ...]:
-    """Check that labels are those of measures with labels; return each once."""
-    checked = label_list(labels, name)
-    for label in checked:
+def check_measures(labels: Sequence[str], fpr: Sequence[float], name: str) -> tuple[str, ...]:
+    """Return the keys of measures with labels, each once.
+
+    ``tpr@0.05`` is a key; the name of a function, such as ``tpr_at_fpr``, stands for its keys, at
+    each ``fpr`` if it takes one.
+    """
+    keys: dict[str, None] = {}
+    rates = [exact_rate(rate, "volumes.fpr") for rate in fpr]
+    for label in label_list(labels, name):
+        if function_of(label) == label:
+            keys |= dict.fromkeys(bound.key for bound in parse_measures(label, rates))
+            continue
         named = read_key(label)
         if named is None or named[0].higher_is_better is None:
             raise InvalidInputError(
@@ -260,7 +271,8 @@ def check_measures(labels: Sequence[str], name: str) -> tuple[str, ...]:
                 f"found {short_repr(label)}{suggestion_for(label)}",
                 argument=name,
             )
-    return tuple(checked)
+        keys[label] = None
+    return tuple(keys)
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,6 +29,8 @@ from fastad.unsupervised.subspaces import check_jobs
 _GUESS = 20.0
 # The files of single batches are merged after so many.
 _MERGE_EVERY = 500
+# What is damaged while a study runs is run again so often: not for ever on a bad disk.
+_ATTEMPTS = 3
 # Seconds between two calls of progress while nothing is done, and between two notes of what is
 # at work.
 _PROGRESS_S, _NOTE_S = 10.0, 0.5
@@ -161,20 +163,29 @@ def run_study(
             store.forget_failed()
         for note in store.notes:
             warnings.warn(note, stacklevel=2)
-        done = store.done()
-        waiting = [batch for batch in batches if batch.name not in done]
-        if waiting:
-            store.remove_results()
-        clock = _Clock(batches, waiting, n_jobs, progress)
-        work = _Work(store, clock, 0.0 if runs_here(n_jobs) else _NOTE_S)
-        results = run(waiting, at_work=work)
-        with contextlib.closing(results):
-            for number, (name, result) in enumerate(results, 1):
-                store.save(name, result.rows)
-                if number % _MERGE_EVERY == 0:
-                    store.compact()
-                clock.tick(name, result)
-        store.finish()
+        n_notes = len(store.notes)
+        for attempt in range(1, _ATTEMPTS + 1):
+            done = store.done()
+            waiting = [batch for batch in batches if batch.name not in done]
+            if waiting:
+                store.remove_results()
+            clock = _Clock(batches, waiting, n_jobs, progress)
+            work = _Work(store, clock, 0.0 if runs_here(n_jobs) else _NOTE_S)
+            results = run(waiting, at_work=work)
+            with contextlib.closing(results):
+                for number, (name, result) in enumerate(results, 1):
+                    store.save(name, result.rows)
+                    if number % _MERGE_EVERY == 0:
+                        store.compact()
+                    clock.tick(name, result)
+            try:
+                store.finish()
+                break
+            except InvalidInputError:  # what was done was damaged meanwhile
+                if attempt == _ATTEMPTS:
+                    raise
+        for note in store.notes[n_notes:]:
+            warnings.warn(note, stacklevel=2)
     return read_study(output)
 
 

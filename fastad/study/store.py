@@ -5,9 +5,10 @@ and the Parquet files are the results, once all is done. One runner at a time ha
 """
 
 import contextlib
+import errno
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -41,6 +42,8 @@ from fastad.study.results import (
 # What a folder may contain before a study begins there, beside hidden files.
 _HARMLESS = (LOCK, RUNNER, "report")
 _LEFTOVERS = ".fastad-*"
+# Errors of a disk or a quota that is full.
+_NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 # Names that a message shows.
 _MAX_NAMES = 8
 
@@ -180,7 +183,8 @@ class StudyStore:
         # In the same order in all batches.
         names = set(table.column_names)
         table = table.select([name for name in schema.names if name in names])
-        self._folders[target].write(batch, table)
+        with _on_full_disk(self.folder):
+            self._folders[target].write(batch, table)
         self._schemas[target] = schema
         self._done.add(batch)
 
@@ -223,16 +227,17 @@ class StudyStore:
             for path, error in rows.damaged.items():
                 self._discard(path, error)
         self._refuse_unfinished()
-        for name, rows in found.items():
-            table = rows.table
-            if name == TASKS:
-                parts = split_tasks(table)
-                for file, part in ((TIMES_FILE, parts.times), (CURVES_FILE, parts.curves)):
-                    if part.num_rows:
-                        write_table(self.folder / file, part)
-                table = parts.tasks
-            # Last: where it exists, the other files are complete.
-            write_table(table_file(self.folder, name), table)
+        with _on_full_disk(self.folder):
+            for name, rows in found.items():
+                table = rows.table
+                if name == TASKS:
+                    parts = split_tasks(table)
+                    for file, part in ((TIMES_FILE, parts.times), (CURVES_FILE, parts.curves)):
+                        if part.num_rows:
+                            write_table(self.folder / file, part)
+                    table = parts.tasks
+                # Last: where it exists, the other files are complete.
+                write_table(table_file(self.folder, name), table)
 
     def _make_folders(self) -> None:
         """Make the folders of batches, and remove what a killed run was writing."""
@@ -285,6 +290,21 @@ class StudyStore:
                 f"all {len(self._table_of)} batches must be done; {len(missing)} are not: "
                 f"{some_of(missing, _MAX_NAMES)}"
             )
+
+
+@contextlib.contextmanager
+def _on_full_disk(folder: Path) -> Iterator[None]:
+    """Name the folder if there is no room, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise OSError(
+            error.errno,
+            f"{error.strerror} in {folder}: what is done is saved; make room, and run the same "
+            "study again",
+        ) from None
 
 
 def _check_folder(root: Path) -> None:

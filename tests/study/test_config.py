@@ -297,3 +297,12 @@ def test_a_detector_that_scores_batches_is_refused() -> None:
 def test_detectors_of_python_are_checked(detectors: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         StudyConfig(DataSelection(bundled=True), detectors=detectors)
+
+
+def test_measures_may_be_names_of_functions() -> None:
+    values = {"data": {"bundled": True}, "volumes": {"fpr": [0.05, 0.2]}}
+    config = make_config({**values, "measures": ["roc_auc", "auc", "tpr_at_fpr", "tpr@0.05"]})
+    assert config.measures == ("auc", "tpr@0.05", "tpr@0.2")
+    for name in ("roc_curve", "no_such"):
+        with pytest.raises(InvalidInputError, match=f"measures must .*{name}"):
+            make_config({**values, "measures": [name]})

@@ -220,7 +220,11 @@ def test_a_full_disk_ends_with_a_message(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert result.exit_code == 1
-    assert f"Error: [Errno {errno.EFBIG}] " in result.stderr.splitlines()[-1]
+    last = result.stderr.splitlines()[-1]
+    assert f"Error: [Errno {errno.EFBIG}] " in last
+    assert last.endswith(
+        f" in {folder}: what is done is saved; make room, and run the same study again"
+    )
     assert not list(folder.rglob(".fastad-*"))
     assert not (folder / "results.parquet").exists()
     run_study(config, folder)

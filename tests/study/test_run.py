@@ -440,6 +440,26 @@ def test_data_that_change_while_it_runs_are_named(tmp_path: Path) -> None:
     assert study_status(tmp_path / "out").n_done == 2
 
 
+def test_what_is_damaged_while_it_runs_is_done_again_in_the_same_run(tmp_path: Path) -> None:
+    config = few(tmp_path, [GOOD])
+    run_study(config, tmp_path / "expected")
+    seen: list[int] = []
+
+    def progress(result: Progress) -> None:
+        seen.append(result.done)
+        if len(seen) == 3:
+            path = min((tmp_path / "out" / "batches" / "results").glob("[!.]*.parquet"))
+            content = bytearray(path.read_bytes())
+            content[8] ^= 1
+            path.write_bytes(content)
+
+    with pytest.warns(UserWarning, match=r"is damaged.*to be done again"):
+        run_study(config, tmp_path / "out", progress=progress)
+    assert seen == [0, 1, 2, 3, 2, 3]
+    wanted = (tmp_path / "expected" / "results.parquet").read_bytes()
+    assert (tmp_path / "out" / "results.parquet").read_bytes() == wanted
+
+
 def test_a_library_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = few(tmp_path, [GOOD])
     monkeypatch.setitem(sys.modules, "joblib", None)
