@@ -50,13 +50,13 @@ def test_all_labels_of_the_papers_are_known() -> None:
     assert {"auc", "auc_w", "precision@p0.01", "f1@0.05", "ht_auc@0.4", "cost_auc@1.25"} <= set(
         labels
     )
-    assert check_measures(labels, "measures") == labels
+    assert check_measures(labels, [], "measures") == labels
 
 
 @pytest.mark.parametrize("label", ["no_such", "roc", "cvol@0.05", "threshold@0.05"])
 def test_labels_that_are_no_measure_are_refused(label: str) -> None:
     with pytest.raises(InvalidInputError, match="measures must contain labels of measures"):
-        check_measures(["auc", label], "measures")
+        check_measures(["auc", label], [], "measures")
 
 
 @pytest.mark.parametrize("seed", range(3))
