@@ -73,6 +73,7 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
     elif place == "is a folder":
         output.mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    message = error_of("evaluate", scores, "--measure", "auc", "--output", output)
+    options = ("--score", "s", "--measure", "auc", "--output", output)
+    message = error_of("evaluate", scores, *options)
     assert message.startswith(f"Error: {output}: the file cannot be written")
     assert sorted(tmp_path.rglob("*")) == before

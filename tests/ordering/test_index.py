@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "evaluate groups": lambda y, s: fastad.evaluate(y, s, groups=np.zeros(6, int)),
     "mapping": lambda y, s: fastad.evaluate(y, {"a": s}),
     "frame": lambda y, s: fastad.evaluate(y, s.to_frame() if hasattr(s, "index") else s[None]),
-    "interval": lambda y, s: fastad.interval(y, s, measure="auc"),
+    "interval": lambda y, s: fastad.interval(y, s, measure="auc", rng=0),
     "compare first": lambda y, s: fastad.compare(y, s, SCORES[::-1], measure="auc", rng=0),
     "compare second": lambda y, s: fastad.compare(y, SCORES[::-1], s, measure="auc", rng=0),
 }
