@@ -50,7 +50,8 @@ class VolumeEstimate:
     mixing_p_value : float
         Of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
     reason : str
-        Why ``"auto"`` chose the method, or why there is only a bound.
+        Why ``"auto"`` chose the method, or why there is only a bound; for ``"splitting"`` also
+        which parts of the region may have been missed, and what holds even then.
     """
 
     value: float

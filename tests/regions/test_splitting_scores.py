@@ -105,7 +105,9 @@ def test_infinite_scores() -> None:
     def score(X: Array) -> Array:
         return np.where(X[:, 0] < 0.001, -math.inf, np.where(X[:, 0] < 0.01, 0.0, math.inf))
 
-    found = split(score, [-math.inf, -5.0, 0.5, math.inf], box, 40_000, confidence_level=0.9999)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsufficientMixingWarning)
+        found = split(score, [-math.inf, -5.0, 0.5, math.inf], box, 40_000, confidence_level=0.9999)
     assert found[0].is_bound
     assert found[0].high < 0.001
     for one, share in zip(found[1:], (0.001, 0.01, 0.01), strict=True):
@@ -114,12 +116,14 @@ def test_infinite_scores() -> None:
 
 
 def test_an_empty_region_gives_a_bound() -> None:
-    found = split(lambda X: X[:, 0], -math.inf, Box([0], [1]), 20_000)
+    with pytest.warns(InsufficientMixingWarning, match="n_draws was used up"):
+        found = split(lambda X: X[:, 0], -math.inf, Box([0], [1]), 20_000)
     assert found.is_bound
     assert found.n_inside == 0
     assert found.high < 0.01
     # Particles come as near to 0 as they like, never below.
-    found = split(lambda X: X[:, 0] + 1, 1.0, Box([0], [1]), 20_000)
+    with pytest.warns(InsufficientMixingWarning, match="n_draws was used up"):
+        found = split(lambda X: X[:, 0] + 1, 1.0, Box([0], [1]), 20_000)
     assert found.is_bound
     assert found.high < 1e-4
 

@@ -194,7 +194,9 @@ def test_the_budget_is_kept_nearly_for_fractions_of_any_size(share: float) -> No
 
     for n_draws in (10_000, 50_000):
         seen.clear()
-        found = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InsufficientMixingWarning)
+            found = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
         assert found.n_scored == found.n_drawn == sum(seen)
         assert sum(seen) <= 1.2 * n_draws
         assert sum(seen) >= 0.4 * n_draws

@@ -157,6 +157,10 @@ class Particles:
         """Count the particles below a threshold, below the last level above it."""
         return int(np.searchsorted(self._rising[self._stage(threshold)], threshold, "left"))
 
+    def n_first_below(self, threshold: float) -> int:
+        """Count the first particles, uniform in the box, that were below a threshold."""
+        return int(np.searchsorted(self._rising[0], threshold, "left"))
+
     def is_first(self, threshold: float) -> bool:
         """Tell whether a threshold is above the first level that was passed."""
         return self._stage(threshold) == 0

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, logsumexp, stdtrit
+from scipy.special import chdtrc, stdtrit
 
 from fastad._core.progress import Progress
 from fastad._core.types import FloatMatrix, FloatVector
@@ -210,6 +210,7 @@ def _estimate_at(
     if np.isneginf(logs).any():
         return _bound(run, logs, quantile, level, fields)
     log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
+    fields["reason"] = _condition(repeats, threshold, level)
     return _estimate(
         log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
     )
@@ -275,18 +276,20 @@ def _bound(
 ) -> VolumeEstimate:
     """Return an upper bound: of some repeats no particle has come below the threshold.
 
-    Their fractions may be as large as that below their last level, times what none of so many
-    particles leaves possible (Clopper and Pearson).
+    The region lies below the last level that all repeats have passed: the bound is the upper end
+    of the interval of the fraction there, or that by the first particles if it is lower. Each fails
+    in half of the cases that the level leaves, so that the lower one fails in all of them at most.
     """
     repeats = run.repeats
     above = [repeat for repeat, log in zip(repeats, logs, strict=True) if log == -math.inf]
-    n = sum(repeat.n_particles for repeat in above)
-    none = math.log(-math.expm1(math.log((1 - level) / 2) / n))
-    ends = np.where(
-        np.isneginf(logs), [repeat.log_fractions[-1] + none for repeat in repeats], logs
-    )
-    error = float(ends.std(ddof=1)) / math.sqrt(len(repeats))
-    high = float(logsumexp(ends)) - math.log(len(repeats)) + quantile * error
+    high, condition = math.log(_certain_bound(repeats, fields["threshold"], level)), ""
+    if all(len(repeat.levels) > 1 for repeat in above):
+        common = max(repeat.levels[-1] for repeat in above)
+        passed = np.array([repeat.log_fraction(common) for repeat in repeats])
+        log_value, error = _Scatter.of(repeats, passed, common).log_value()
+        if log_value + quantile * error < high:
+            high = log_value + quantile * error
+            condition = f"; {_condition(repeats, fields['threshold'], level)}"
     lowest = min(float(repeat.scores.min()) for repeat in above)
     stuck = all(repeat.is_stuck for repeat in above)
     what = "all particles have the same score" if stuck else "n_draws was used up"
@@ -296,12 +299,40 @@ def _bound(
         **fields,
         effective_sample_size=0.0,
         is_bound=True,
-        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}",
+        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}{condition}",
     )
 
 
+def _condition(repeats: Sequence[Particles], threshold: float, level: float) -> str:
+    """Return on what the interval depends, and what holds without it.
+
+    A part that no particle has found changes neither the particles nor how repeats differ.
+    """
+    n = sum(repeat.n_particles for repeat in repeats)
+    certain = _certain_bound(repeats, threshold, level)
+    missed = -math.expm1(math.log1p(-level) / n)
+    return (
+        f"it is assumed that no part of the region was missed, as those below {missed:.2g} "
+        "of each level may be; without this the fraction below the threshold is at most "
+        f"{certain:.3g}"
+    )
+
+
+def _certain_bound(repeats: Sequence[Particles], threshold: float, level: float) -> float:
+    """Return the bound of Clopper and Pearson by the first particles.
+
+    These are independent uniform draws: it holds for any region.
+    """
+    n = sum(repeat.n_particles for repeat in repeats)
+    n_below = sum(repeat.n_first_below(threshold) for repeat in repeats)
+    return clopper_pearson(n_below, n, 1 - level)[1]
+
+
 def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
-    """Return where particles have moved too little, or repeats differ by more than chance."""
+    """Return why the interval may be wrong.
+
+    Particles have moved too little, have not come down, or repeats differ by more than chance.
+    """
     problems = []
     if run.mixing_p_value < _SUSPICIOUS:
         problems.append(
@@ -315,6 +346,14 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             f"{correlation:.2f})"
         )
     logs = np.array([repeat.log_fraction(threshold) for repeat in run.repeats])
+    n_above = sum(
+        log == -math.inf and not repeat.is_stuck
+        for repeat, log in zip(run.repeats, logs, strict=True)
+    )
+    if n_above:
+        problems.append(
+            f"n_draws was used up above the threshold in {n_above} of {len(logs)} repeats"
+        )
     if np.isfinite(logs).all():
         ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
         if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
