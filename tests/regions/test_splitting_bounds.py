@@ -60,7 +60,7 @@ def test_the_bound_is_of_the_last_level_that_all_have_passed() -> None:
             one._rising.append(np.sort(one.scores))
         return one
 
-    first = [-3.0 + 0.1 * k for k in range(8)]
+    first = [-8.0 + 0.1 * k for k in range(8)]
     near = [passed(log) for log in first]
     far = [passed(log, *([log - 30] if k else [])) for k, log in enumerate(first)]
     bounds = [
