@@ -107,6 +107,14 @@ def _print(table: Volumes) -> None:
         volume = next(iter(row.values()))
         reason = f": {volume.reason}" if volume.reason else ""
         print_result(f"{name}: method {volume.method}, {volume.n_scored} points scored{reason}")
+        wide = [
+            f"[{volume.uniform_low:.4g}, {volume.uniform_high:.4g}] at fpr "
+            f"{key.removeprefix('vol@')}"
+            for key, volume in row.items()
+            if volume.method == "splitting"
+        ]
+        if wide:
+            print_result(f"{name}: by uniform draws alone {', '.join(wide)}")
 
 
 def _as_json(table: Volumes, path: Path, data: Samples) -> str:

@@ -49,9 +49,13 @@ class VolumeEstimate:
         How many independent draws inside the region would be as informative.
     mixing_p_value : float
         Of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
+    uniform_low, uniform_high : float
+        Ends of the interval by the uniform draws alone that ``"splitting"`` begins with; else NaN.
+        It is wide, and holds for a region of any shape; ``low`` and ``high`` assume that no part
+        of the region was missed.
     reason : str
         Why ``"auto"`` chose the method, or why there is only a bound; for ``"splitting"`` also
-        which parts of the region may have been missed, and what holds even then.
+        how large parts may be that were missed.
     """
 
     value: float
@@ -70,6 +74,8 @@ class VolumeEstimate:
     n_scored: int
     effective_sample_size: float
     mixing_p_value: float = math.nan
+    uniform_low: float = math.nan
+    uniform_high: float = math.nan
     reason: str = ""
     _more: "Callable[[int], VolumeEstimate] | None" = field(default=None, repr=False)
 
@@ -80,10 +86,16 @@ class VolumeEstimate:
     def __str__(self) -> str:
         if self.is_bound:
             none = "" if self.n_inside else f" (none of {self.n_drawn} draws fell inside)"
-            return f"< {format_exp(self.log_high, 3)}{none}"
+            return f"< {format_exp(self.log_high, 3)}{none}{self._by_uniform_draws()}"
         logarithms = self.log_value, self.log_low, self.log_high
         value, low, high = (format_exp(logarithm, 4) for logarithm in logarithms)
-        return f"{value} [{low}, {high}]"
+        return f"{value} [{low}, {high}]{self._by_uniform_draws()}"
+
+    def _by_uniform_draws(self) -> str:
+        wide = self.uniform_low, self.uniform_high
+        if math.isnan(self.uniform_high) or wide == (self.low, self.high):
+            return ""
+        return f"; by uniform draws alone [{wide[0]:.4g}, {wide[1]:.4g}]"
 
     @property
     def complement(self) -> "VolumeEstimate":
@@ -105,6 +117,8 @@ class VolumeEstimate:
             else _log_of_complement(self.log_value),
             log_low=_log_of_complement(self.log_high),
             log_high=_log_of_complement(self.log_low),
+            uniform_low=1 - self.uniform_high,
+            uniform_high=1 - self.uniform_low,
             n_inside=outside,
             effective_sample_size=float(outside) if counted else self.effective_sample_size,
             is_bound=is_bound,

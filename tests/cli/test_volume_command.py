@@ -224,6 +224,21 @@ def test_a_bound_is_shown_as_one(tmp_path: Path) -> None:
     assert " > 0.9" in row
 
 
+def test_splitting_shows_what_holds_if_parts_were_missed(tmp_path: Path) -> None:
+    path = tmp_path / "points.npz"
+    np.savez(path, X=np.random.default_rng(0).normal(size=(300, 6)))
+    how = ("--detector", "mahalanobis", "--method", "splitting", "--n-draws", 10_000)
+    options = (path, *how, "--fpr", 0.2, "--fpr", 0.1, "--seed", 0)
+    *_, reason, wide = run(*options).splitlines()
+    assert "assumes that no part of the region was missed" in reason
+    found = json_of("volume", *options)["detectors"][0]["volumes"]
+    shown = ", ".join(
+        f"[{found[key]['uniform_low']:.4g}, {found[key]['uniform_high']:.4g}] at fpr {key[4:]}"
+        for key in ("vol@0.2", "vol@0.1")
+    )
+    assert wide == f"mahalanobis: by uniform draws alone {shown}"
+
+
 def test_json_has_versions_box_and_counts(table: Path) -> None:
     found = read(table, "--detector", "knn")
     assert (found["schema_version"], found["fastad_version"]) == (1, fastad.__version__)

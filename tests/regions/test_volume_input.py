@@ -106,7 +106,8 @@ def test_an_estimate_is_fixed_and_plain() -> None:
     with pytest.raises(AttributeError):
         found.value = 1  # type: ignore[misc]
     plain = found.to_dict()
-    assert plain.pop("mixing_p_value") is None
+    for name in ("mixing_p_value", "uniform_low", "uniform_high"):
+        assert plain.pop(name) is None
     assert {type(x) for x in plain.values()} <= {float, int, str, bool}
     assert (plain["value"], plain["n_inside"]) == (found.value, found.n_inside)
     assert volume(first, math.inf, SQUARE, n_draws=100, rng=0).to_dict()["threshold"] == "inf"

@@ -197,20 +197,21 @@ def _estimate_at(
         "threshold": threshold,
         "mixing_p_value": run.mixing_p_value,
     }
+    # The first particles are independent uniform draws: this interval holds for any region.
+    n_first = sum(repeat.n_particles for repeat in repeats)
+    n_first_below = sum(repeat.n_first_below(threshold) for repeat in repeats)
+    low, high = clopper_pearson(n_first_below, n_first, 1 - level)
+    fields["uniform_low"], fields["uniform_high"] = low, high
     quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
-    if all(repeat.is_first(threshold) for repeat in repeats):
-        # No level was passed: these are independent uniform draws.
-        n_inside, n_drawn = fields["n_inside"], sum(repeat.n_particles for repeat in repeats)
-        low, high = clopper_pearson(n_inside, n_drawn, 1 - level)
-        if n_inside:
-            value = n_inside / n_drawn
-            error = math.sqrt((1 - value) / n_inside)
-            ends = math.log(low), math.log(high)
-            return _estimate(math.log(value), error, ends, fields)
+    if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
+        # No level was passed: no other draws count.
+        value = n_first_below / n_first
+        error = math.sqrt((1 - value) / n_first_below)
+        return _estimate(math.log(value), error, (math.log(low), math.log(high)), fields)
     if np.isneginf(logs).any():
         return _bound(run, logs, quantile, level, fields)
     log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
-    fields["reason"] = _condition(repeats, threshold, level)
+    fields["reason"] = _condition(repeats, level)
     return _estimate(
         log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
     )
@@ -282,14 +283,14 @@ def _bound(
     """
     repeats = run.repeats
     above = [repeat for repeat, log in zip(repeats, logs, strict=True) if log == -math.inf]
-    high, condition = math.log(_certain_bound(repeats, fields["threshold"], level)), ""
+    high, condition = math.log(fields["uniform_high"]), ""
     if all(len(repeat.levels) > 1 for repeat in above):
         common = max(repeat.levels[-1] for repeat in above)
         passed = np.array([repeat.log_fraction(common) for repeat in repeats])
         log_value, error = _Scatter.of(repeats, passed, common).log_value()
         if log_value + quantile * error < high:
             high = log_value + quantile * error
-            condition = f"; {_condition(repeats, fields['threshold'], level)}"
+            condition = f"; {_condition(repeats, level)}"
     lowest = min(float(repeat.scores.min()) for repeat in above)
     stuck = all(repeat.is_stuck for repeat in above)
     what = "all particles have the same score" if stuck else "n_draws was used up"
@@ -303,29 +304,17 @@ def _bound(
     )
 
 
-def _condition(repeats: Sequence[Particles], threshold: float, level: float) -> str:
-    """Return on what the interval depends, and what holds without it.
+def _condition(repeats: Sequence[Particles], level: float) -> str:
+    """Return what the interval assumes.
 
     A part that no particle has found changes neither the particles nor how repeats differ.
     """
-    n = sum(repeat.n_particles for repeat in repeats)
-    certain = _certain_bound(repeats, threshold, level)
-    missed = -math.expm1(math.log1p(-level) / n)
+    n_particles = sum(repeat.n_particles for repeat in repeats)
+    missed = -math.expm1(math.log1p(-level) / n_particles)
     return (
-        f"it is assumed that no part of the region was missed, as those below {missed:.2g} "
-        "of each level may be; without this the fraction below the threshold is at most "
-        f"{certain:.3g}"
+        "the interval assumes that no part of the region was missed, as those below "
+        f"{missed:.2g} of each level may be; uniform_low and uniform_high do not"
     )
-
-
-def _certain_bound(repeats: Sequence[Particles], threshold: float, level: float) -> float:
-    """Return the bound of Clopper and Pearson by the first particles.
-
-    These are independent uniform draws: it holds for any region.
-    """
-    n = sum(repeat.n_particles for repeat in repeats)
-    n_below = sum(repeat.n_first_below(threshold) for repeat in repeats)
-    return clopper_pearson(n_below, n, 1 - level)[1]
 
 
 def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
