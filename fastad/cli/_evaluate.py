@@ -1,13 +1,13 @@
 """``fastad evaluate``: the measures of detectors whose scores are in files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
-from fastad._core.results import json_text, plain_rows, with_versions
+from fastad._core.results import TableResult, json_text, plain_rows, with_versions
 from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
 from fastad.cli.table_files import (
     SAVED_FORMATS,
@@ -23,6 +23,12 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
+
+# Tables for papers: how a table is written, and what names its file before it.
+_TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
+    ".md": (TableResult.to_markdown, "## {}\n\n"),
+    ".tex": (TableResult.to_latex, "% {}\n"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +111,10 @@ def run(files: Sequence[Path], task: Task) -> None:
 
 
 def _check_usage(task: Task) -> None:
-    if task.output is not None and task.output.suffix.lower() not in SAVED_FORMATS:
+    extensions = (*SAVED_FORMATS, *_TYPESET)
+    if task.output is not None and task.output.suffix.lower() not in extensions:
         raise typer.BadParameter(
-            f"unsupported file extension; it must be one of {', '.join(SAVED_FORMATS)}; found "
+            f"unsupported file extension; it must be one of {', '.join(extensions)}; found "
             f"{task.output.name!r}",
             param_hint="--output",
         )
@@ -189,13 +196,8 @@ def _evaluate_file(
 
 
 def _print_tables(result: Result, task: Task, title: str) -> None:
-    if isinstance(result, GroupedEvaluation):
-        if task.summary:
-            print_table(result.summary(task.columns.groups[-1]).text_table(), title)
-        else:
-            print_table(result.text_table(), title)
-    else:
-        print_table(result.text_table(), title)
+    print_table(_shown(result, task).text_table(), title)
+    if isinstance(result, Evaluation):
         for table in (result.operating_table(), result.chance_table()):
             if table.rows:
                 print_table(table)
@@ -203,10 +205,11 @@ def _print_tables(result: Result, task: Task, title: str) -> None:
         print_result("\n".join([*result.notes, ""]))
 
 
-def _columns(result: Result, task: Task) -> dict[str, list[Any]]:
+def _shown(result: Result, task: Task) -> TableResult:
+    """Return the result, or its summary where `--summary` is given."""
     if task.summary and isinstance(result, GroupedEvaluation):
-        return result.summary(task.columns.groups[-1]).to_columns()
-    return result.to_columns()
+        return result.summary(task.columns.groups[-1])
+    return result
 
 
 def _as_json(results: Mapping[str, Result], task: Task) -> str:
@@ -215,7 +218,7 @@ def _as_json(results: Mapping[str, Result], task: Task) -> str:
         rows = [
             {"file": name, **row}
             for name, result in results.items()
-            for row in plain_rows(_columns(result, task))
+            for row in plain_rows(_shown(result, task).to_columns())
         ]
         return json_text(with_versions({"summary": rows}), indent=2)
     detectors = [
@@ -226,14 +229,27 @@ def _as_json(results: Mapping[str, Result], task: Task) -> str:
     return json_text(with_versions({"detectors": detectors}), indent=2)
 
 
+def _typeset(results: Mapping[str, Result], task: Task, extension: str) -> str:
+    """Return the tables in Markdown or LaTeX, each below its file if there are several."""
+    write, title = _TYPESET[extension]
+    tables = [
+        (title.format(name) if len(results) > 1 else "") + write(_shown(result, task)).rstrip()
+        for name, result in results.items()
+    ]
+    return "\n\n".join(tables) + "\n"
+
+
 def _save(results: Mapping[str, Result], task: Task, output: Path) -> None:
     try:
         if output.suffix.lower() == ".json":
             save_text(_as_json(results, task) + "\n", output)
             return
+        if output.suffix.lower() in _TYPESET:
+            save_text(_typeset(results, task, output.suffix.lower()), output)
+            return
         joined: dict[str, list[Any]] = {}
         for name, result in results.items():
-            columns = _columns(result, task)
+            columns = _shown(result, task).to_columns()
             n_rows = len(next(iter(columns.values())))
             for key, cells in {"file": [name] * n_rows, **columns}.items():
                 joined.setdefault(key, []).extend(cells)

@@ -221,3 +221,26 @@ def test_a_range_of_scores_reaches_the_measures_that_scale(path: Path) -> None:
     out = run(path, "--score", "near", "--measure", "auc_rp", "--score-range", "-9", "9", "--json")
     (near,) = json.loads(out)["detectors"]
     assert near["values"]["auc_rp"] == fastad.measures.rp_auc(Y, TABLE["near"], score_range=(-9, 9))
+
+
+@pytest.mark.parametrize("summary", [False, True])
+def test_tables_for_papers_are_those_of_the_library(tmp_path: Path, summary: bool) -> None:
+    rng = np.random.default_rng(0)
+    labels, fold = np.arange(90) % 3 == 0, np.arange(90) % 5
+    scores = {name: rng.normal(size=90) + shift * labels for name, shift in (("a", 1), ("b", 2))}
+    path = tmp_path / "scores.npz"
+    np.savez(path, y=labels.astype(int), fold=fold, **scores)
+    result = fastad.evaluate(labels, scores, groups={"fold": fold}, measures=["auc", "ap"])
+    shown = result.summary("fold") if summary else result
+    options = ["--score", "a", "--score", "b", "--group", "fold", "--measure", "auc"]
+    options += ["--measure", "ap", *(["--summary"] if summary else [])]
+    for extension, text in ((".md", shown.to_markdown()), (".tex", shown.to_latex())):
+        output = tmp_path / f"table{extension}"
+        stdout_of("evaluate", path, *options, "--output", output)
+        assert output.read_text(encoding="utf-8") == text.rstrip() + "\n"
+    both = tmp_path / "both.md"
+    second = tmp_path / "second.npz"
+    np.savez(second, y=labels.astype(int), fold=fold, **scores)
+    stdout_of("evaluate", path, second, *options, "--output", both)
+    titles = [line for line in both.read_text(encoding="utf-8").splitlines() if line[:3] == "## "]
+    assert titles == [f"## {path}", f"## {second}"]
