@@ -108,7 +108,8 @@ def evaluate(
     seed: Seed = 0,
     as_json: AsJson = False,
     output: Annotated[
-        Path | None, typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too.")
+        Path | None,
+        typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too."),
     ] = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
