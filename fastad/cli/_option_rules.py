@@ -156,6 +156,8 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "data": _FREE,
         "output": _FREE,
         "jobs": _FREE,
+        "timeout": _FREE,
+        "retry_failed": _FREE,
     },
     "study status": {"folder": _FREE},
     "study report": {

@@ -29,6 +29,8 @@ AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
 # Of these the value on a random curve is that of a threshold at a lower FPR, or the best of all
 # thresholds, and biased.
 _WITHOUT_FIDUCIAL = ("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score")
+# Twice an area in counts must fit into 64 bits.
+_AREA_BITS = 61
 # Work of a thread between two checks of whether it is to stop.
 _SAMPLES_PER_STEP = 1_000_000
 
@@ -78,7 +80,7 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure, fpr: float, tpr: float
     return (0.0 if tpr == 0 else 1.0) if value != value else value
 
 
-def counts_of_curve(counts: OrderedCounts, xs: FloatVector, ys: FloatVector) -> OrderedCounts:
+def counts_of_curve(counts: OrderedCounts, xs: CountVector, ys: CountVector) -> OrderedCounts:
     """Return weighted counts of which a curve through these points is the ROC curve."""
     return replace(
         counts,
@@ -134,6 +136,9 @@ def fiducial_values(
     fps, tps = counts.fps[corners], counts.tps[corners]
     tpr_gaps, tpr_at = _gaps(tps, n)
     fpr_gaps, fpr_at = _gaps(fps, m)
+    # Parts of a sample as integers, of which measures are computed several times as fast.
+    scale = 1 << max(0, (_AREA_BITS - (n * m).bit_length()) // 2)
+    scaled = [_in_parts(bound, scale) for bound in measures]
 
     def fill(part: range) -> None:
         for replicate in part:
@@ -142,13 +147,30 @@ def fiducial_values(
             lower = _with_ends(fpr[fpr_at[1]], tpr[tpr_at[0]])
             upper = _with_ends(fpr[fpr_at[0]], tpr[tpr_at[1]])
             for end, (x, y) in enumerate((lower, upper)):
-                curve = counts_of_curve(counts, x * m, y * n)
-                for i, bound in enumerate(measures):
+                curve = replace(
+                    counts_of_curve(
+                        counts,
+                        np.rint(x * (m * scale)).astype(np.int64),
+                        np.rint(y * (n * scale)).astype(np.int64),
+                    ),
+                    n_anomalies=n * scale,
+                    n_normals=m * scale,
+                    weighting="whole",
+                )
+                for i, bound in enumerate(scaled):
                     values[i, end, replicate] = bound.value_or_nan(curve)
 
     step = max(1, _SAMPLES_PER_STEP // fps.shape[0])
     thread_map(fill, in_steps(0, n_resamples, step))
     return values
+
+
+def _in_parts(bound: BoundMeasure, scale: int) -> BoundMeasure:
+    """Return the measure of counts of parts of samples; a number of top scores is one of parts."""
+    k = bound.parameters.get("k")
+    if k is None:
+        return bound
+    return replace(bound, parameters={**bound.parameters, "k": k * scale})
 
 
 def _gaps(cumulative: CountVector, n_samples: int) -> tuple[FloatVector, IntMatrix]:

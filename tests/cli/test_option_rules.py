@@ -164,6 +164,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(("command", "options"), [("evaluate", EVALUATE), ("compare", COMPARE)])
 def test_of_every_pair_both_have_an_effect_or_one_is_refused(
     command: str, options: dict[str, list[str]], file: Path

@@ -112,7 +112,7 @@ def test_each_detector_may_have_its_own(groups: Any) -> None:
 
 
 def test_each_group_has_what_its_rows_have_alone() -> None:
-    options: Any = {"threshold": [0.5, 2], "confidence_level": 0.9, "rng": 0}
+    options: Any = {"threshold": [0.5, 2], "confidence_level": 0.9, "rng": 0, "n_resamples": 99}
     runs = fastad.evaluate(Y, SCORES, groups=GROUPS, **options)
     for group in runs:
         rows = group == GROUPS

@@ -103,7 +103,8 @@ def test_random_curves_follow_the_literal_construction() -> None:
             spacings = rng.standard_gamma(np.ones(size + 1))
             rates.append([0.0, *(np.cumsum(spacings) / spacings.sum()).tolist()])
         for end, corners in enumerate(literal_curves(labels, *rates)):
-            assert values[end, replicate] == pytest.approx(literal_area(corners), abs=1e-12)
+            # Counted in parts of a sample, of which there are some 10^8.
+            assert values[end, replicate] == pytest.approx(literal_area(corners), abs=1e-7)
 
 
 def test_one_rate_gives_the_interval_of_clopper_and_pearson() -> None:
@@ -128,7 +129,7 @@ def test_the_lower_curve_is_no_better_than_the_upper(key: str, data: st.DataObje
     if not bound.measure.higher_is_better:
         lower, upper = upper, lower
     defined = ~(np.isnan(lower) | np.isnan(upper))
-    assert np.all(lower[defined] <= upper[defined] + 1e-12)
+    assert np.all(lower[defined] <= upper[defined] + 1e-6)
 
 
 def test_threads_and_other_measures_leave_the_curves_as_they_are() -> None:
