@@ -351,3 +351,21 @@ def test_goix_protocol_has_the_counts_of_its_benchmark(
             assert cells[3].startswith(
                 f"{wanted.labels.n_recovered:g} of {wanted.labels.n_labels} "
             )
+
+
+# --- values
+
+
+def test_values_are_those_of_the_collections(
+    sections: dict[str, Section], study: StudyTables
+) -> None:
+    shown = {part.name: part.content for part in sections["values"].parts}
+    assert shown
+    of_library = []
+    for collection in sorted(set(study.tasks["collection"].to_pylist())):
+        kept = [name == collection for name in study.tasks["collection"].to_pylist()]
+        levels = study.tasks.filter(kept)["contamination"].to_pylist()
+        results = study.results(collection=collection, contamination=min(levels))
+        of_library.append(numbers(fastad.benchmarking.mean_values(results)))
+    for content in shown.values():
+        assert numbers(content) in of_library

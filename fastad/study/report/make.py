@@ -20,6 +20,7 @@ from fastad.study.report.overview import overview_section
 from fastad.study.report.page import PagePicture, PageSection, PageTable, check_jinja2, render_page
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
+from fastad.study.report.values import values_section
 from fastad.study.results import StudyTables, read_study
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -109,7 +110,7 @@ def make_sections(
     check_generator(rng)
     results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
     of_extensions = [make for extension in extensions() for make in extension.sections()]
-    makers = (overview_section, *of_extensions)
+    makers = (overview_section, values_section, *of_extensions)
     of_curves = (curves_section, scores_section)
     return chain((make(results) for make in makers), (make(study) for make in of_curves))
 
