@@ -111,6 +111,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "plot",
         "regions",
         "sklearn",
+        "streaming",
         "study",
         "uncertainty",
         "unsupervised",

@@ -1,4 +1,10 @@
+import signal
+
 from hypothesis import HealthCheck, settings
+
+# Jobs that a script runs in the background ignore Ctrl-C, and so would the tests of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.

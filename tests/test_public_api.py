@@ -17,7 +17,13 @@ import pytest
 
 import fastad
 from fastad.measures.registry import MEASURES
-from tests.support.method_stubs import STUBS, make_stubs, stub
+from tests.support.method_stubs import (
+    BOUNDED_STUBS,
+    STUBS,
+    make_bounded_stubs,
+    make_stubs,
+    stub,
+)
 
 PACKAGES = {
     name: importlib.import_module(f"fastad.{name}")
@@ -335,6 +341,7 @@ def test_a_method_is_its_function_without_the_data(name: str) -> None:
 def test_type_checkers_see_the_signatures_of_the_methods() -> None:
     """`python -m tests.support.method_stubs` writes the file after a measure has changed."""
     assert STUBS.read_text(encoding="utf-8") == make_stubs()
+    assert BOUNDED_STUBS.read_text(encoding="utf-8") == make_bounded_stubs()
 
 
 def test_stubs_say_which_types_are_missing() -> None:

@@ -27,12 +27,7 @@ from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.requests import (
-    measure_texts,
-    parse_measures,
-    standard_measures,
-    standard_rates,
-)
+from fastad.measures.requests import measure_texts, table_measures
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import NAN_POLICIES, check_labels
 from fastad.ordering.named_scores import Table, named_scores
@@ -192,12 +187,12 @@ def evaluate(
     if isinstance(thresholds, dict):
         names = None if measures is None else measure_texts(measures)
         own_measures = {
-            name: _bind(names, points, ranges, [x], own_thresholds=True)
+            name: table_measures(names, points, ranges, [x], own_thresholds=True)
             for name, x in thresholds.items()
         }
         bound = next(iter(own_measures.values()))
     else:
-        bound = _bind(measures, points, ranges, thresholds)
+        bound = table_measures(measures, points, ranges, thresholds)
     request = EvaluationRequest(bound, on_error, nan_policy, own_measures=own_measures)
     check_count(n_resamples, "n_resamples")
     if rng is not None:
@@ -221,23 +216,6 @@ def evaluate(
             return evaluate_groups(labels, detectors, runs, request)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))
-
-
-def _bind(
-    measures: Sequence[str] | None,
-    points: Sequence[Fraction],
-    ranges: tuple[Fraction, Fraction] | None,
-    thresholds: Sequence[Threshold],
-    *,
-    own_thresholds: bool = False,
-) -> Sequence[BoundMeasure]:
-    """Return the measures of a table, by default the standard ones."""
-    if measures is not None:
-        return parse_measures(measures, points, ranges, thresholds, own_thresholds=own_thresholds)
-    standard = standard_measures(tuple(points))
-    if not thresholds:
-        return standard
-    return [*standard, *standard_rates(thresholds, own_thresholds=own_thresholds)]
 
 
 def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:

@@ -3,14 +3,17 @@
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
 
+from fastad._core.arrays import set_readonly
 from fastad._core.parameters import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
     ArrayLike,
+    BoolVector,
     Count,
     FloatVector,
     Label,
@@ -19,6 +22,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -46,6 +50,33 @@ def _f1_at_fpr(
     return at_each(fpr, lambda rate: confusion(scaled, last_point(counts, rate)).f1)
 
 
+def _flagging_most_normals(
+    counts: OrderedCounts, ties: BoolVector, rate: Fraction
+) -> OrderedCounts:
+    """Return the counts with one point more, at which a threshold flags as many normals as it may.
+
+    Of the cell that the rate cuts, it flags no anomaly.
+    """
+    left = last_point(counts, rate)
+    allowed = int(rate * counts.n_normals)
+    if left == ties.shape[0] or ties[left] or allowed == counts.fps[left]:
+        return counts
+    return replace(
+        counts,
+        fps=set_readonly(np.insert(counts.fps, left + 1, allowed)),
+        tps=set_readonly(np.insert(counts.tps, left + 1, counts.tps[left])),
+        keys=set_readonly(np.insert(counts.keys, left, counts.keys[left])),
+    )
+
+
+def _lowest_f1(
+    counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
+) -> float:
+    """F1 score where a threshold flags as many normals as it may."""
+    most = _flagging_most_normals(counts, ties, fpr)
+    return F1_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
+
+
 F1_AT_FPR = Measure(
     name="f1_at_fpr",
     title="F1 score of what is flagged at a false positive rate",
@@ -59,6 +90,7 @@ F1_AT_FPR = Measure(
     standard=True,
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=Extremes(local=True, lowest=_lowest_f1),
 )
 
 
@@ -161,6 +193,14 @@ def _precision_at_fpr(
     return at_each(fpr, precision)
 
 
+def _lowest_precision(
+    counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
+) -> float:
+    """Precision where a threshold flags as many normals as it may."""
+    most = _flagging_most_normals(counts, ties, fpr)
+    return PRECISION_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
+
+
 PRECISION_AT_FPR = Measure(
     name="precision_at_fpr",
     title="precision of what is flagged at a false positive rate",
@@ -174,6 +214,7 @@ PRECISION_AT_FPR = Measure(
     standard=True,
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=Extremes(local=True, lowest=_lowest_precision),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.parameters import OpenRate, Rate
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import AREA, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.points import Rates, at_each, need_both, need_whole
@@ -64,6 +65,7 @@ LOCALIZED_AUC = Measure(
     operating_point="fpr",
     weights="whole",
     cost="O(log g)",
+    extremes=AREA,
 )
 
 
@@ -191,6 +193,7 @@ BETA_WEIGHTED_AUC = Measure(
     parameters={"fpr": Rate(sequence=True), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
     weights="whole",
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -317,6 +320,7 @@ GAUSSIAN_WEIGHTED_AUC = Measure(
     parameters={"fpr": Rate(sequence=True)},
     operating_point="fpr",
     weights="whole",
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -430,6 +434,7 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
     operating_point="fpr",
     weights="whole",
     cost="O(√m log g) for m normals",
+    extremes=ROUNDED_AREA,
 )
 
 

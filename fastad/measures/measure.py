@@ -15,6 +15,7 @@ from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_re
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.resolution import TAILS, Resolution, Tail
 from fastad.ordering.counts import OrderedCounts, count_scores, count_values
 from fastad.ordering.cuts import CurvePart
@@ -79,6 +80,9 @@ class Measure(Generic[Result]):
     rises_with_curve : bool
         Whether it depends on the ROC curve and the classes' sizes alone, also of real weights, and
         never gets worse where the curve rises.
+    extremes : Extremes or str
+        How far it can go where only the numbers of points in ranges of scores are known, or why
+        that is not known.
     higher_is_better : bool or None
         Direction of merit; None where there is none.
     value_range : (float, float)
@@ -109,6 +113,7 @@ class Measure(Generic[Result]):
     weights: Literal["real", "whole"] = "real"
     smooth: bool = False
     rises_with_curve: bool = False
+    extremes: Extremes | str = UNPROVEN
     higher_is_better: bool | None = True
     value_range: tuple[float, float] = (0.0, 1.0)
     range_text: str = ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastad._core.parameters import Positive, Rate
 from fastad._core.types import ArrayLike, Count, FloatVector, Label, Point, Points
+from fastad.measures.extremes import AREA, POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -130,6 +131,7 @@ NP_SCORE = Measure(
     tail=FALSE_ALARMS,
     higher_is_better=False,
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 
@@ -346,6 +348,7 @@ HT_AUC = Measure(
     default_points=(Fraction(2, 10),),
     weights="whole",
     smooth=True,
+    extremes=AREA,
 )
 
 
@@ -451,6 +454,7 @@ LF_AUC = Measure(
     default_points=(Fraction(8, 10),),
     weights="whole",
     smooth=True,
+    extremes=AREA,
 )
 
 

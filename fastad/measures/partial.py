@@ -17,6 +17,7 @@ from fastad._core.types import (
     Points,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Exact,
@@ -76,6 +77,7 @@ AUC_AT_FPR = Measure(
     standard=True,
     smooth=True,
     rises_with_curve=True,
+    extremes=AREA,
 )
 
 
@@ -204,6 +206,7 @@ AUC_AT_TPR = Measure(
     default_points=(Fraction(9, 10),),
     smooth=True,
     rises_with_curve=True,
+    extremes=AREA,
 )
 
 

@@ -18,6 +18,7 @@ from fastad._core.types import (
     ScoreVector,
     Threshold,
 )
+from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -136,6 +137,7 @@ RP_DISTANCE = Measure(
     value_range=(-math.inf, math.inf),
     range_text="differences of scores",
     cost="O(g)",
+    extremes=POINT,
 )
 
 

@@ -6,10 +6,13 @@ from typing import overload
 
 import numpy as np
 
+from fastad._core.arrays import as_readonly
 from fastad._core.parameters import Prevalence, Rate
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, BoolVector, FloatVector, Label, Point, Points
 from fastad._kernels.curves import area
+from fastad._kernels.ordering import cells
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import POINT, ROUNDED_AREA, Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -133,6 +136,19 @@ def _average_precision_of_order(order: PackedOrder, *, prevalence: Fraction | No
     return (total + lost) / order.n_anomalies
 
 
+def _lowest_average_precision(
+    counts: OrderedCounts, ties: BoolVector, *, prevalence: Fraction | None
+) -> float:
+    """Average precision where, in each cell, anomalies stand one by one below all normals.
+
+    It is no area under a staircase: tied anomalies all have the precision of the last one.
+    """
+    need_anomalies(counts, "average_precision")
+    weight = float(counts.normal_weight(prevalence))
+    total = cells.lowest_precision_sum(counts.fps, counts.tps, as_readonly(ties), weight)
+    return total / counts.n_anomalies
+
+
 AVERAGE_PRECISION = Measure(
     name="average_precision",
     title="average precision",
@@ -146,6 +162,7 @@ AVERAGE_PRECISION = Measure(
     smooth=True,
     range_text="(0, 1]",
     rises_with_curve=True,
+    extremes=Extremes(exact=False, lowest=_lowest_average_precision),
 )
 
 
@@ -220,6 +237,7 @@ PR_AUC = Measure(
     smooth=True,
     range_text="(0, 1]",
     rises_with_curve=True,
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -308,6 +326,7 @@ PRECISION_GAIN_AUC = Measure(
     smooth=True,
     value_range=(-math.inf, 1.0),
     range_text="(-∞, 1]",
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -389,6 +408,7 @@ BEST_F1 = Measure(
     parameters={"prevalence": Prevalence()},
     classes="anomalies",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 
@@ -470,6 +490,7 @@ RECALL_AT_PRECISION = Measure(
     default_points=(Fraction(9, 10),),
     classes="anomalies",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fastad._core.parameters import ThresholdValue
 from fastad._core.types import Count, Threshold
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import Extremes
 from fastad.measures.flagged import CONFUSION_AT
 from fastad.measures.measure import Measure
 from fastad.measures.results import Confusion
@@ -115,6 +116,7 @@ def _declare(name: str, title: str, **facts: Any) -> Measure[Any]:
         default_points=(None,),
         reads="values",
         value_range=_RANGES.get(name, (0.0, 1.0)),
+        extremes=Extremes(reads="confusion", local=True, exact=False),
         **facts,
     )
 

@@ -106,6 +106,25 @@ def parse_measures(
     return _bind_all(named, score_range)
 
 
+def table_measures(
+    measures: str | Iterable[str] | None,
+    points: Sequence[Fraction],
+    score_range: tuple[Fraction, Fraction] | None = None,
+    thresholds: Sequence[Threshold] = (),
+    *,
+    own_thresholds: bool = False,
+) -> Sequence[BoundMeasure]:
+    """Return the measures of a table, by default the standard ones."""
+    if measures is not None:
+        return parse_measures(
+            measures, points, score_range, thresholds, own_thresholds=own_thresholds
+        )
+    standard = standard_measures(tuple(points))
+    if not thresholds:
+        return standard
+    return [*standard, *standard_rates(thresholds, own_thresholds=own_thresholds)]
+
+
 def measure_texts(measures: str | Iterable[str]) -> list[str]:
     """Check keys and names of measures for their type."""
     try:

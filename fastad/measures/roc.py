@@ -6,11 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from fastad._core.arrays import as_readonly
 from fastad._core.parameters import Choice, Flag
 from fastad._core.threads import thread_map
-from fastad._core.types import ArrayLike, Label, Quadrature
+from fastad._core.types import ArrayLike, BoolVector, Label, Quadrature
 from fastad._kernels.curves import area as kernels
+from fastad._kernels.ordering import cells
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import AREA, POINT, Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     LARGEST_AREA,
@@ -140,6 +143,7 @@ ROC_AUC = Measure(
     standard=True,
     smooth=True,
     rises_with_curve=True,
+    extremes=AREA,
 )
 
 
@@ -214,6 +218,21 @@ def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
     return kernels.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
 
 
+def _highest_weighted_auc(
+    counts: OrderedCounts, ties: BoolVector, *, quadrature: Quadrature
+) -> float | None:
+    """Area with weight 1 / FPR where, in each cell, normals stand one by one below all anomalies.
+
+    The quadrature takes the FPR at the right end of a step: of a tie, the largest. The exact
+    integral does not see ties.
+    """
+    if quadrature == "exact":
+        return None
+    need_both(counts, "weighted_auc")
+    area = cells.highest_inverse_fpr_area(counts.fps, counts.tps, as_readonly(ties))
+    return area / counts.n_anomalies
+
+
 WEIGHTED_AUC = Measure(
     name="weighted_auc",
     title="area under the ROC curve with weight 1 / FPR",
@@ -224,6 +243,7 @@ WEIGHTED_AUC = Measure(
     standard=True,
     value_range=(0.0, math.inf),
     range_text="[0, ∞)",
+    extremes=Extremes(exact=False, highest=_highest_weighted_auc),
 )
 
 
@@ -379,6 +399,7 @@ EQUAL_ERROR_RATE = Measure(
     higher_is_better=False,
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 

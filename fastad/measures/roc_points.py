@@ -12,6 +12,7 @@ from fastad._core.types import (
     Point,
     Points,
 )
+from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     INTERPOLATION,
@@ -57,6 +58,7 @@ TPR_AT_FPR = Measure(
     standard=True,
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 
@@ -165,6 +167,7 @@ FPR_AT_TPR = Measure(
     higher_is_better=False,
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 

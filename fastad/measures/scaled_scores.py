@@ -9,6 +9,7 @@ from fastad._core.parameters import ScoreBounds
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import exact, need_both, need_finite
 from fastad.ordering.counts import OrderedCounts
@@ -38,6 +39,7 @@ RP_AUC = Measure(
     parameters={"score_range": ScoreBounds()},
     reads="values",
     smooth=True,
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -110,6 +112,7 @@ PROBABILISTIC_AUC = Measure(
     parameters={"score_range": ScoreBounds()},
     reads="values",
     smooth=True,
+    extremes=ROUNDED_AREA,
 )
 
 
@@ -184,6 +187,7 @@ SCORED_AUC = Measure(
     parameters={"score_range": ScoreBounds()},
     reads="values",
     smooth=True,
+    extremes=ROUNDED_AREA,
 )
 
 

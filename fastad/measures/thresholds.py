@@ -20,6 +20,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     INTERPOLATION,
@@ -62,6 +63,7 @@ THRESHOLD_AT_FPR = Measure(
     value_range=(-math.inf, math.inf),
     range_text="that of the scores, or +inf",
     cost="O(log g)",
+    extremes=Extremes(reads="threshold", local=True),
 )
 
 
@@ -152,14 +154,7 @@ def _threshold_at_rate(
     counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
 ) -> Threshold | ScoreVector:
     """Threshold that flags at most a fraction of all points."""
-    as_normals = replace(
-        counts,
-        fps=counts.fps + counts.tps,
-        tps=np.zeros_like(counts.tps),
-        n_normals=counts.total,
-        n_anomalies=0,
-    )
-    return _threshold_at_fpr(as_normals, rate, interpolation=interpolation)
+    return _threshold_at_fpr(as_flagged(counts), rate, interpolation=interpolation)
 
 
 THRESHOLD_AT_RATE = Measure(
@@ -176,6 +171,7 @@ THRESHOLD_AT_RATE = Measure(
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
     range_text="that of the scores, or +inf",
+    extremes=Extremes(reads="threshold", local=True),
 )
 
 
@@ -233,6 +229,17 @@ def threshold_at_rate(
             counts, checked["rate"], interpolation=checked["interpolation"]
         )
     return result
+
+
+def as_flagged(counts: OrderedCounts) -> OrderedCounts:
+    """Return the counts with all points as normals: their rate is that of flagged points."""
+    return replace(
+        counts,
+        fps=counts.fps + counts.tps,
+        tps=np.zeros_like(counts.tps),
+        n_normals=counts.total,
+        n_anomalies=0,
+    )
 
 
 def last_point(counts: OrderedCounts, rate: Fraction) -> int:

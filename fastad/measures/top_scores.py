@@ -10,6 +10,7 @@ from fastad._core.parameters import Generator, Integer, Rate
 from fastad._core.types import ArrayLike, Count, FloatVector, IntVector, Label, Point, Points
 from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import POINT, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
@@ -48,6 +49,7 @@ PRECISION_AT_K = Measure(
     classes="any",
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 
@@ -148,6 +150,7 @@ RECALL_AT_K = Measure(
     classes="anomalies",
     cost="O(log g)",
     rises_with_curve=True,
+    extremes=POINT,
 )
 
 
@@ -268,6 +271,7 @@ PRECISION_AT_P = Measure(
     operating_point="p",
     weights="whole",
     cost="O(k) for k drawn anomalies",
+    extremes=ROUNDED_AREA,
 )
 
 

@@ -4,12 +4,15 @@
 """
 
 import ast
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import fastad
+from fastad.measures.registry import MEASURES
 
 PACKAGE = Path(str(fastad.__file__)).parent
 STUBS = PACKAGE / "evaluation" / "measure_methods.pyi"
+BOUNDED_STUBS = PACKAGE / "streaming" / "bounded_methods.pyi"
 DATA = ("y_true", "y_score", "sample_weight", "pos_label")
 HEAD = """from collections.abc import Sequence
 
@@ -45,21 +48,65 @@ class MeasureMethods:
 """
 
 
-def make_stubs() -> str:
-    """Return the stub file: of each function its signatures without the data."""
-    text = HEAD.replace("import Sequence\n", "import Sequence\nfrom typing import overload\n")
+BOUNDED_HEAD = """from abc import ABC, abstractmethod
+from typing import Any
+
+from fastad._core.types import (
+    Interpolation,
+    Normalize,
+    Point,
+    Quadrature,
+)
+from fastad.measures.measure import BoundMeasure, Measure
+from fastad.streaming.results import BoundedValue
+
+def bind_any(measure: Measure[Any], parameters: dict[str, Any]) -> BoundMeasure: ...
+
+class BoundedMeasureMethods(ABC):
+    @abstractmethod
+    def bounds(self, bound: BoundMeasure) -> BoundedValue: ...
+"""
+
+
+def functions() -> Iterator[list[ast.FunctionDef]]:
+    """Each public function of a measure: its definition, or its overloads."""
     names = set(fastad.measures.__all__)
     for path in sorted((PACKAGE / "measures").glob("*.py")):
-        functions = [
-            node
-            for node in ast.parse(path.read_text(encoding="utf-8")).body
-            if isinstance(node, ast.FunctionDef) and node.name in names
-        ]
-        overloaded = {node.name for node in functions if node.decorator_list}
-        for node in functions:
-            if node.name not in overloaded or node.decorator_list:
-                text += stub(node)
+        found: dict[str, list[ast.FunctionDef]] = {}
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                found.setdefault(node.name, []).append(node)
+        for nodes in found.values():
+            yield [node for node in nodes if node.decorator_list] or nodes
+
+
+def make_stubs() -> str:
+    """Return the stub file: of each function its signatures without the data."""
+    head = HEAD.replace("import Sequence\n", "import Sequence\nfrom typing import overload\n")
+    return head + "".join(stub(node) for nodes in functions() for node in nodes)
+
+
+def make_bounded_stubs() -> str:
+    """Return the stub file of methods that return a value with bounds: at one point each."""
+    text = BOUNDED_HEAD
+    for first, *_ in functions():
+        measure = MEASURES[first.name]
+        if measure.kind in ("value", "threshold"):
+            of_data = (*DATA, *[name for name, each in measure.parameters.items() if each.random])
+            options = options_of(first, of_data)
+            for plural in ("Point | Points", "int | Sequence[int]"):
+                options = [each.replace(plural, plural.partition(" |")[0]) for each in options]
+            parameters = ", ".join(["self", *(["*", *options] if options else [])])
+            text += f"    def {first.name}({parameters}) -> BoundedValue: ...\n"
     return text
+
+
+def options_of(node: ast.FunctionDef, without: Sequence[str]) -> list[str]:
+    return [
+        f"{arg.arg}: {ast.unparse(arg.annotation)}" + ("" if default is None else " = ...")
+        for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        if arg.annotation is not None and arg.arg not in without
+    ]
 
 
 def stub(node: ast.FunctionDef) -> str:
@@ -73,11 +120,7 @@ def stub(node: ast.FunctionDef) -> str:
             f"{node.name} must annotate all parameters and the result; found no type of "
             f"{', '.join(missing)}"
         )
-    options = [
-        f"{arg.arg}: {ast.unparse(arg.annotation)}" + ("" if default is None else " = ...")
-        for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if arg.annotation is not None and arg.arg not in DATA
-    ]
+    options = options_of(node, DATA)
     parameters = ", ".join(["self", *(["*", *options] if options else [])])
     overload = "    @overload\n" if node.decorator_list else ""
     return f"{overload}    def {node.name}({parameters}) -> {ast.unparse(node.returns)}: ...\n"
@@ -85,3 +128,4 @@ def stub(node: ast.FunctionDef) -> str:
 
 if __name__ == "__main__":
     STUBS.write_text(make_stubs(), encoding="utf-8")
+    BOUNDED_STUBS.write_text(make_bounded_stubs(), encoding="utf-8")

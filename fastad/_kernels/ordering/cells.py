@@ -1,0 +1,367 @@
+"""Counts of scores in cells of equal width on the scale of their rank bits.
+
+A cell holds the scores whose rank bits agree but for the lowest ``shift`` ones, so that it is as
+wide as so many ulps. Neighbouring cells, 2**page_bits of them, are a page. A page is found by
+hashing: ``directory[h]`` holds the page's number and its slot, or a negative slot where it is
+free; ``counts[slot << page_bits | cell within the page]`` holds one count for each kind of point.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.jit import kernel
+from fastad._core.types import CountVector, IntMatrix, IntVector, KeyVector, LabelVector
+
+# Fibonacci hashing: the fractional part of the golden ratio in 64 bits.
+_FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
+# Points that are counted at a time: their cells stay in a core's fastest memory.
+_BLOCK = 512
+# From here on, the first terms of the harmonic numbers' expansion are right to the last digits.
+_MANY = 1000
+# Terms of a sum in one cell that are added one by one.
+_TOO_MANY = 100_000
+
+
+@kernel
+def hash_shift(n_entries: int) -> Any:
+    """Return how many bits of a hash to drop for a directory of 2**k entries."""
+    drop = 64
+    while n_entries > 1:
+        n_entries >>= 1
+        drop -= 1
+    return np.uint64(drop)
+
+
+@kernel
+def count_cells(
+    values: KeyVector,  # (n,) bits of scores
+    kinds: LabelVector,  # (n,) column of the counts
+    weights: IntVector,  # (n,), or empty where all are 1
+    largest: int,
+    signed: int,
+    shift: int,
+    page_bits: int,
+    directory: IntMatrix,  # (2**k, 2)
+    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) added to here
+    missing: IntVector,  # (n,) the rows whose page is not there, written here
+) -> int:
+    """Count the rows whose page is there; return how many are missing.
+
+    Block by block in three loops: the first vectorises, and neither of the others waits for memory
+    that the other one needs.
+    """
+    mask = np.uint64(directory.shape[0] - 1)
+    drop = hash_shift(directory.shape[0])
+    last = (1 << page_bits) - 1
+    n_kinds = counts.shape[1]
+    flat = counts.reshape(-1)
+    cells = np.empty(_BLOCK, np.int64)
+    n_missing = 0
+    for start in range(0, values.shape[0], _BLOCK):
+        block = values[start : start + _BLOCK]
+        columns = kinds[start : start + _BLOCK]
+        size = block.shape[0]
+        for i in range(size):
+            value = np.int64(block[i])
+            sign = (value >> 63) & signed
+            cells[i] = (((value & largest) ^ sign) - sign) >> shift
+        for i in range(size):
+            page = cells[i] >> page_bits
+            h = (np.uint64(page) * _FIBONACCI) >> drop
+            while directory[h, 0] != page and directory[h, 1] >= 0:
+                h = (h + np.uint64(1)) & mask
+            slot = directory[h, 1]
+            if slot < 0:
+                missing[n_missing] = start + i
+                n_missing += 1
+                cells[i] = -1
+            else:
+                cells[i] = (slot << page_bits | cells[i] & last) * n_kinds + columns[i]
+        if weights.shape[0] == 0:
+            for i in range(size):
+                if cells[i] >= 0:
+                    flat[cells[i]] += 1
+        else:
+            for i in range(size):
+                if cells[i] >= 0:
+                    flat[cells[i]] += weights[start + i]
+    return n_missing
+
+
+@kernel
+def add_pages(
+    values: KeyVector,  # (n,) bits of scores
+    rows: IntVector,  # (k,)
+    largest: int,
+    signed: int,
+    shift: int,  # of pages
+    directory: IntMatrix,  # (2**k, 2) written here
+    pages: IntVector,  # (n_slots,) written here: the page of each slot
+    n_pages: int,
+) -> int:
+    """Give the pages of some rows a slot, as long as there are any; return how many have one.
+
+    The number may exceed the slots by one: then rows are left without.
+    """
+    mask = np.uint64(directory.shape[0] - 1)
+    drop = hash_shift(directory.shape[0])
+    for k in range(rows.shape[0]):
+        value = np.int64(values[rows[k]])
+        sign = (value >> 63) & signed
+        page = (((value & largest) ^ sign) - sign) >> shift
+        h = (np.uint64(page) * _FIBONACCI) >> drop
+        while directory[h, 0] != page and directory[h, 1] >= 0:
+            h = (h + np.uint64(1)) & mask
+        if directory[h, 1] < 0:
+            if n_pages == pages.shape[0]:
+                return n_pages + 1
+            directory[h, 0] = page
+            directory[h, 1] = n_pages
+            pages[n_pages] = page
+            n_pages += 1
+    return n_pages
+
+
+@kernel
+def find_cells(
+    cells: IntVector,  # (n,)
+    page_bits: int,
+    directory: IntMatrix,  # (2**k, 2)
+    positions: IntVector,  # (n,) written here: row of the counts, -1 where there is none
+) -> None:
+    """Look cells up."""
+    mask = np.uint64(directory.shape[0] - 1)
+    drop = hash_shift(directory.shape[0])
+    last = (1 << page_bits) - 1
+    for k in range(cells.shape[0]):
+        page = cells[k] >> page_bits
+        h = (np.uint64(page) * _FIBONACCI) >> drop
+        while directory[h, 0] != page and directory[h, 1] >= 0:
+            h = (h + np.uint64(1)) & mask
+        slot = directory[h, 1]
+        positions[k] = -1 if slot < 0 else slot << page_bits | cells[k] & last
+
+
+@kernel
+def fill_directory(
+    pages: IntVector,  # (n,) different
+    directory: IntMatrix,  # (2**k, 2) written here; all slots are negative
+) -> None:
+    """Enter pages, each with its position as its slot."""
+    mask = np.uint64(directory.shape[0] - 1)
+    drop = hash_shift(directory.shape[0])
+    for slot in range(pages.shape[0]):
+        h = (np.uint64(pages[slot]) * _FIBONACCI) >> drop
+        while directory[h, 1] >= 0:
+            h = (h + np.uint64(1)) & mask
+        directory[h, 0] = pages[slot]
+        directory[h, 1] = slot
+
+
+@kernel
+def list_cells(
+    pages: IntVector,  # (n_pages,) of each slot
+    slots: IntVector,  # (n_pages,) by rising page
+    page_bits: int,
+    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds)
+    cells: IntVector,  # (n_cells,) written here, rising
+    listed: IntMatrix,  # (n_cells, n_kinds) written here
+) -> int:
+    """List the cells that hold a point; return how many there are, also beyond what fits."""
+    n_cells = 0
+    for k in range(slots.shape[0]):
+        first = slots[k] << page_bits
+        for i in range(1 << page_bits):
+            total = np.int64(0)
+            for kind in range(counts.shape[1]):
+                total += np.int64(counts[first + i, kind])
+            if total > 0:
+                if n_cells < cells.shape[0]:
+                    cells[n_cells] = pages[slots[k]] << page_bits | i
+                    for kind in range(counts.shape[1]):
+                        listed[n_cells, kind] = counts[first + i, kind]
+                n_cells += 1
+    return n_cells
+
+
+@kernel
+def put_cells(
+    cells: IntVector,  # (n,) rising
+    listed: IntMatrix,  # (n, n_kinds)
+    page_bits: int,
+    pages: IntVector,  # (n_slots,) written here
+    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) zeros, added to here
+) -> int:
+    """Put cells into pages, slots in rising order; return the number of pages."""
+    n_pages = 0
+    last = (1 << page_bits) - 1
+    for k in range(cells.shape[0]):
+        page = cells[k] >> page_bits
+        if n_pages == 0 or pages[n_pages - 1] != page:
+            pages[n_pages] = page
+            n_pages += 1
+        position = (n_pages - 1) << page_bits | cells[k] & last
+        for kind in range(listed.shape[1]):
+            counts[position, kind] += listed[k, kind]
+    return n_pages
+
+
+@kernel
+def arrange(
+    lowest: IntVector,  # (n,) falling rank bits: lowest score of each cell
+    highest: IntVector,  # (n,) highest one
+    normals: IntVector,  # (n,)
+    anomalies: IntVector,  # (n,)
+    anomalies_first: bool,  # noqa: FBT001 - kernels take no keywords
+    keys: IntVector,  # (2 n,) written here: falling keys
+    fps: CountVector,  # (2 n + 1,) written here
+    tps: CountVector,  # (2 n + 1,) written here
+) -> int:
+    """Write the counts of a curve through cells; return how many distinct scores it has.
+
+    In each cell one class has the highest score and the other the lowest one. A cell of a single
+    score is a tie.
+    """
+    points = 0
+    fp = 0
+    tp = 0
+    fps[0] = 0
+    tps[0] = 0
+    for i in range(lowest.shape[0]):
+        upper_fp, upper_tp = (0, anomalies[i]) if anomalies_first else (normals[i], 0)
+        if lowest[i] != highest[i] and upper_fp + upper_tp > 0:
+            keys[points] = ~highest[i]
+            points += 1
+            fps[points] = fp + upper_fp
+            tps[points] = tp + upper_tp
+        else:
+            upper_fp = 0
+            upper_tp = 0
+        fp += normals[i]
+        tp += anomalies[i]
+        if upper_fp + upper_tp < normals[i] + anomalies[i]:
+            keys[points] = ~lowest[i]
+            points += 1
+            fps[points] = fp
+            tps[points] = tp
+    return points
+
+
+@kernel
+def harmonic_difference(low: int, high: int) -> float:
+    """Return 1 / (low + 1) + ... + 1 / high."""
+    total = 0.0
+    first = min(high, _MANY)
+    for i in range(first, low, -1):
+        total += 1.0 / i
+    if high > max(low, _MANY):
+        a = float(max(low, _MANY))
+        b = float(high)
+        # H(x) = log x + 1 / 2x - 1 / 12x^2 + ..., whose next term is below 1e-14.
+        total += math.log1p((b - a) / a) + 0.5 / b - 0.5 / a
+        total += (1.0 / (a * a) - 1.0 / (b * b)) / 12.0
+    return total
+
+
+@kernel
+def lowest_precision_sum(
+    fps: CountVector,  # (n + 1,) at the cells' edges
+    tps: CountVector,  # (n + 1,)
+    ties: npt.NDArray[np.bool_],  # (n,) cells of a single score
+    weight: float,  # of a normal sample
+) -> float:
+    """Add up the lowest precision at each anomaly.
+
+    In each cell anomalies stand one by one below all normals.
+    """
+    total = 0.0
+    lost = 0.0
+    for i in range(1, fps.shape[0]):
+        fp = weight * fps[i]
+        first = tps[i - 1]
+        n = tps[i] - first
+        if n == 0:
+            continue
+        if ties[i - 1]:
+            term = n * (tps[i] / (tps[i] + fp))
+        elif n < _TOO_MANY:
+            term = 0.0
+            for j in range(1, n + 1):
+                term += (first + j) / (first + j + fp)
+        else:
+            # The precision rises in j, so that the sum is above the integral from 0 to n. What
+            # its difference of two numbers near n may be wrong by is taken off.
+            term = max(n - fp * math.log1p(n / (first + fp)) - 1e-14 * n, 0.0)
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
+    return total + lost
+
+
+@kernel
+def highest_inverse_fpr_area(
+    fps: CountVector,  # (n + 1,) at the cells' edges
+    tps: CountVector,  # (n + 1,)
+    ties: npt.NDArray[np.bool_],  # (n,) cells of a single score
+) -> float:
+    """Integrate TPs / FPs as `inverse_fpr_area` does, in the order that makes it highest.
+
+    In each cell normals stand one by one below all anomalies.
+    """
+    total = 0.0
+    lost = 0.0
+    for i in range(1, fps.shape[0]):
+        if fps[i] == fps[i - 1]:
+            continue
+        if ties[i - 1]:
+            term = (fps[i] - fps[i - 1]) / fps[i] * (0.5 * (tps[i] + tps[i - 1]))
+        else:
+            term = tps[i] * harmonic_difference(fps[i - 1], fps[i])
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
+    return total + lost
+
+
+@kernel
+def write_varints(
+    numbers: npt.NDArray[np.uint64],  # (n,)
+    written: npt.NDArray[np.uint8],  # (10 n,) written here
+) -> int:
+    """Write numbers seven bits a byte, lowest first; return how many bytes."""
+    k = 0
+    for i in range(numbers.shape[0]):
+        rest = numbers[i]
+        while rest >= np.uint64(128):
+            written[k] = np.uint8(rest & np.uint64(127)) | np.uint8(128)
+            rest >>= np.uint64(7)
+            k += 1
+        written[k] = np.uint8(rest)
+        k += 1
+    return k
+
+
+@kernel
+def read_varints(
+    written: npt.NDArray[np.uint8],  # (k,)
+    numbers: npt.NDArray[np.uint64],  # (n,) written here
+) -> int:
+    """Read numbers; return how many bytes they take, -1 where there are too few."""
+    k = 0
+    for i in range(numbers.shape[0]):
+        number = np.uint64(0)
+        bits = np.uint64(0)
+        while True:
+            if k == written.shape[0] or bits > np.uint64(63):
+                return -1
+            byte = written[k]
+            k += 1
+            number |= np.uint64(byte & np.uint8(127)) << bits
+            bits += np.uint64(7)
+            if byte < 128:
+                break
+        numbers[i] = number
+    return k

@@ -1,0 +1,23 @@
+"""Measures of scores that come in streams or do not fit in memory, with bounds that are certain."""
+
+from typing import TYPE_CHECKING
+
+from fastad._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fastad.streaming.results import BoundedEvaluation as BoundedEvaluation
+    from fastad.streaming.results import BoundedInterval as BoundedInterval
+    from fastad.streaming.results import BoundedValue as BoundedValue
+    from fastad.streaming.sketch import ScoreSketch as ScoreSketch
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "fastad.streaming.results": (
+            "BoundedEvaluation",
+            "BoundedInterval",
+            "BoundedValue",
+        ),
+        "fastad.streaming.sketch": ("ScoreSketch",),
+    },
+)

@@ -1,0 +1,106 @@
+"""The bounds of a measure on cells of scores."""
+
+import math
+from collections.abc import Sequence
+
+from fastad._core.types import Threshold
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
+from fastad.measures.measure import BoundMeasure, Measure
+from fastad.measures.thresholds import as_flagged, last_point
+from fastad.ordering.counts import OrderedCounts
+from fastad.streaming.results import BoundedEvaluation, BoundedValue
+from fastad.streaming.score_cells import ScoreCells
+
+# Sums in floating point are right to some ulps.
+_ROUNDING = 2.0**-46
+
+
+def extremes_of(measure: Measure[object]) -> Extremes:
+    """Return where a measure takes its extremes; refuse one of which that is not known."""
+    extremes = measure.extremes
+    if measure.kind not in ("value", "threshold"):
+        extremes = NOT_A_NUMBER
+    if isinstance(extremes, str):
+        raise InvalidInputError(
+            f"measure must be one whose bounds are known; found {measure.name}: {extremes}",
+            argument="measure",
+        )
+    return extremes
+
+
+def bounds_of(cells: ScoreCells, bound: BoundMeasure) -> BoundedValue:
+    """Return a measure with its certain bounds.
+
+    Raises `UndefinedMeasureError` where it is undefined whatever the scores are.
+    """
+    extremes = extremes_of(bound.measure)
+    tied = cells.tied
+    if cells.uncertain.shape[0] == 0:
+        value = bound.value(tied)
+        return BoundedValue(value, value, value)
+    if extremes.reads == "threshold":
+        return _threshold_bounds(cells, tied, bound)
+    curves = [cells.best, cells.worst]
+    if extremes.reads == "confusion":
+        curves += [tied, cells.tied_highest]
+    ends = [bound.value_or_nan(counts) for counts in curves]
+    for i, extreme in enumerate((extremes.highest, extremes.lowest)):
+        if extreme is not None:
+            ends[i] = _end(extreme, cells, tied, bound, ends[i])
+    defined = [end for end in ends if not math.isnan(end)]
+    if not defined:
+        bound.value(tied)
+        raise UndefinedMeasureError(f"{bound.key} is undefined in any order of the scores")
+    low, high = min(defined), max(defined)
+    if len(defined) < len(ends):
+        # Some orders leave it undefined, and others near them may have any value.
+        low, high = min(low, bound.bounds[0]), max(high, bound.bounds[1])
+    value = bound.value_or_nan(tied)
+    if not extremes.exact:
+        slack = _ROUNDING * max(abs(low), abs(high))
+        lowest, highest = bound.bounds
+        low, high = max(low - slack, min(low, lowest)), min(high + slack, max(high, highest))
+    return BoundedValue(value, low, high)
+
+
+def _end(
+    extreme: Extreme, cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasure, of_curve: float
+) -> float:
+    """Return an extreme that is not that of a curve, NaN where it is undefined."""
+    try:
+        value = extreme(tied, cells.ties, **bound.parameters)
+    except UndefinedMeasureError:
+        return math.nan
+    return of_curve if value is None else value
+
+
+def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasure) -> BoundedValue:
+    """Return a threshold at a rate with its bounds.
+
+    It lies between the cell that the rate cuts and the one above it, whose points it flags.
+    """
+    value: Threshold = bound.measure.compute(tied, **bound.parameters)
+    flagged = as_flagged(tied) if bound.measure.name == "threshold_at_rate" else tied
+    point = last_point(flagged, bound.parameters[str(bound.measure.operating_point)])
+    above = point - 1
+    high = math.inf if above < 0 else tied.codec.decode_one(~int(cells.highest[above]))
+    last = point == cells.lowest.shape[0]
+    low = tied.codec.decode_one(~int(cells.lowest[above if last else point]))
+    if above >= 0 and cells.ties[above] and (last or cells.ties[point]):
+        return BoundedValue(value, value, value)
+    return BoundedValue(value, min(low, value), max(high, value))
+
+
+def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> BoundedEvaluation:
+    """Return a table of measures with their bounds."""
+    for bound in measures:
+        extremes_of(bound.measure)
+    values: dict[str, BoundedValue] = {}
+    undefined: dict[str, str] = {}
+    for bound in measures:
+        try:
+            values[bound.key] = bounds_of(cells, bound)
+        except UndefinedMeasureError as error:
+            undefined[bound.key] = str(error)
+    return BoundedEvaluation(values, undefined)

@@ -1,0 +1,355 @@
+"""`CellTable`: counts of scores in cells, in as little memory as it is given.
+
+Of all resolutions the table has the finest one at which its cells fit the memory. What fits
+depends on the points alone, and no further point makes room: so a resolution that has been left
+is never right again, and the state does not depend on the order in which points came.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.threads import current_threads, thread_map
+from fastad._core.types import IntMatrix, IntVector, LabelVector
+from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import keys
+from fastad.ordering.raw import RawScores
+
+# Columns of the counts: normal samples, anomalies, points without a label yet.
+NORMAL, ANOMALY, UNLABELLED = 0, 1, 2
+N_KINDS = 3
+# A page is a single cell while few cells have a point, and so many where most have one.
+_PAGE_BITS = (0, 6)
+# Bytes of an entry of the directory (a page and its slot) and of a page's number.
+_ENTRY, _PAGE = 16, 8
+# Counts of 32 bits are for fewer points than this.
+SHORT = 2**32
+_FEWEST_SLOTS = 64
+# Rows of a thread between two entries of new pages; fewer at first, when all pages are new.
+_FIRST_ROWS, _MOST_ROWS = 2**12, 2**20
+# Fewer rows are counted sooner by one thread. More threads would take more memory than it is worth.
+_ROWS_A_THREAD, _MOST_THREADS = 2**19, 8
+_NO_WEIGHTS = as_readonly(np.empty(0, np.int64))
+
+
+class CellCounts(NamedTuple):
+    """Cells that hold a point, in rising order, and the numbers of points in them.
+
+    Attributes
+    ----------
+    cells : numpy.ndarray of shape (n_cells,)
+        Rank bits without the lowest ``shift`` ones.
+    counts : numpy.ndarray of shape (n_cells, 3)
+        Normal samples, anomalies, points without a label.
+    shift : int
+        How many of the lowest bits are dropped; with 0, a cell is a single score.
+    """
+
+    cells: IntVector
+    counts: IntMatrix
+    shift: int
+
+    @classmethod
+    def of(
+        cls, cells: IntVector, kinds: LabelVector, weights: IntVector | None, shift: int
+    ) -> "CellCounts":
+        """Count points, each given by its cell."""
+        counts = np.zeros((cells.shape[0], N_KINDS), np.int64)
+        counts[np.arange(cells.shape[0]), kinds] = 1 if weights is None else weights
+        return _added_up(cells, counts, shift)
+
+    def coarsened(self, n_bits: int) -> "CellCounts":
+        """Return the counts in cells that drop so many more bits."""
+        if n_bits == 0:
+            return self
+        return _added_up(self.cells >> n_bits, self.counts, self.shift + n_bits)
+
+    def plus(self, other: "CellCounts") -> "CellCounts":
+        """Return the counts of both, at the coarser of their resolutions."""
+        shift = max(self.shift, other.shift)
+        both = [each.coarsened(shift - each.shift) for each in (self, other)]
+        return _added_up(
+            np.concatenate([each.cells for each in both]),
+            np.concatenate([each.counts for each in both]),
+            shift,
+        )
+
+
+def _added_up(cells: IntVector, counts: IntMatrix, shift: int) -> CellCounts:
+    """Add up what lies in the same cell."""
+    if cells.shape[0] == 0:
+        return CellCounts(cells, counts, shift)
+    if np.any(cells[1:] < cells[:-1]):
+        order = np.argsort(cells, kind="stable")
+        cells, counts = cells[order], counts[order]
+    firsts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    return CellCounts(cells[firsts], np.add.reduceat(counts, firsts, axis=0), shift)
+
+
+class CellTable:
+    """Counts in cells, found by hashing, in pages of one cell or of many.
+
+    ``memory`` bounds the bytes for labelled points. Points without a label take half as much again
+    while there are any, and each further thread takes as much again while it counts.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self.shift = 0
+        self.n_points = 0
+        self._page_bits = _PAGE_BITS[0]
+        self._of_threads: list[npt.NDArray[Any]] = []
+        # What `_allocate` makes: pages by slot, where to find them, and their counts.
+        self._n_pages: int
+        self._pages: IntVector
+        self._directory: IntMatrix
+        self._counts: npt.NDArray[Any]
+        self._allocate(min(_FEWEST_SLOTS, self._most_pages(self._page_bits)), UNLABELLED)
+
+    @staticmethod
+    def holds_two_cells(memory: int) -> bool:
+        """Tell whether so many bytes are enough for the coarsest resolution."""
+        return _most_pages(memory, 0, short=False) >= 2
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the table takes now."""
+        return self._directory.nbytes + self._pages.nbytes + self._counts.nbytes
+
+    def add(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> None:
+        """Count points, whose scores are numbers; O(n) for n of them."""
+        n_rows = raw.values.shape[0]
+        self._expect(n_rows if weights is None else int(weights.sum()))
+        if n_rows and kinds[0] == UNLABELLED:
+            self._have_column_of_unlabelled()
+        n_threads = max(1, min(current_threads(), n_rows // _ROWS_A_THREAD, _MOST_THREADS))
+        start, size = 0, _FIRST_ROWS
+        while start < n_rows:
+            stop = min(start + size * n_threads, n_rows)
+            bounds = [start + (stop - start) * i // n_threads for i in range(n_threads + 1)]
+            while len(self._of_threads) < n_threads - 1:
+                self._of_threads.append(np.zeros_like(self._counts))
+
+            def count(i: int, bounds: list[int] = bounds) -> IntVector:
+                rows = slice(bounds[i], bounds[i + 1])
+                counts = self._of_threads[i - 1] if i else self._counts
+                return self._count(raw, kinds, weights, rows, counts) + bounds[i]
+
+            missing = np.concatenate(thread_map(count, range(n_threads)))
+            if missing.shape[0]:
+                self._count_missing(raw, kinds, weights, missing)
+            start = stop
+            size = min(4 * size, _MOST_ROWS)
+        self._gather()
+
+    def plus(self, other: CellCounts, n_points: int) -> None:
+        """Add the counts of another table."""
+        self._expect(n_points)
+        self._rebuild(self.listed().plus(other))
+
+    def label(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> IntVector:
+        """Move points without a label to their class; return the rows for which there are none.
+
+        Where there is such a row, nothing is moved.
+        """
+        labelled = CellCounts.of(self._cells_of(raw), kinds, weights, self.shift)
+        positions = np.empty(labelled.cells.shape[0], np.int64)
+        kernels.find_cells(as_readonly(labelled.cells), self._page_bits, self._directory, positions)
+        moved = labelled.counts.sum(axis=1)
+        waiting = np.zeros(moved.shape[0], np.int64)
+        if self._counts.shape[1] == N_KINDS:
+            there = positions >= 0
+            waiting[there] = self._counts[positions[there], UNLABELLED]
+        if np.any(waiting < moved):
+            short = labelled.cells[waiting < moved]
+            return np.flatnonzero(np.isin(self._cells_of(raw), short))
+        counts = self._counts
+        for kind in (NORMAL, ANOMALY):
+            counts[positions, kind] += labelled.counts[:, kind].astype(counts.dtype)
+        counts[positions, UNLABELLED] -= moved.astype(counts.dtype)
+        return np.empty(0, np.int64)
+
+    def listed(self) -> CellCounts:
+        """Return the cells that hold a point."""
+        slots = as_readonly(np.argsort(self._pages[: self._n_pages]))
+        cells = np.empty(self._n_pages << self._page_bits, np.int64)
+        counts = np.zeros((cells.shape[0], self._counts.shape[1]), np.int64)
+        n_cells = kernels.list_cells(
+            self._pages, slots, self._page_bits, self._counts, cells, counts
+        )
+        all_kinds = np.zeros((n_cells, N_KINDS), np.int64)
+        all_kinds[:, : counts.shape[1]] = counts[:n_cells]
+        return CellCounts(cells[:n_cells].copy(), all_kinds, self.shift)
+
+    def load(self, listed: CellCounts) -> None:
+        """Take counts in place of those that there are, as `listed` returned them."""
+        self.n_points = int(listed.counts.sum())
+        self._rebuild(listed)
+
+    def _count(
+        self,
+        raw: RawScores,
+        kinds: LabelVector,
+        weights: IntVector | None,
+        rows: slice | IntVector,
+        counts: npt.NDArray[Any],
+    ) -> IntVector:
+        """Count some rows; return those whose page is not there."""
+        values = raw.values[rows]
+        missing = np.empty(values.shape[0], np.int64)
+        n_missing = kernels.count_cells(
+            as_readonly(values),
+            as_readonly(kinds[rows]),
+            _NO_WEIGHTS if weights is None else as_readonly(weights[rows]),
+            raw.largest,
+            raw.signed,
+            self.shift,
+            self._page_bits,
+            self._directory,
+            counts,
+            missing,
+        )
+        return missing[:n_missing]
+
+    def _count_missing(
+        self, raw: RawScores, kinds: LabelVector, weights: IntVector | None, rows: IntVector
+    ) -> None:
+        """Count rows for which pages have to be made first."""
+        most = self._most_pages(self._page_bits)
+        while True:
+            n_pages = kernels.add_pages(
+                raw.values,
+                as_readonly(rows),
+                raw.largest,
+                raw.signed,
+                self.shift + self._page_bits,
+                self._directory,
+                self._pages,
+                self._n_pages,
+            )
+            n_slots = self._pages.shape[0]
+            self._n_pages = min(n_pages, n_slots)
+            if n_pages <= n_slots:
+                self._count(raw, kinds, weights, rows, self._counts)
+                return
+            self._gather()
+            if n_slots == most:
+                break
+            self._grow(min(2 * n_slots, most))
+        some = raw._replace(values=as_readonly(raw.values[rows]))
+        new = CellCounts.of(
+            self._cells_of(some),
+            kinds[rows],
+            None if weights is None else weights[rows],
+            self.shift,
+        )
+        self._rebuild(self.listed().plus(new))
+
+    def _cells_of(self, raw: RawScores) -> IntVector:
+        falling = np.empty(raw.values.shape[0], np.int64)
+        keys.fall(raw.values, raw.largest, raw.signed, falling)
+        cells: IntVector = ~falling >> self.shift
+        return cells
+
+    def _gather(self) -> None:
+        """Add what threads have counted apart."""
+        for counts in self._of_threads:
+            self._counts += counts
+        self._of_threads.clear()
+
+    def _expect(self, n_points: int) -> None:
+        """Make counts wide enough for so many points more."""
+        self.n_points += n_points
+        if self._is_short and self.n_points >= SHORT:
+            self._rebuild(self.listed())
+
+    def _have_column_of_unlabelled(self) -> None:
+        if self._counts.shape[1] < N_KINDS:
+            new = np.zeros_like(self._counts, shape=(self._counts.shape[0], 1))
+            self._counts = np.hstack([self._counts, new])
+
+    @property
+    def _is_short(self) -> bool:
+        return self._counts.dtype == np.uint32
+
+    def _most_pages(self, page_bits: int) -> int:
+        return _most_pages(self.memory, page_bits, short=self.n_points < SHORT)
+
+    def _grow(self, n_slots: int) -> None:
+        """Take more slots for the same pages."""
+        pages, counts = self._pages[: self._n_pages], self._counts
+        n_pages = self._n_pages
+        self._allocate(n_slots, counts.shape[1])
+        self._pages[:n_pages] = pages
+        self._counts[: counts.shape[0]] = counts
+        self._n_pages = n_pages
+        kernels.fill_directory(as_readonly(self._pages[:n_pages]), self._directory)
+
+    def _rebuild(self, listed: CellCounts) -> None:
+        """Lay the cells out anew, at the finest resolution at which they fit."""
+        n_bits, page_bits, n_pages = self._finest(listed.cells)
+        listed = listed.coarsened(n_bits)
+        self.shift, self._page_bits = listed.shift, page_bits
+        n_kinds = N_KINDS if listed.counts[:, UNLABELLED].any() else UNLABELLED
+        n_slots = max(_FEWEST_SLOTS, 1 << n_pages.bit_length())
+        self._allocate(min(n_slots, self._most_pages(page_bits)), n_kinds)
+        self._n_pages = kernels.put_cells(
+            as_readonly(listed.cells),
+            as_readonly(np.ascontiguousarray(listed.counts[:, :n_kinds])),
+            page_bits,
+            self._pages,
+            self._counts,
+        )
+        kernels.fill_directory(as_readonly(self._pages[: self._n_pages]), self._directory)
+
+    def _finest(self, cells: IntVector) -> tuple[int, int, int]:
+        """Return how many bits to drop so that rising cells fit, and the pages that they take."""
+        if cells.shape[0] == 0:
+            return 0, 0, 0
+        # Two neighbours are one cell when all bits are dropped in which they differ.
+        differing = (cells[1:] ^ cells[:-1]).view(np.uint64)
+        lengths = np.zeros(differing.shape[0], np.int64)
+        for step in (32, 16, 8, 4, 2, 1):
+            upper = differing >> np.uint64(step)
+            lengths += np.where(upper > 0, step, 0)
+            differing = np.where(upper > 0, upper, differing)
+        lengths += differing > 0
+        apart = 1 + np.cumsum(np.bincount(lengths, minlength=65)[::-1])[::-1]
+        # apart[b]: cells that are left when b bits are dropped, less those that differ in them.
+        n_cells = np.concatenate([apart[1:], np.ones(max(_PAGE_BITS) + 2, np.int64)])
+        for n_bits in range(65):
+            for page_bits in _PAGE_BITS:
+                n_pages = int(n_cells[n_bits + page_bits])
+                if n_pages <= self._most_pages(page_bits):
+                    return n_bits, page_bits, n_pages
+        raise AssertionError("two cells fit any memory that is accepted")
+
+    def _allocate(self, n_slots: int, n_kinds: int) -> None:
+        self._n_pages = 0
+        self._pages = np.empty(n_slots, np.int64)
+        self._directory = np.empty((_n_entries(n_slots), 2), np.int64)
+        self._directory[:, 0] = 0
+        self._directory[:, 1] = -1
+        short = self.n_points < SHORT
+        self._counts = np.zeros(
+            (n_slots << self._page_bits, n_kinds), np.uint32 if short else np.int64
+        )
+
+
+def _n_entries(n_slots: int) -> int:
+    """Return the entries of a directory: a power of two of which at most 3/4 are taken."""
+    return 1 << (-(-4 * n_slots // 3)).bit_length()
+
+
+def _most_pages(memory: int, page_bits: int, *, short: bool) -> int:
+    """Return how many pages fit into so many bytes."""
+    page = _PAGE + (UNLABELLED * (4 if short else 8) << page_bits)
+    most = 0
+    for bits in range(1, 48):
+        # The slots for which the directory has 2**bits entries.
+        n_slots = min((memory - (_ENTRY << bits)) // page, ((1 << bits) - 1) * 3 // 4)
+        if n_slots > 0 and _n_entries(n_slots) <= 1 << bits:
+            most = max(most, n_slots)
+    return most

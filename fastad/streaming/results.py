@@ -1,0 +1,136 @@
+"""Values with bounds that are certain."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastad._core.results import Result, with_versions
+from fastad._core.types import Threshold
+from fastad.uncertainty.results import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedValue:
+    """A measure of scores that are known up to their cells.
+
+    The bounds are certain: no order of the points within their cells, and no ties among them,
+    lead beyond. They say nothing of other samples from the same distribution, which is what a
+    confidence interval is for.
+
+    Attributes
+    ----------
+    value : float
+        The measure where all points of a cell have the same score; NaN where that leaves it
+        undefined.
+    low, high : float
+        Lowest and highest value that the exact scores can have.
+    """
+
+    value: Threshold
+    low: Threshold
+    high: Threshold
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value is that of the exact scores."""
+        return self.low == self.high
+
+    @property
+    def error(self) -> float:
+        """How far the exact scores' value can be from this one; NaN where it is undefined."""
+        if self.is_exact:
+            return 0.0
+        return float(max(self.high - self.value, self.value - self.low))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        if self.is_exact:
+            return f"{self.value:.6g} (exact)"
+        digits = 6
+        if 0 < self.error < math.inf and self.value:
+            # As many digits as show that the bounds differ.
+            digits = max(6, math.ceil(math.log10(abs(self.value) / self.error)) + 2)
+        return (
+            f"{self.value:.{digits}g} (certainly from {self.low:.{digits}g} to "
+            f"{self.high:.{digits}g})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return value, low and high as plain numbers."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedInterval:
+    """A confidence interval of a measure, and the certain bounds of its estimate.
+
+    Attributes
+    ----------
+    interval : Interval
+        What other samples from the same distribution may show; computed with all points of a
+        cell at the same score.
+    bounds : BoundedValue
+        What the exact scores of these samples may show.
+    """
+
+    interval: Interval
+    bounds: BoundedValue
+
+    def __str__(self) -> str:
+        level = f"{100 * self.interval.confidence_level:g} %"
+        return (
+            f"{self.bounds}; {level} confidence {self.interval.low:.6g} to {self.interval.high:.6g}"
+        )
+
+
+class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
+    """A table of measures with certain bounds: ``result["auc"].low``.
+
+    Attributes
+    ----------
+    undefined : dict of str to str
+        Measures that the points leave undefined, and why.
+    """
+
+    __slots__ = ("_values", "undefined")
+
+    def __init__(self, values: Mapping[str, BoundedValue], undefined: Mapping[str, str]) -> None:
+        self._values = dict(values)
+        self.undefined = dict(undefined)
+
+    def __getitem__(self, key: str) -> BoundedValue:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns measure, value, low and high."""
+        values = self._values.values()
+        return {
+            "measure": list(self._values),
+            "value": [each.value for each in values],
+            "low": [each.low for each in values],
+            "high": [each.high for each in values],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with versions, as `to_json` writes them."""
+        return with_versions(
+            {
+                "measures": {key: each.to_dict() for key, each in self._values.items()},
+                "undefined": self.undefined,
+            }
+        )
+
+    def __str__(self) -> str:
+        width = max(map(len, self._values), default=0)
+        lines = [f"{key:{width}}  {each}" for key, each in self._values.items()]
+        lines += [f"{key}: {reason}" for key, reason in self.undefined.items()]
+        return "\n".join(lines)

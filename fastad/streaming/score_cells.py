@@ -1,0 +1,123 @@
+"""`ScoreCells`: what a sketch knows of labelled scores, and the curves that they may have."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly, set_readonly
+from fastad._core.types import BoolVector, IntVector
+from fastad._kernels.ordering import cells as kernels
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.raw import KeyCodec
+from fastad.streaming.cell_table import ANOMALY, NORMAL, CellCounts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCells:
+    """Labelled points in ranges of scores, from the highest down; ranges do not overlap.
+
+    Attributes
+    ----------
+    lowest, highest : numpy.ndarray of shape (n_cells,)
+        Rank bits of the ends of each range; both are the same where all points have one score.
+    normals, anomalies : numpy.ndarray of shape (n_cells,)
+        Numbers of points.
+    codec : KeyCodec
+        What rank bits stand for.
+    """
+
+    lowest: IntVector
+    highest: IntVector
+    normals: IntVector
+    anomalies: IntVector
+    codec: KeyCodec
+
+    @classmethod
+    def of(cls, listed: CellCounts, lowest: int, highest: int, codec: KeyCodec) -> "ScoreCells":
+        """Take the cells of a table, whose scores lie between two rank bits."""
+        labelled = listed.counts[:, NORMAL] + listed.counts[:, ANOMALY] > 0
+        cells = listed.cells[labelled][::-1]
+        counts = listed.counts[labelled][::-1]
+        first = cells << listed.shift
+        last = first | ((1 << listed.shift) - 1)
+        return cls(
+            set_readonly(np.maximum(first, lowest)),
+            set_readonly(np.minimum(last, highest)),
+            set_readonly(np.ascontiguousarray(counts[:, NORMAL])),
+            set_readonly(np.ascontiguousarray(counts[:, ANOMALY])),
+            codec,
+        )
+
+    @property
+    def ties(self) -> BoolVector:
+        """Which cells are a single score."""
+        ties: BoolVector = self.lowest == self.highest
+        return ties
+
+    @property
+    def uncertain(self) -> IntVector:
+        """Cells with more than one point and more than one possible score."""
+        return np.flatnonzero(~self.ties & (self.normals + self.anomalies > 1))
+
+    @property
+    def best(self) -> OrderedCounts:
+        """Counts where cells have their anomalies at the highest score, normals at the lowest."""
+        return self._arranged(self.lowest, self.highest, anomalies_first=True)
+
+    @property
+    def worst(self) -> OrderedCounts:
+        """Counts where cells have their normals at the highest score, anomalies at the lowest."""
+        return self._arranged(self.lowest, self.highest, anomalies_first=False)
+
+    @property
+    def tied(self) -> OrderedCounts:
+        """Counts where all points of a cell have its lowest score: at it, they are exact."""
+        return self._arranged(self.lowest, self.lowest)
+
+    @property
+    def tied_highest(self) -> OrderedCounts:
+        """Counts where all points of a cell have its highest score."""
+        return self._arranged(self.highest, self.highest)
+
+    def known(self, chosen: BoolVector) -> "ScoreCells":
+        """Return the cells with some of them as single scores."""
+        return replace(self, highest=as_readonly(np.where(chosen, self.lowest, self.highest)))
+
+    def refined(self, chosen: BoolVector, finer: "ScoreCells") -> "ScoreCells":
+        """Return the cells with finer ones in place of those that were chosen."""
+        lowest = np.concatenate([self.lowest[~chosen], finer.lowest])
+        order = np.argsort(lowest)[::-1]
+
+        def together(kept: IntVector, new: IntVector) -> IntVector:
+            return set_readonly(np.concatenate([kept[~chosen], new])[order])
+
+        return ScoreCells(
+            together(self.lowest, finer.lowest),
+            together(self.highest, finer.highest),
+            together(self.normals, finer.normals),
+            together(self.anomalies, finer.anomalies),
+            self.codec,
+        )
+
+    def _arranged(
+        self, lowest: IntVector, highest: IntVector, *, anomalies_first: bool = True
+    ) -> OrderedCounts:
+        n_cells = lowest.shape[0]
+        keys = np.empty(2 * n_cells, np.int64)
+        fps, tps = np.empty(2 * n_cells + 1, np.int64), np.empty(2 * n_cells + 1, np.int64)
+        points = kernels.arrange(
+            lowest, highest, self.normals, self.anomalies, anomalies_first, keys, fps, tps
+        )
+        n_normals, n_anomalies = int(fps[points]), int(tps[points])
+        several = self.normals + self.anomalies > 1
+        return OrderedCounts(
+            fps=set_readonly(fps[: points + 1]),
+            tps=set_readonly(tps[: points + 1]),
+            keys=set_readonly(keys[:points]),
+            codec=self.codec,
+            n_anomalies=n_anomalies,
+            n_normals=n_normals,
+            n_points=n_normals + n_anomalies,
+            n_tied=int((self.normals + self.anomalies)[several].sum()),
+            weighting="none",
+        )

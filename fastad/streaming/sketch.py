@@ -1,0 +1,415 @@
+"""`ScoreSketch`: measures of scores that come in streams, with bounds that are certain."""
+
+import threading
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly
+from fastad._core.interrupts import uninterrupted
+from fastad._core.parameters import N_RESAMPLES, check_rate, short_repr
+from fastad._core.threads import slices, thread_limit, thread_map
+from fastad._core.types import (
+    ArrayLike,
+    IntervalMethod,
+    IntVector,
+    Label,
+    LabelVector,
+    Point,
+    Points,
+)
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import table_measures
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.raw import KeyCodec, RawScores, view_raw
+from fastad.streaming import serialization
+from fastad.streaming.bounded_methods import BoundedMeasureMethods
+from fastad.streaming.bounds import bounds_of, evaluate_cells
+from fastad.streaming.cell_table import UNLABELLED, CellCounts, CellTable
+from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
+from fastad.streaming.score_cells import ScoreCells
+from fastad.streaming.serialization import SketchState
+from fastad.streaming.sizes import check_memory, shown_size
+
+_MEMORY = "8MB"
+
+
+class ScoreSketch(BoundedMeasureMethods):
+    """Counts of scores in cells, from which every measure is read with bounds that are certain.
+
+    A cell holds the scores whose bits agree but for the lowest ones. The resolution is the finest
+    one at which the cells that hold a score fit the memory: so the state depends on the scores and
+    labels alone, not on their order, and merging sketches in any order and grouping gives the same
+    bytes. As long as the distinct scores fit, every value is exact. No range of the scores needs
+    to be known, and none is favoured: float scores are resolved relative to their size.
+
+    Each measure with one number is a method that takes the options of the function of the same
+    name and returns a `BoundedValue`. Threads may share a sketch.
+
+    Parameters
+    ----------
+    memory : int or str, default "8MB"
+        Bytes for the counts, or a size such as ``"512kB"`` or ``"1GiB"``. Points without a label
+        take half as much again while there are any; in an update of millions of points, each
+        further thread takes as much again, up to eight.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes for the counts.
+    dtype : numpy.dtype or None
+        Type of the scores; None before there are any.
+
+    Examples
+    --------
+    >>> from fastad.streaming import ScoreSketch
+    >>> sketch = ScoreSketch()
+    >>> sketch.update([0, 0], [0.1, 0.4])
+    >>> sketch.update([1, 1], [0.35, 0.8])
+    >>> sketch.roc_auc()
+    BoundedValue(value=0.75, low=0.75, high=0.75)
+    """
+
+    __slots__ = ("_cells", "_dtype", "_highest", "_lock", "_lowest", "_table")
+
+    def __init__(self, memory: int | str = _MEMORY) -> None:
+        size = check_memory(memory)
+        if not CellTable.holds_two_cells(size):
+            raise InvalidInputError(
+                f"memory must hold two cells; found {short_repr(memory)}", argument="memory"
+            )
+        self._lock = threading.Lock()
+        self._table = CellTable(size)
+        self._dtype: np.dtype[Any] | None = None
+        self._lowest = self._highest = 0
+        self._cells: ScoreCells | None = None
+
+    def __repr__(self) -> str:
+        waiting = f", n_unlabelled={self.n_unlabelled}" if self.n_unlabelled else ""
+        return (
+            f"ScoreSketch({shown_size(self.memory)}, n_anomalies={self.n_anomalies}, "
+            f"n_normals={self.n_normals}{waiting}, resolution={self.resolution!r})"
+        )
+
+    @property
+    def memory(self) -> int:
+        """Bytes for the counts."""
+        return self._table.memory
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Type of the scores; None before there are any."""
+        return self._dtype
+
+    @property
+    def n_anomalies(self) -> int:
+        """Number of anomalies."""
+        return int(self._listed().counts[:, 1].sum())
+
+    @property
+    def n_normals(self) -> int:
+        """Number of normal samples."""
+        return int(self._listed().counts[:, 0].sum())
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Number of points whose label has not come yet."""
+        return int(self._listed().counts[:, UNLABELLED].sum())
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells that hold a point."""
+        return int(self._listed().cells.shape[0])
+
+    @property
+    def resolution(self) -> str:
+        """How wide a cell is, in words: a fraction of the scores in it, or a number of integers."""
+        shift = self._table.shift
+        if shift == 0:
+            return "exact"
+        if self._dtype is not None and self._dtype.kind == "f":
+            digits = np.finfo(np.promote_types(self._dtype, np.float32)).nmant
+            return f"{2.0 ** (shift - digits):.1g} of a score" if shift < digits else "factors of 2"
+        return f"{2**shift} integers"
+
+    def update(
+        self,
+        y_true: ArrayLike | None = None,
+        y_score: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Count points; without ``y_true`` they wait for `label`.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,), optional
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        y_score : array-like of shape (n_samples,)
+            Anomaly score, higher is more anomalous; of the same type in every update. Infinities
+            are scores, NaN is not.
+        sample_weight : array-like of shape (n_samples,), optional
+            Integers from 0; k counts a row k times.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; nothing is counted then.
+
+        Notes
+        -----
+        O(n) time for n samples. A Ctrl-C is raised after the points have been counted.
+        """
+        points = self._check(y_true, y_score, sample_weight, pos_label)
+        if points is not None:
+            with self._lock:
+                self._expect(points.raw.dtype)
+                uninterrupted(lambda: self._count(points))
+
+    def label(
+        self,
+        y_score: ArrayLike,
+        y_true: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Give labels to points that were counted without one.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Their scores, as they were counted.
+        y_true : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each was counted.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+
+        Raises
+        ------
+        InvalidInputError
+            If fewer points without a label were counted in a cell than are labelled now; nothing
+            is moved then.
+        """
+        if y_true is None:
+            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+        points = self._check(y_true, y_score, sample_weight, pos_label)
+        if points is None:
+            return
+        with self._lock:
+            self._expect(points.raw.dtype)
+            unknown = uninterrupted(
+                lambda: self._table.label(points.raw, points.kinds, points.weights)
+            )
+            self._cells = None
+        if unknown.shape[0]:
+            first = int(unknown[0])
+            raise InvalidInputError(
+                "y_score must contain scores that were counted without a label; found "
+                f"{unknown.shape[0]} in cells with too few of them, the first at index {first}: "
+                f"{points.raw.scores[first]}",
+                argument="y_score",
+            )
+
+    def merge(self, other: "ScoreSketch") -> None:
+        """Add the points of another sketch, of the same memory and type of scores, to this one.
+
+        Merging sketches in any order and grouping gives the same bytes.
+        """
+        if not isinstance(other, ScoreSketch):
+            raise InvalidTypeError(
+                f"other must be a ScoreSketch; found {type(other).__name__}", argument="other"
+            )
+        state = other._state()
+        if state.memory != self.memory:
+            raise InvalidInputError(
+                f"other must have the memory of this sketch, {self.memory} bytes; found "
+                f"{state.memory}",
+                argument="other",
+            )
+        if state.dtype is None:
+            return
+        with self._lock:
+            self._expect(state.dtype, "other")
+            self._widen(state.lowest, state.highest)
+            n_points = int(state.listed.counts.sum())
+            uninterrupted(lambda: self._table.plus(state.listed, n_points))
+            self._dtype, self._cells = state.dtype, None
+
+    def copy(self) -> "ScoreSketch":
+        """Return a sketch of the same points that changes by itself."""
+        return self._from_state(self._state())
+
+    def to_bytes(self) -> bytes:
+        """Return the sketch as bytes, versioned and with a checksum.
+
+        Sketches of the same points and memory give the same bytes on every machine.
+        """
+        return serialization.to_bytes(self._state())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "ScoreSketch":
+        """Return the sketch of which `to_bytes` returned the bytes; refuse anything else."""
+        return cls._from_state(serialization.from_bytes(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScoreSketch.from_bytes, (self.to_bytes(),)
+
+    def evaluate(
+        self,
+        measures: str | Sequence[str] | None = None,
+        *,
+        fpr: Point | Points = (0.01, 0.05),
+    ) -> BoundedEvaluation:
+        """Return a table of measures with their bounds.
+
+        Parameters
+        ----------
+        measures : str or sequence of str, optional
+            Keys such as ``"tpr@0.01"`` or names of measures; by default those of
+            `fastad.evaluate`.
+        fpr : float or sequence of floats, default (0.01, 0.05)
+            False positive rates for names without one.
+
+        Returns
+        -------
+        BoundedEvaluation
+            ``result["auc"]`` is a `BoundedValue`; what the points leave undefined, and why, is in
+            ``result.undefined``.
+        """
+        rates = check_rate(fpr, "fpr")
+        points = [rates] if isinstance(rates, Fraction) else rates
+        return evaluate_cells(self._score_cells(), table_measures(measures, points))
+
+    def interval(
+        self,
+        *,
+        measure: str,
+        method: IntervalMethod = "auto",
+        confidence_level: Point = 0.95,
+        n_resamples: int = N_RESAMPLES,
+        stratified: bool = True,
+        rng: int | np.random.Generator | None = None,
+        n_threads: int | None = None,
+        **operating_point: Any,
+    ) -> BoundedInterval:
+        """See `fastad.interval`; beside the interval stand the certain bounds of the estimate.
+
+        The interval says what other samples may show and is computed with all points of a cell at
+        the same score; the bounds say what the exact scores of these samples may show.
+        """
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty import intervals
+
+        bound, options = intervals.check_interval(
+            measure,
+            operating_point,
+            method,
+            confidence_level,
+            n_resamples,
+            rng,
+            stratified=stratified,
+        )
+        bounds = self.bounds(bound)
+        with thread_limit(n_threads):
+            interval = intervals.interval_of(self._score_cells().tied, bound, options)
+        return BoundedInterval(interval, bounds)
+
+    def bounds(self, bound: BoundMeasure) -> BoundedValue:
+        """Return a measure that was bound to its parameters, with its certain bounds."""
+        return bounds_of(self._score_cells(), bound)
+
+    def _score_cells(self) -> ScoreCells:
+        """Return the cells with a labelled point; they are kept until the next change."""
+        with self._lock:
+            if self._dtype is None:
+                raise UndefinedMeasureError("a sketch without points has no measures")
+            if self._cells is None:
+                self._cells = ScoreCells.of(
+                    self._table.listed(), self._lowest, self._highest, KeyCodec(self._dtype, 0)
+                )
+            return self._cells
+
+    def _listed(self) -> CellCounts:
+        with self._lock:
+            return self._table.listed()
+
+    def _state(self) -> SketchState:
+        with self._lock:
+            return SketchState(
+                self._dtype, self.memory, self._table.listed(), self._lowest, self._highest
+            )
+
+    @classmethod
+    def _from_state(cls, state: SketchState) -> "ScoreSketch":
+        sketch = cls(state.memory)
+        sketch._table.load(state.listed)
+        sketch._dtype, sketch._lowest, sketch._highest = state.dtype, state.lowest, state.highest
+        return sketch
+
+    def _check(
+        self,
+        y_true: ArrayLike | None,
+        y_score: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        pos_label: Label | None,
+    ) -> "_Points | None":
+        """Check points as a user gives them; None where there are none."""
+        if y_score is None:
+            raise InvalidInputError("y_score must be given; found None", argument="y_score")
+        if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
+            return None
+        given = np.zeros(np.shape(y_score), np.uint8) if y_true is None else y_true
+        labels = check_labels(
+            given, sample_weight=sample_weight, pos_label=None if y_true is None else pos_label
+        )
+        if labels.weights is not None and labels.weights.dtype != np.int64:
+            raise InvalidInputError(
+                "sample_weight must contain integers for a sketch; found other values",
+                argument="sample_weight",
+            )
+        raw = view_raw(check_scores(y_score, labels))
+        if raw.values.shape[0] == 0:
+            return None
+        scans = thread_map(raw.scan, slices(raw.values.shape[0]))
+        lowest, highest = min(scan[0] for scan in scans), max(scan[1] for scan in scans)
+        raw.refuse_nan(lowest, highest, labels, "y_score")
+        kinds = labels.values
+        if y_true is None:
+            kinds = as_readonly(np.full(kinds.shape[0], UNLABELLED, np.uint8))
+        return _Points(raw, kinds, labels.weights, lowest, highest)
+
+    def _expect(self, dtype: np.dtype[Any], name: str = "y_score") -> None:
+        if self._dtype is not None and dtype != self._dtype:
+            raise InvalidInputError(
+                f"{name} must contain {self._dtype} as before; found {dtype}", argument=name
+            )
+
+    def _count(self, points: "_Points") -> None:
+        self._table.add(points.raw, points.kinds, points.weights)
+        self._widen(points.lowest, points.highest)
+        self._dtype, self._cells = points.raw.dtype, None
+
+    def _widen(self, lowest: int, highest: int) -> None:
+        """Keep the extreme scores."""
+        new = self._dtype is None
+        self._lowest = lowest if new else min(self._lowest, lowest)
+        self._highest = highest if new else max(self._highest, highest)
+
+
+class _Points(NamedTuple):
+    """Points that have been checked."""
+
+    raw: RawScores
+    kinds: LabelVector
+    weights: IntVector | None
+    lowest: int
+    highest: int
