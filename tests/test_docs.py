@@ -63,6 +63,24 @@ def test_files_that_pages_name_exist() -> None:
             assert list(ROOT.glob(name)), f"{page.name}: {name}"
 
 
+def test_the_papers_are_called_the_same_everywhere() -> None:
+    """CITATION.cff, the README and the documentation name five texts; docstrings cite these."""
+    references = (ROOT / "CITATION.cff").read_text("utf-8").partition("references:")[2]
+    titles = re.findall(r'\btitle: "(.+)"', references)
+    links = re.findall(r'\b(?:url|repository-code): "(.+)"', references)
+    assert (len(titles), len(links)) == (5, 4)
+    for page in ("README.md", "docs/start/papers.md"):
+        text = (ROOT / page).read_text("utf-8")
+        assert [name for name in [*titles, *links] if name not in text] == [], page
+    cited = set()
+    for path in (ROOT / "fastad").rglob("*.py"):
+        text = " ".join(path.read_text("utf-8").split())
+        cited |= set(
+            re.findall(r'\.\. \[\d\] (?:[^"\[]*(?:Škvára|Ning|Fülöp))[^"\[]*"(.+?),?"', text)
+        )
+    assert cited == {title for title in titles if "quality" not in title}
+
+
 def test_dead_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<p id="here"><a href="#here">1</a><a href="b.html#there">2</a><a href="https://x.org">3</a>'

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.extras import missing_extra
 from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -113,4 +114,4 @@ def _narwhals(purpose: str) -> Any:
     try:
         return importlib.import_module("narwhals.stable.v2")
     except ModuleNotFoundError:
-        raise MissingExtraError(f"{purpose} needs narwhals: pip install 'fastad[df]'") from None
+        raise missing_extra(purpose, "narwhals", extra="df") from None

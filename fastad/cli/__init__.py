@@ -3,6 +3,8 @@
 import io
 import sys
 
+from fastad._core.extras import missing_extra
+
 
 def main() -> None:
     """Run the command line, or say which extra it needs."""
@@ -12,7 +14,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit(f"The command line needs {error.name}: pip install 'fastad[cli]'")
+        sys.exit(str(missing_extra("The command line", error.name, extra="cli")))
     # Names of files may hold what the terminal's encoding does not.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

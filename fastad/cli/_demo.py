@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad._core.types import FloatVector, LabelVector
 from fastad.cli._console import print_message, print_result, print_table
-from fastad.errors import MissingExtraError
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocCurveDisplay
 
@@ -24,11 +24,10 @@ _N_NEIGHBORS = 10
 
 def run(folder: Path) -> None:
     """Train, score, print the table, save scores and picture."""
-    missing = [name for name in ("sklearn", "matplotlib") if not importlib.util.find_spec(name)]
+    modules = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
+    missing = [name for module, name in modules.items() if not importlib.util.find_spec(module)]
     if missing:
-        raise MissingExtraError(
-            f"the demo needs {' and '.join(missing)}: pip install 'fastad[demo]'"
-        )
+        raise missing_extra("the demo", *missing, extra="demo")
     folder.mkdir(parents=True, exist_ok=True)
     print_message(
         "Breast cancer (Wisconsin): benign tumours are normal, malignant ones are anomalies."

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fastad._core.extras import missing_extra
 from fastad._core.types import AnyVector, FloatMatrix, Label
 from fastad.cli._console import DataError, data_from, warnings_as_messages
 from fastad.cli.table_files import (
@@ -23,7 +24,6 @@ from fastad.cli.table_files import (
 from fastad.cli.table_files.columnar import ArrayArchive, reading
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
-from fastad.errors import MissingExtraError
 from fastad.ordering.labels import check_labels
 
 # Detectors by name: module and class of scikit-learn, options, and whether they are random.
@@ -139,7 +139,7 @@ def load(path: Path) -> Any:
     try:
         import joblib
     except ModuleNotFoundError:
-        raise MissingExtraError("--model needs joblib: pip install 'fastad[sklearn]'") from None
+        raise missing_extra("--model", "joblib", extra="sklearn") from None
     with warnings_as_messages(), reading(path, "the detector"):
         return joblib.load(path)
 
@@ -147,7 +147,7 @@ def load(path: Path) -> Any:
 def unfitted(name: str, seed: int, *, standardize: bool) -> Any:
     """Return a detector of scikit-learn by its name."""
     if importlib.util.find_spec("sklearn") is None:
-        raise MissingExtraError("--detector needs scikit-learn: pip install 'fastad[sklearn]'")
+        raise missing_extra("--detector", "scikit-learn", extra="sklearn")
     module, class_name, options, is_random = _DETECTORS[name]
     seeded = {"random_state": seed} if is_random else {}
     kind = getattr(importlib.import_module(f"sklearn.{module}"), class_name)

@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.extras import missing_extra
 from fastad._core.types import Label, ScoreVector
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 
 Kind: TypeAlias = Literal["outlier detector", "PyOD detector", "classifier"]
 ResponseMethod: TypeAlias = Literal["auto", "score_samples", "decision_function", "predict_proba"]
@@ -39,9 +40,7 @@ def scikit_learn(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        raise MissingExtraError(
-            "fastad.sklearn needs scikit-learn: pip install 'fastad[sklearn]'"
-        ) from None
+        raise missing_extra("fastad.sklearn", "scikit-learn", extra="sklearn") from None
 
 
 def last_step(estimator: Any) -> Any:

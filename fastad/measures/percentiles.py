@@ -106,7 +106,7 @@ def class_percentiles(
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def rp_distance(
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def rp_curve(
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def rp_auc(
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017.
 
     Examples
     --------

@@ -11,8 +11,9 @@ from weakref import WeakSet
 
 import numpy as np
 
+from fastad._core.extras import missing_extra
 from fastad._core.types import ArrayLike, FloatVector
-from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,9 +88,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError(
-            "fastad.plot needs matplotlib: pip install 'fastad[plot]'"
-        ) from None
+        raise missing_extra("fastad.plot", "matplotlib", extra="plot") from None
 
 
 def open_axes(

@@ -52,7 +52,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017.
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017.
 
     Examples
     --------

@@ -109,7 +109,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
 
     References
     ----------
-    .. [1] balabit, "RP distance: a new metric for evaluating unsupervised anomaly detection", 2017,
+    .. [1] Á. Fülöp, "Novel performance metrics for anomaly detection algorithms", balabit 2017,
        figures 1 to 5.
 
     Examples

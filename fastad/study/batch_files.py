@@ -20,8 +20,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
-from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
@@ -42,7 +43,7 @@ def arrow() -> Any:
         import pyarrow.compute
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise MissingExtraError("a study needs pyarrow: pip install 'fastad[study]'") from None
+        raise missing_extra("a study", "pyarrow", extra="study") from None
     return pa
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_count, check_rate, exact_rate, short_repr
 from fastad.benchmarking.columns import label_list
-from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
@@ -355,4 +356,4 @@ def _toml() -> Any:
     try:
         return importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     except ModuleNotFoundError:
-        raise MissingExtraError("a TOML file needs tomli: pip install 'fastad[study]'") from None
+        raise missing_extra("a TOML file", "tomli", extra="study") from None

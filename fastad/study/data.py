@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
+from fastad._core.extras import missing_extra
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 
 Strings: TypeAlias = npt.NDArray[np.str_]
 # pyarrow ships no types.
@@ -135,9 +136,7 @@ def load_bundled(name: str) -> LabelledData:
     try:
         from sklearn import datasets
     except ModuleNotFoundError:
-        raise MissingExtraError(
-            "data.bundled needs scikit-learn: pip install 'fastad[study]'"
-        ) from None
+        raise missing_extra("data.bundled", "scikit-learn", extra="study") from None
     load: Callable[[], Any] = getattr(datasets, BUNDLED[name])
     bunch = load()
     columns = [repr(str(column)) for column in bunch.feature_names]
@@ -221,9 +220,7 @@ def _from_table(path: Path) -> LabelledData:
         import pyarrow as pa
         from pyarrow import csv, parquet
     except ModuleNotFoundError:
-        raise MissingExtraError(
-            f"{path.suffix} files need pyarrow: pip install 'fastad[study]'"
-        ) from None
+        raise missing_extra(f"a {path.suffix} file", "pyarrow", extra="study") from None
     try:
         if path.suffix.lower() == ".csv":
             # Class 01 is not class 1.

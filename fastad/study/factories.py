@@ -11,8 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from fastad._core.extras import missing_extra
 from fastad.detectors.compilation import OF_BATCHES
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 from fastad.study.stated_scores import SCORE_METHODS
 from fastad.study.value_texts import class_name, object_text
 
@@ -30,9 +31,7 @@ def import_class(path: str, folder: str | None, where: str) -> Any:
         kind = getattr(found, name)
     except Exception as error:  # whatever a library does when it is imported
         if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
-            raise MissingExtraError(
-                f"{where} needs scikit-learn: pip install 'fastad[study]'"
-            ) from None
+            raise missing_extra(where, "scikit-learn", extra="study") from None
         raise InvalidInputError(
             f"{where} must name a class that can be imported, as 'package.module.Class'; "
             f"found {path!r}: {error}",

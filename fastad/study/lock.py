@@ -9,8 +9,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -27,7 +28,7 @@ def file_lock() -> "type[BaseFileLock]":
     try:
         from filelock import FileLock
     except ModuleNotFoundError:
-        raise MissingExtraError("a study needs filelock: pip install 'fastad[study]'") from None
+        raise missing_extra("a study", "filelock", extra="study") from None
     return FileLock
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
+from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_flag, check_positive
 from fastad._core.threads import available_threads
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 from fastad.study.config import StudyConfig
 from fastad.study.execution import run_batches, runs_here
 from fastad.study.extensions import Batch, BatchResult
@@ -137,7 +138,7 @@ def run_study(
     try:
         import joblib  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError("run_study needs joblib: pip install 'fastad[study]'") from None
+        raise missing_extra("run_study", "joblib", extra="study") from None
     check_jobs(n_jobs)
     check_flag(retry_failed, "retry_failed")
     if timeout is not None:

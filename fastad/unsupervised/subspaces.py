@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
+from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_count, check_mapping, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, IntMatrix, IntVector
@@ -211,7 +212,7 @@ def _run(tasks: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[list[
     try:
         import joblib  # here, because it is an extra
     except ModuleNotFoundError:
-        raise MissingExtraError("n_jobs needs joblib: pip install 'fastad[sklearn]'") from None
+        raise missing_extra("n_jobs", "joblib", extra="sklearn") from None
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     yield from parallel(joblib.delayed(_evaluate_in_process)(*task) for task in tasks)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fastad
+from fastad._core.extras import missing_extra
 from tests.support.command_line import FASTAD, PLAIN, on_terminal, run_without, shown_on
 
 pytestmark = pytest.mark.system
@@ -20,6 +21,7 @@ Y = _RNG.permutation(np.repeat([0, 1], [80, 20]))
 SCORES = {"knn": _RNG.normal(size=100) + Y, "ünï 中": _RNG.normal(size=100) - Y}
 FEW = ("--n-draws", 3000)
 SUBSPACES = ("--n-features", 2, "--n-subspaces", 4)
+NO_DETECTOR = missing_extra("--detector", "scikit-learn", extra="sklearn")
 ENDLESS = {
     "volume": ("volume", "--method", "uniform", "--n-draws", 10**12),
     "points": ("evaluate-unsupervised", "--method", "uniform", "--n-draws", 300_000_000),
@@ -120,36 +122,39 @@ def test_ctrl_c_ends_a_long_run(points: Path, kind: str, detector: str) -> None:
 @pytest.mark.parametrize(
     ("module", "command", "options", "message"),
     [
-        ("sklearn", "volume", ("--detector", "knn"), "--detector needs scikit-learn"),
+        ("sklearn", "volume", ("--detector", "knn"), NO_DETECTOR),
+        ("sklearn", "evaluate-unsupervised", ("--detector", "knn", *SUBSPACES), NO_DETECTOR),
         (
-            *("sklearn", "evaluate-unsupervised", ("--detector", "knn", *SUBSPACES)),
-            "--detector needs scikit-learn",
+            *("joblib", "volume", ("--model", __file__, "--trust")),
+            missing_extra("--model", "joblib", extra="sklearn"),
         ),
-        ("joblib", "volume", ("--model", __file__, "--trust"), "--model needs joblib"),
-        ("pyarrow", "evaluate", (), ".parquet files need pyarrow"),
+        ("pyarrow", "evaluate", (), missing_extra("a .parquet file", "pyarrow", extra="df")),
     ],
 )
 def test_without_its_extra_a_command_says_what_to_install(
-    points: Path, module: str, command: str, options: tuple[object, ...], message: str
+    points: Path, module: str, command: str, options: tuple[object, ...], message: Exception
 ) -> None:
     path = points if options else points.with_suffix(".parquet")
     path.touch()
     result = run_without(module, command, path, *options)
-    extra = "df" if module == "pyarrow" else "sklearn"
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"Error: {message}: pip install 'fastad[{extra}]'\n"
+    assert result.stderr == f"Error: {message}\n"
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_without_the_extra_cli_no_command_runs(module: str) -> None:
     result = run_without(module, "doctor")
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"The command line needs {module}: pip install 'fastad[cli]'\n"
+    assert result.stderr == f"{missing_extra('The command line', module, extra='cli')}\n"
 
 
-@pytest.mark.parametrize("module", ["sklearn", "matplotlib"])
-def test_without_its_extra_the_demo_says_what_to_install(module: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("module", "library"), [("sklearn", "scikit-learn"), ("matplotlib", "matplotlib")]
+)
+def test_without_its_extra_the_demo_says_what_to_install(
+    module: str, library: str, tmp_path: Path
+) -> None:
     result = run_without(module, "demo", "--output", tmp_path / "demo")
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"Error: the demo needs {module}: pip install 'fastad[demo]'\n"
+    assert result.stderr == f"Error: {missing_extra('the demo', library, extra='demo')}\n"
     assert not (tmp_path / "demo").exists()

@@ -309,7 +309,7 @@ def test_a_frame_without_any_library_or_narwhals_is_an_error_that_says_so(
         result.to_frame(cast(Any, "excel"))
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "narwhals.stable.v2", None)
-        with pytest.raises(MissingExtraError, match=r"fastad\[df\]"):
+        with pytest.raises(MissingExtraError, match=r"'\.\[df\]'"):
             result.to_frame()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pandas or polars or pyarrow"):

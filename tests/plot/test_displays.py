@@ -253,7 +253,10 @@ except fastad.errors.MissingExtraError as error:
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )
-    assert result.stdout == "fastad.plot needs matplotlib: pip install 'fastad[plot]'\n"
+    assert result.stdout == (
+        "fastad.plot needs matplotlib: pip install matplotlib, or in a clone of fastad "
+        "pip install '.[plot]'\n"
+    )
 
 
 @pytest.mark.system

@@ -292,7 +292,7 @@ def test_missing_scikit_learn_is_an_error_that_names_the_extra() -> None:
         "    try:\n"
         "        maker()\n"
         "    except MissingExtraError as error:\n"
-        "        assert \"pip install 'fastad[sklearn]'\" in str(error)\n"
+        "        assert \"pip install '.[sklearn]'\" in str(error)\n"
         "    else:\n"
         "        raise AssertionError(maker)\n"
     )

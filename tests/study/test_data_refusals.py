@@ -254,7 +254,7 @@ def test_damaged_files_are_named(tmp_path: Path, kind: str, damage: str) -> None
 def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "own" / "a.csv", table())
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"csv files need pyarrow: pip .*fastad\[study\]"):
+    with pytest.raises(MissingExtraError, match=r"a \.csv file needs pyarrow: pip .*'\.\[study\]'"):
         find(tmp_path)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtraError, match=r"data.bundled needs scikit-learn"):

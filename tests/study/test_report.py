@@ -420,7 +420,7 @@ def test_libraries_that_are_not_installed_are_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     _template.cache_clear()
-    with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'fastad\[study\]'"):
+    with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'\.\[study\]'"):
         write_report(study, tmp_path / "new", made_up())
     # What the page itself needs is missed before any work.
     assert (tmp_path / "new").exists() == (library == "matplotlib")

@@ -463,7 +463,7 @@ def test_what_is_damaged_while_it_runs_is_done_again_in_the_same_run(tmp_path: P
 def test_a_library_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = few(tmp_path, [GOOD])
     monkeypatch.setitem(sys.modules, "joblib", None)
-    with pytest.raises(MissingExtraError, match=r"needs joblib: pip install 'fastad\[study\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs joblib: pip .*'\.\[study\]'"):
         run_study(config, tmp_path / "out")
 
 

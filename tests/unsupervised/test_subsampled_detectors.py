@@ -330,7 +330,7 @@ def test_numbers_of_any_kind_are_data() -> None:
 
 def test_processes_need_joblib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "joblib", None)
-    with pytest.raises(MissingExtraError, match=r"n_jobs needs joblib: pip install 'fastad"):
+    with pytest.raises(MissingExtraError, match="n_jobs needs joblib: pip install joblib"):
         evaluate({"it": squared}, n_jobs=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

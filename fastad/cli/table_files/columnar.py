@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.extras import missing_extra
 from fastad._core.frames import as_array
 from fastad._core.types import AnyVector
 from fastad.cli._console import DataError, data_from
@@ -84,9 +85,7 @@ class ArrowFile:
             import pyarrow as pa
             from pyarrow import feather, parquet
         except ModuleNotFoundError:
-            raise MissingExtraError(
-                f"{path.suffix} files need pyarrow: pip install 'fastad[df]'"
-            ) from None
+            raise missing_extra(f"a {path.suffix} file", "pyarrow", extra="df") from None
         self.path = path
         is_parquet = path.suffix.lower() == ".parquet"
         self._read: Any = parquet.read_table if is_parquet else feather.read_table

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_choice, check_generator
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
 from fastad.errors import (
     InvalidInputError,
     InvalidTypeError,
-    MissingExtraError,
     UndefinedMeasureError,
 )
 from fastad.measures.precision import pr_auc
@@ -272,9 +272,7 @@ def _default_detectors() -> dict[str, Factory]:
         from sklearn.neighbors import LocalOutlierFactor
         from sklearn.svm import OneClassSVM
     except ModuleNotFoundError:
-        raise MissingExtraError(
-            "the paper's detectors need scikit-learn: pip install 'fastad[sklearn]'"
-        ) from None
+        raise missing_extra("the paper's protocol", "scikit-learn", extra="sklearn") from None
     return {
         "iForest": IsolationForest(),
         "OCSVM": OneClassSVM(),

@@ -11,9 +11,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
-from fastad.errors import InvalidTypeError, MissingExtraError
+from fastad.errors import InvalidTypeError
 from fastad.study.extensions import extensions
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.overview import overview_section
@@ -187,7 +188,7 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:
-        raise MissingExtraError("pictures need matplotlib: pip install 'fastad[study]'") from None
+        raise missing_extra("a report", "matplotlib", extra="study") from None
     figure = picture.draw()
     links = {}
     # The same bits whenever they are drawn.

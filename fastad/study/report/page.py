@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from fastad._core.extras import missing_extra
 from fastad._core.text_tables import TextTable, count_text
-from fastad.errors import MissingExtraError
 from fastad.study.results import StudyTables
 
 _TEMPLATE = "page.html.jinja"
@@ -196,7 +196,7 @@ def _template() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError:
-        raise MissingExtraError("a report needs jinja2: pip install 'fastad[study]'") from None
+        raise missing_extra("a report", "jinja2", extra="study") from None
     environment = Environment(
         loader=PackageLoader("fastad.study.report", "."),
         autoescape=True,

@@ -1,0 +1,23 @@
+"""What to say where a library of an optional extra is not installed."""
+
+from fastad.errors import MissingExtraError
+
+
+def missing_extra(user: str, *libraries: str, extra: str) -> MissingExtraError:
+    """Return the error that says what needs libraries, and what installs them.
+
+    fastad is in no package index, so that its extras can be installed from a clone only.
+
+    Parameters
+    ----------
+    user : str
+        What needs them, such as ``"fastad.plot"``.
+    *libraries : str
+        Their names in the package index, such as ``"scikit-learn"``.
+    extra : str
+        The extra of fastad that they belong to.
+    """
+    return MissingExtraError(
+        f"{user} needs {' and '.join(libraries)}: pip install {' '.join(libraries)}, "
+        f"or in a clone of fastad pip install '.[{extra}]'"
+    )

@@ -1,0 +1,84 @@
+"""What is said where a library of an extra is not installed: what can be typed, and works."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastad._core.extras import missing_extra
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SOURCES = sorted((ROOT / "fastad").rglob("*.py"))
+TEXTS = [
+    *SOURCES,
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+]
+
+
+def calls() -> Iterator[tuple[str, list[str], str]]:
+    """Yield the place, the libraries and the extra of each call in fastad."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "missing_extra":
+                libraries = [x.value for x in node.args[1:] if isinstance(x, ast.Constant)]
+                (extra,) = (x.value for x in node.keywords if x.arg == "extra")
+                assert isinstance(extra, ast.Constant)
+                place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                yield place, [str(library) for library in libraries], str(extra.value)
+
+
+def libraries_of(extra: str) -> set[str]:
+    """Return the libraries that an extra installs, and what scikit-learn brings with it."""
+    libraries = set()
+    for requirement in PROJECT["optional-dependencies"][extra]:
+        name, others = re.match(r"([\w-]+)(?:\[(.*)\])?", requirement).groups()
+        if name == PROJECT["name"]:
+            libraries |= {library for other in others.split(",") for library in libraries_of(other)}
+        else:
+            libraries.add(name)
+    if "scikit-learn" in libraries:
+        libraries |= {re.match(r"[\w-]+", x).group() for x in requires("scikit-learn") or ()}
+    return libraries
+
+
+CALLS = list(calls())
+
+
+def test_the_message_installs_by_names_that_exist() -> None:
+    message = str(missing_extra("the demo", "scikit-learn", "matplotlib", extra="demo"))
+    assert message == (
+        "the demo needs scikit-learn and matplotlib: pip install scikit-learn matplotlib, "
+        "or in a clone of fastad pip install '.[demo]'"
+    )
+
+
+@pytest.mark.parametrize(("place", "libraries", "extra"), CALLS, ids=[call[0] for call in CALLS])
+def test_the_extra_that_is_named_has_the_library(
+    place: str, libraries: list[str], extra: str
+) -> None:
+    assert set(libraries) <= libraries_of(extra), place
+
+
+def test_every_missing_library_is_reported_by_the_one_function() -> None:
+    assert len(CALLS) > 15
+    with_hint = [path for path in SOURCES if "pip install" in path.read_text("utf-8")]
+    assert [path.name for path in with_hint] == ["extras.py"]
+
+
+def test_nothing_is_installed_under_a_name_that_no_index_has() -> None:
+    """``pip install .`` installs fastad; an index does not know its name."""
+    hint = re.compile(r"pip install [^\n]*?['\" ]fastad\b")
+    assert hint.search("pip install -q 'fastad[cli]'")
+    assert [path for path in TEXTS if hint.search(path.read_text("utf-8"))] == []
