@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
@@ -185,7 +186,19 @@ class CheckedCommand(TyperCommand):
                 message = _broken(rule, ctx.params, given, written)
                 if message:
                     raise typer.BadParameter(message, param_hint=written[name])
+        _check_standard_input(ctx.params)
         return super().invoke(ctx)
+
+
+def _check_standard_input(values: Mapping[str, Any]) -> None:
+    """Check that what can be read once is named once."""
+    paths = [
+        path
+        for value in values.values()
+        for path in (value if isinstance(value, list | tuple) else [value])
+    ]
+    if paths.count(Path("-")) > 1:
+        raise typer.BadParameter("the standard input (-) can be read once")
 
 
 def _words(ctx: Any) -> str:

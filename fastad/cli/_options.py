@@ -17,11 +17,10 @@ def read_count(text: str | int) -> int:
     raise typer.BadParameter(f"must be an integer of at least 1; found {text!r}")
 
 
-OneFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Table: .csv, .npz, .parquet, .arrow.")
-]
+_FORMATS = ".csv, .csv.gz, .npz, .parquet, .arrow; - for the standard input."
+OneFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help=f"Table: {_FORMATS}")]
 Files: TypeAlias = Annotated[
-    list[Path], typer.Argument(metavar="FILE…", help="Tables: .csv, .npz, .parquet, .arrow.")
+    list[Path], typer.Argument(metavar="FILE…", help=f"Tables: {_FORMATS}")
 ]
 LabelColumn: TypeAlias = Annotated[
     str, typer.Option(help="Column of the labels: 1 for an anomaly, 0 for a normal sample.")

@@ -40,7 +40,7 @@ def scikit_learn(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        raise missing_extra("fastad.sklearn", "scikit-learn", extra="sklearn") from None
+        raise missing_extra("a scorer or adapter", "scikit-learn", extra="sklearn") from None
 
 
 def last_step(estimator: Any) -> Any:

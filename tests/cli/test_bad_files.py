@@ -51,7 +51,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
     assert "no such file" in message
 
 
-@pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.csv.gz"])
+@pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.csv.zip"])
 def test_an_unknown_ending_is_named_with_the_known_ones(tmp_path: Path, name: str) -> None:
     message = refused(save(tmp_path / name, GOOD))
     assert all(ending in message for ending in (name, ".csv", ".tsv", ".npz"))

@@ -2,7 +2,10 @@
 
 import io
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
+from fastad.cli._console import DataError
+from fastad.cli.table_files import arrow_text
+from fastad.cli.table_files.delimited import DelimitedFile
 from tests.support.command_line import invoke
 
 ARROW = {
@@ -217,6 +223,80 @@ REGRESSIONS = {
 def test_examples_that_once_failed_are_read_or_refused(folder: Path, kind: str) -> None:
     ending, content, options = REGRESSIONS[kind]
     check(folder / f"scores{ending}", content, options)
+
+
+def outcome(call: Callable[[], Any]) -> object:
+    """Return what a call returns, to the bit, or the message of its error."""
+    try:
+        found = call()
+    except (DataError, ValueError) as error:
+        return str(error)
+    if isinstance(found, dict):
+        return {name: (column.dtype.kind, column.tobytes()) for name, column in found.items()}
+    return found if isinstance(found, list) else found.tolist()
+
+
+def all_of(path: Path, worthwhile: float) -> list[object]:
+    """Return all that a text file has, by pyarrow from so many bytes on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow_text, "_WORTHWHILE", worthwhile)
+        try:
+            file = DelimitedFile(path)
+        except DataError as error:
+            return [str(error)]
+        names = [name for name in file.names if file.names.count(name) == 1]
+        return [
+            names,
+            outcome(lambda: file.texts(names)),
+            *(outcome(partial(file.values, name)) for name in names),
+            *(outcome(partial(file.numbers, [name])) for name in names),
+            *(outcome(partial(file.numbers, [name], [name])) for name in names),
+        ]
+
+
+def check_alike(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert all_of(path, 0) == all_of(path, float("inf"))
+
+
+any_text = files().filter(lambda file: file[0] in (".csv", ".tsv"))
+
+
+@given(any_text)
+def test_any_text_is_read_alike_with_and_without_pyarrow(
+    folder: Path, file: tuple[str, bytes]
+) -> None:
+    check_alike(folder / f"scores{file[0]}", file[1])
+
+
+@pytest.mark.evidence
+@settings(max_examples=5000)
+@given(any_text)
+def test_much_text_is_read_alike_with_and_without_pyarrow(
+    folder: Path, file: tuple[str, bytes]
+) -> None:
+    check_alike(folder / f"scores{file[0]}", file[1])
+
+
+digits = st.text("0123456789", min_size=1, max_size=40)
+exponents = st.integers(-400, 400).map("e{}".format) | st.just("")
+
+
+@given(st.lists(st.floats().map(repr) | st.tuples(digits, digits, exponents), min_size=1))
+def test_numbers_are_those_of_python_to_the_bit(
+    folder: Path, numbers: list[str | tuple[str, str, str]]
+) -> None:
+    cells = [x if isinstance(x, str) else f"-{x[0]}.{x[1]}{x[2]}" for x in numbers]
+    path = folder / "numbers.csv"
+    path.write_text("\n".join(["y,s", *(f"{cell},0" for cell in cells)]), encoding="utf-8")
+    expected = np.array([float(cell) for cell in cells])
+    for worthwhile in (0, float("inf")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arrow_text, "_WORTHWHILE", worthwhile)
+            found = DelimitedFile(path).numbers(["y"])["y"]
+        if found.dtype == np.int64:
+            found = found.astype(np.float64)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_an_ending_may_be_in_upper_case(folder: Path) -> None:

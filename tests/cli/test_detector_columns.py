@@ -130,3 +130,20 @@ def test_a_missing_column_of_labels_gets_the_hint_to_label(extension: str, tmp_p
         message = error_of(command, path)
         assert "no column 'y'; found outlier, forest, lof: --label names" in message
     assert detectors_of(path, "--label", "outlier")[0] == list(DETECTORS)
+
+
+def test_arrays_of_another_shape_are_left_out_with_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    others: dict[str, Any] = {
+        "short": RNG.normal(size=N - 1),
+        "X": np.zeros((N, 2)),
+        "names": np.full(N, "a"),
+    }
+    np.savez(path, y=Y, forest=DETECTORS["forest"], **others)
+    reasons = f"'short' ({N - 1} values, 'y' has {N}), 'X' (of shape ({N}, 2), 'y' of ({N},))"
+    left_out = f"left out: {reasons}, 'names' (no numbers); --score names others"
+    assert detectors_of(path) == (["forest"], f"{path}: detectors: forest; {left_out}\n")
+    assert left_out in error_of("compare", path, code=2)
+    np.savez(path, y=Y, **others)
+    for command in ("evaluate", "compare"):
+        assert f"no column of scores beside 'y'; {left_out}" in error_of(command, path)

@@ -25,6 +25,12 @@ def invoke(*arguments: object, **env: str) -> Result:
     return CliRunner().invoke(app, words, env={**PLAIN, **env}, catch_exceptions=False)
 
 
+def pipe(stdin: bytes, *arguments: object) -> Result:
+    """Run a command in this process, with something to read on its standard input."""
+    words = [str(argument) for argument in arguments]
+    return CliRunner().invoke(app, words, input=stdin, env=PLAIN, catch_exceptions=False)
+
+
 def stdout_of(*arguments: object) -> str:
     """Run a command that must succeed."""
     result = invoke(*arguments)

@@ -14,6 +14,7 @@ from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector, Label
 from fastad.cli._console import DataError
 from fastad.cli.table_files.columnar import ArrayArchive, ArrowFile
+from fastad.cli.table_files.content import COMPRESSED, STDIN
 from fastad.cli.table_files.delimited import DelimitedFile, is_number
 from fastad.cli.table_files.detector_columns import guess_detectors
 from fastad.ordering.named_scores import score_name
@@ -29,9 +30,10 @@ _ERRORS = "backslashreplace"
 # The columns of one file.
 Source: TypeAlias = DelimitedFile | ArrayArchive | ArrowFile
 
+_TEXT = (".csv", ".tsv")
 _READERS: dict[str, Callable[[Path], Source]] = {
-    ".csv": DelimitedFile,
-    ".tsv": DelimitedFile,
+    **dict.fromkeys(_TEXT, DelimitedFile),
+    **{text + packed: DelimitedFile for text in _TEXT for packed in COMPRESSED},
     ".npz": ArrayArchive,
     ".parquet": ArrowFile,
     ".arrow": ArrowFile,
@@ -81,13 +83,18 @@ class ScoredTable:
 
 
 def open_source(path: Path) -> Source:
-    """Open a table by its file extension."""
+    """Open a table by its file extension; the standard input is text."""
+    if path == STDIN:
+        return DelimitedFile(path)
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    reader = _READERS.get(path.suffix.lower())
+    extension = "".join(
+        path.suffixes[-2:] if path.suffix.lower() in COMPRESSED else path.suffixes[-1:]
+    )
+    reader = _READERS.get(extension.lower())
     if reader is None:
         raise DataError(
-            f"{path}: unsupported file extension {path.suffix!r}; it must be one of "
+            f"{path}: unsupported file extension {extension!r}; it must be one of "
             f"{', '.join(_READERS)}"
         )
     return reader(path)

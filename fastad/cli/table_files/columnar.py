@@ -41,20 +41,23 @@ class ArrayArchive:
             self.names = list(np.load(file, allow_pickle=False))
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
-        """Return the vectors of numbers as long as the first excluded array.
+        """Return the vectors of numbers as long as the first excluded array."""
+        return [name for name, reason in self.left_out(excluded).items() if not reason]
+
+    def left_out(self, excluded: Sequence[str]) -> dict[str, str]:
+        """Return why each other array is no candidate; nothing for those that are.
 
         Data sets travel with other arrays, such as names, and the matrix of features.
         """
         shape = self.values(excluded[0]).shape
-        candidates = []
+        reasons = {}
         for name in self.names:
-            try:
-                array = self.values(name)
-            except DataError:
-                continue
-            if name not in excluded and array.shape == shape and array.dtype.kind in "biuf":
-                candidates.append(name)
-        return candidates
+            if name not in excluded:
+                try:
+                    reasons[name] = _no_candidate(self.values(name), excluded[0], shape)
+                except DataError:
+                    reasons[name] = "cannot be read"
+        return reasons
 
     def texts(self, names: Sequence[str]) -> list[str]:
         """Return which of the arrays are no numbers."""
@@ -74,6 +77,17 @@ class ArrayArchive:
         if not isinstance(array, np.ndarray):
             raise DataError(f"{self.path}: {name!r} is not an array")
         return array
+
+
+def _no_candidate(array: AnyVector, first: str, shape: tuple[int, ...]) -> str:
+    """Return why an array is no candidate beside a first one of some shape, nothing if it is."""
+    if array.dtype.kind not in "biuf":
+        return "no numbers"
+    if array.shape == shape:
+        return ""
+    if array.ndim == len(shape) == 1:
+        return f"{array.shape[0]} values, {first!r} has {shape[0]}"
+    return f"of shape {array.shape}, {first!r} of {shape}"
 
 
 class ArrowFile:

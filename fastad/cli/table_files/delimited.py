@@ -1,10 +1,10 @@
 """Columns of text files."""
 
 import csv
-import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,12 @@ import numpy.typing as npt
 
 from fastad._core.types import AnyVector
 from fastad.cli._console import DataError
+from fastad.cli.table_files.arrow_text import ArrowText
+from fastad.cli.table_files.content import Content
 
-_DELIMITERS = ",;\t"
+_DELIMITERS = ",;\t|"
+# So many rows decide on most columns whether they are numbers.
+_FIRST_ROWS = 1000
 # From here on, neighbouring integers share a float64.
 _FLOATS_MERGE = 2.0**53
 
@@ -35,7 +39,10 @@ class DelimitedFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.names, self.delimiter = _header(path)
+        self._content = Content(path)
+        self.names, self.delimiter = _header(self._content)
+        # Large files without bad cells; all others are read here.
+        self._arrow = ArrowText(self._content, self.delimiter, len(self.names))
 
     def candidates(self, excluded: Sequence[str]) -> list[str]:
         """Return the columns that may be scores: all others."""
@@ -47,35 +54,55 @@ class DelimitedFile:
         Bad cells among numbers, or decimal commas, do not make them text: they are refused where
         they are read.
         """
-        undecided, with_text = {name: self.names.index(name) for name in names}, set[str]()
-        with (
-            suppress(csv.Error, UnicodeDecodeError),
-            self.path.open(encoding="utf-8-sig", newline="") as lines,
-        ):
+        undecided = list(self._without_numbers(names, _FIRST_ROWS))
+        distinct = [self._arrow.distinct(self.names.index(name)) for name in undecided]
+        if None in distinct:
+            return [name for name, text in self._without_numbers(undecided).items() if text]
+        return [
+            name
+            for name, cells in zip(undecided, distinct, strict=True)
+            if any(cell.strip() for cell in cells or ()) and not any(map(_is_numeric, cells or ()))
+        ]
+
+    def _without_numbers(self, names: Sequence[str], n_rows: int | None = None) -> dict[str, bool]:
+        """Return the columns without a number in the first rows, and whether they have text."""
+        without = dict.fromkeys(names, False)
+        for row in islice(self._rows(), n_rows):
+            for name in list(without):
+                cell = row[self.names.index(name)]
+                if _is_numeric(cell):
+                    del without[name]
+                elif cell.strip():
+                    without[name] = True
+            if not without:
+                break
+        return without
+
+    def _rows(self) -> Iterator[Sequence[str]]:
+        """Yield the rows with a cell for each column, as far as they can be read."""
+        with suppress(csv.Error, UnicodeDecodeError), self._content.lines() as lines:
             rows = csv.reader(lines, delimiter=self.delimiter)
             next(rows)
-            for row in rows:
-                for name, column in list(undecided.items()) if len(row) == len(self.names) else ():
-                    if is_number(row[column].replace(",", ".", 1)):
-                        del undecided[name]
-                    elif row[column].strip():
-                        with_text.add(name)
-                if not undecided:
-                    break
-        return [name for name in undecided if name in with_text]
+            yield from (row for row in rows if len(row) == len(self.names))
 
     def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
         """Read columns of numbers; integers that a float64 would merge stay integers.
 
         Empty cells are NaN in the columns that may miss some.
         """
+        columns = {name: self.names.index(name) for name in names}
+        found = self._arrow.numbers(
+            list(columns.values()), {columns[name] for name in names if name in may_miss}
+        )
+        if found is not None:
+            return {name: self._as_written(name, found[i]) for name, i in columns.items()}
         # All columns are read, so that each row must have as many as the first line.
         types = [np.float64 if name in names else "U1" for name in self.names]
         dtype = np.dtype([(f"column {i}", kind) for i, kind in enumerate(types)])
         try:
             values = self._load(dtype)
         except UnicodeDecodeError as error:
-            raise self._not_utf8(error) from None
+            raise self._content.not_utf8(error) from None
         except (ValueError, OverflowError) as error:
             bad_cell = self._bad_cell(names, may_miss)
             if bad_cell is None and may_miss:
@@ -83,14 +110,11 @@ class DelimitedFile:
             raise DataError(f"{self.path}: {bad_cell or error}") from None
         if values.shape[0] == 0:
             raise DataError(f"{self.path}: there are no rows below the header")
-        return {
-            name: self._as_written(name, values[f"column {self.names.index(name)}"])
-            for name in names
-        }
+        return {name: self._as_written(name, values[f"column {i}"]) for name, i in columns.items()}
 
     def values(self, name: str) -> AnyVector:
         """Read one column of strings, none of them empty."""
-        values = self._load(np.dtype(np.str_), self.names.index(name))
+        values = self._texts(name)
         missing = values == ""
         if np.any(missing):
             raise DataError(
@@ -104,7 +128,7 @@ class DelimitedFile:
         pick = itemgetter(*(self.names.index(name) for name in names))
         rows, lines = [], []
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
+            with self._content.lines() as file:
                 reader = csv.reader(file, delimiter=self.delimiter)
                 next(reader)
                 for row in reader:
@@ -118,7 +142,7 @@ class DelimitedFile:
                     rows.append(pick(row))
                     lines.append(reader.line_num)
         except UnicodeDecodeError as error:
-            raise self._not_utf8(error) from None
+            raise self._content.not_utf8(error) from None
         except csv.Error as error:
             raise DataError(
                 f"{self.path}: line {reader.line_num} cannot be read: {error}"
@@ -127,11 +151,14 @@ class DelimitedFile:
             raise DataError(f"{self.path}: there are no rows below the header")
         return list(zip(*rows, strict=True)), lines
 
-    def _not_utf8(self, error: UnicodeDecodeError) -> DataError:
-        return DataError(f"{self.path}: the text is not UTF-8: {error}")
+    def _texts(self, name: str) -> AnyVector:
+        """Read one column as it is written."""
+        column = self.names.index(name)
+        found = self._arrow.texts(column)
+        return self._load(np.dtype(np.str_), column) if found is None else found
 
     def _load(self, dtype: np.dtype[Any], column: int | None = None) -> npt.NDArray[Any]:
-        with self.path.open(encoding="utf-8-sig", newline="") as lines:
+        with self._content.lines() as lines:
             lines.readline()
             if not any(line.strip() for line in lines):
                 return np.empty(0, dtype)
@@ -153,7 +180,7 @@ class DelimitedFile:
     def _as_written(self, name: str, values: AnyVector) -> AnyVector:
         if np.max(np.abs(values)) < _FLOATS_MERGE or not np.all(values == np.floor(values)):
             return values
-        cells = self._load(np.dtype(np.str_), self.names.index(name))
+        cells = self._texts(name)
         if not np.all(np.strings.isdecimal(np.strings.lstrip(cells, "+- "))):
             return values
         integers = np.array([int(cell) for cell in cells])
@@ -161,12 +188,12 @@ class DelimitedFile:
 
     def _with_gaps(self, name: str) -> AnyVector:
         """Read a column of numbers and empty cells."""
-        cells = np.strings.strip(self._load(np.dtype(np.str_), self.names.index(name)))
+        cells = np.strings.strip(self._texts(name))
         return np.where(cells == "", "nan", cells).astype(np.float64)
 
     def _bad_cell(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> str | None:
         """Return where the first cell is that is not a number; None where even that fails."""
-        with suppress(csv.Error), self.path.open(encoding="utf-8-sig", newline="") as lines:
+        with suppress(csv.Error), self._content.lines() as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.
             readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
             rows = csv.reader(readable, delimiter=self.delimiter)
@@ -184,18 +211,38 @@ class DelimitedFile:
         return None
 
 
-def _header(path: Path) -> tuple[list[str], str]:
+def _is_numeric(cell: str) -> bool:
+    """Return whether a cell is a number, or would be with a decimal point for its comma."""
+    return is_number(cell.replace(",", ".", 1))
+
+
+def _header(content: Content) -> tuple[list[str], str]:
+    """Return the names of the columns and what separates them."""
+    path = content.path
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            first = lines.readline()
+        with content.lines() as lines:
+            first, second = lines.readline(), lines.readline()
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: the text is not UTF-8: {error}") from None
+        raise content.not_utf8(error) from None
     if not first.strip():
         raise DataError(f"{path}: the file is empty; its first line must name the columns")
-    # What stands in quotes is part of a name.
-    delimiter = max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
+    # Names may contain a sign too, but rows have as many cells as there are names.
+    delimiter = max(
+        _DELIMITERS,
+        key=lambda sign: (
+            1 < _n_cells(first, sign) == _n_cells(second, sign),
+            _n_cells(first, sign),
+        ),
+    )
     try:
         names = next(csv.reader([first], delimiter=delimiter))
     except csv.Error as error:
         raise DataError(f"{path}: the first line must name the columns: {error}") from None
     return [name.strip() for name in names], delimiter
+
+
+def _n_cells(line: str, delimiter: str) -> int:
+    """Return the number of cells of a line; 0 where it cannot be read."""
+    with suppress(csv.Error, StopIteration):
+        return len(next(csv.reader([line], delimiter=delimiter)))
+    return 0

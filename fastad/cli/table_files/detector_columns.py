@@ -67,6 +67,8 @@ def guess_detectors(
         Whether scores may be missing.
     """
     left_out = dict.fromkeys((name for name in source.names if name not in others), "no numbers")
+    if isinstance(source, ArrayArchive):
+        left_out = source.left_out(others)
     names = source.candidates(others)
     for name in source.texts(names):
         names.remove(name)
