@@ -1,4 +1,4 @@
-"""Columns of text files by pyarrow's reader, which takes a tenth of the time of NumPy's."""
+"""Columns of text files by pyarrow's reader, which takes a quarter of the time of NumPy's."""
 
 import codecs
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from fastad.cli.table_files.content import Content
 
 # Of fewer bytes, NumPy's reader is faster than the import of pyarrow.
 _WORTHWHILE = 1_000_000
-_PIECE = 2**24
+_PIECE = 2**18
 # Cells that stand for a number that is missing.
 _MISSING = ["", "nan", "NaN"]
 
@@ -72,7 +72,7 @@ class ArrowText:
 
         kinds = {"float64": pa.float64(), "dictionary": pa.dictionary(pa.int32(), pa.string())}
         try:
-            with self._content.binary() as file:
+            with self._opened() as file:
                 table = csv.read_csv(
                     file,
                     csv.ReadOptions(
@@ -94,6 +94,13 @@ class ArrowText:
         except pa.ArrowInvalid:
             return None
         return table if table.num_rows else None
+
+    def _opened(self) -> Any:
+        # Inside, as small files need no pyarrow.
+        import pyarrow as pa
+
+        kept = self._content.kept
+        return pa.memory_map(str(self._content.path)) if kept is None else pa.BufferReader(kept)
 
     @cached_property
     def _quoted(self) -> bool | None:

@@ -21,22 +21,22 @@ class Content:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._kept: bytes | None = None
+        self.kept: bytes | None = None
         if path == STDIN:
-            self._kept = sys.stdin.buffer.read()
+            self.kept = sys.stdin.buffer.read()
         elif path.suffix.lower() in COMPRESSED:
             # Here, as few files are compressed.
             module = importlib.import_module(COMPRESSED[path.suffix.lower()])
             with reading(path, "the compressed file"), module.open(path) as file:
-                self._kept = file.read()
+                self.kept = file.read()
 
     def size(self) -> int:
         """Return the number of bytes."""
-        return self.path.stat().st_size if self._kept is None else len(self._kept)
+        return self.path.stat().st_size if self.kept is None else len(self.kept)
 
     def binary(self) -> BinaryIO:
         """Open the bytes."""
-        return self.path.open("rb") if self._kept is None else io.BytesIO(self._kept)
+        return self.path.open("rb") if self.kept is None else io.BytesIO(self.kept)
 
     def lines(self) -> TextIO:
         """Open the text, with the ends of lines as they are."""

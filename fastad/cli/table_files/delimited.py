@@ -151,6 +151,22 @@ class DelimitedFile:
             raise DataError(f"{self.path}: there are no rows below the header")
         return list(zip(*rows, strict=True)), lines
 
+    def large_columns(
+        self, texts: Sequence[str], numbers: Sequence[str]
+    ) -> dict[str, AnyVector] | None:
+        """Read columns as strings, and numbers with gaps; None unless pyarrow reads them."""
+        indices = [self.names.index(name) for name in numbers]
+        read = self._arrow.numbers(indices, indices)
+        if read is None:
+            return None
+        columns = {name: read[index] for name, index in zip(numbers, indices, strict=True)}
+        for name in texts:
+            cells = self._arrow.texts(self.names.index(name))
+            if cells is None:
+                return None
+            columns[name] = cells
+        return columns
+
     def _texts(self, name: str) -> AnyVector:
         """Read one column as it is written."""
         column = self.names.index(name)

@@ -170,6 +170,13 @@ def _delimited_part(
     optional: Sequence[str],
     measures: Sequence[str],
 ) -> Mapping[str, AnyVector]:
+    large = source.large_columns(keys, measures)
+    required = [name for name in keys if name not in optional]
+    if large is not None and not any(np.any(large[name] == "") for name in required):
+        for name in optional:
+            cells, rows = np.unique(large[name], return_inverse=True)
+            large[name] = np.array([_parameter(cell) for cell in cells.tolist()], object)[rows]
+        return large
     names = [*keys, *measures]
     columns, lines = source.cells(names)
     part: dict[str, AnyVector] = {}
