@@ -114,7 +114,7 @@ def test_every_picture_can_be_drawn(sections: dict[str, Section]) -> None:
         figure.canvas.draw()
 
 
-def test_the_picture_of_distances_has_a_line_for_each_measure(
+def test_the_picture_of_distances_has_dots_for_each_measure(
     sections: dict[str, Section],
 ) -> None:
     result = table(sections["distance"], "rank-distance-tpr-0.4-uci-0")
@@ -122,9 +122,14 @@ def test_the_picture_of_distances_has_a_line_for_each_measure(
     (picture,) = (one for one in sections["distance"].parts if one.name == name)
     assert isinstance(picture, Picture)
     (axes,) = picture.draw().axes
-    assert [line.get_label() for line in axes.lines] == result.measures
-    for line, distances in zip(axes.lines, result.distances.T, strict=True):
+    dots = [line for line in axes.lines if line.get_marker() != "None"]
+    assert [line.get_label() for line in dots] == result.measures
+    for line, distances in zip(dots, result.distances.T, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), distances)
+        # Each within its data set, whose order means nothing: no line joins two.
+        assert line.get_linestyle() == "None"
+        np.testing.assert_array_equal(np.round(line.get_xdata()), np.arange(len(distances)))
+    assert len({(line.get_marker(), line.get_color()) for line in dots}) == len(dots)
     assert [label.get_text() for label in axes.get_xticklabels()] == result.datasets
 
 

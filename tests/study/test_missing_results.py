@@ -1,6 +1,7 @@
 """Sections of a study: what ran, what failed, and what is missing is named."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -87,19 +88,39 @@ def test_a_whole_study_says_so() -> None:
         assert f"{what}: none." in overview.paragraphs
 
 
-def test_tables_of_the_papers_that_a_study_does_not_have_are_named() -> None:
-    small = make_study(
-        problems={"adbench": PROBLEMS["adbench"]}, contaminations=(0.01,), goix=False
-    )
-    result = sections_of(small)
-    said = {name: " ".join(one.paragraphs) for name, one in result.items()}
-    assert "Missing: Table 3: the study has no results of the collection uci." in said["ranks"]
-    assert "Missing: Table 4: the study has no results of the" in said["ranks"]
-    assert "Table 6 for adbench: the study has no results at 0 %" in said["selection"]
-    assert "Table 8 for adbench: the study has no results at 5 %" in said["selection"]
+@pytest.mark.parametrize("collection", ["uci", "uci-umap"])
+def test_a_study_of_the_papers_data_names_the_tables_that_it_lacks(collection: str) -> None:
+    small = make_study(problems={collection: PROBLEMS[collection]}, contaminations=(0.01,))
+    said = {name: " ".join(one.paragraphs) for name, one in sections_of(small).items()}
+    other, ranks, classes = {
+        "uci": ("uci-umap", "Table 4", "Table 10"),
+        "uci-umap": ("uci", "Table 3", "Table 11"),
+    }[collection]
+    why = f"the study has no results of the collection {other}."
+    assert f"Missing: {ranks}: {why}" in said["ranks"]
+    assert f"Missing: {classes}: {why}" in said["classes"]
+    assert f"Table 6 for {collection}: the study has no results at 0 %" in said["selection"]
+    assert f"Table 8 for {collection}: the study has no results at 5 %" in said["selection"]
     assert "Table 7 for" not in said["selection"]
-    assert "Table 10: the study has no results of the collection uci-umap" in said["classes"]
-    assert "Missing: Goix's own protocol: the study has no rows of it." in said["unsupervised"]
+
+
+@pytest.mark.parametrize("problems", [PROBLEMS["adbench"], PROBLEMS["uci"]])
+def test_a_study_of_ones_own_lacks_no_table_of_a_paper(
+    problems: Mapping[str, Sequence[str | None]],
+) -> None:
+    own = make_study(problems={"mine": problems}, contaminations=(0.02,), n_repeats=2)
+    own = replace(without(own, "tpr@0.4", "auc@0.05"), extra={})
+    for section in sections_of(own).values():
+        of_others = [words for words in section.paragraphs[1:] if not words.startswith("mine at")]
+        titles = [part.title for part in section.parts]
+        assert not re.findall(r"Table|Figure|[Gg]oix", " ".join([*of_others, *titles]))
+
+
+def test_goix_protocol_is_missing_where_it_was_planned(study: StudyTables) -> None:
+    said = "Missing: Goix's own protocol: the study has no rows of it."
+    begun = replace(study, extra={"goix": pa.table({})})
+    assert said in sections_of(begun)["unsupervised"].paragraphs
+    assert said not in sections_of(replace(study, extra={}))["unsupervised"].paragraphs
 
 
 def test_a_single_repeat_has_no_operating_rates() -> None:
@@ -142,7 +163,8 @@ def test_measures_that_a_study_lacks_are_named(study: StudyTables) -> None:
         label for label in TABLE_MEASURES if label not in gone
     ]
     assert any(
-        "Figure 3" in words and "tpr@0.4" in words for words in result["distance"].paragraphs[1:]
+        "tpr@0.4 of uci at 0 % contamination" in words and "has not measured it" in words
+        for words in result["distance"].paragraphs[1:]
     )
     assert {row[0] for row in table(result["unsupervised"], "unsupervised-uci-0").rows} == {"MV"}
     assert {part.name for part in result["recommendation"].parts} == {

@@ -1,14 +1,10 @@
-"""The page of a study's report, and the files beside it."""
+"""The page of a study's report."""
 
-import base64
-import csv
 import io
 import re
-import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from html.parser import HTMLParser
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,100 +18,25 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-import fastad
-from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable
 from fastad.plot.drawing import COLOURS
 from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import make_sections, write_report
-from fastad.study.report.page import PageTable, _template
-from fastad.study.report.sections import Part, Picture, Section, Table
+from fastad.study.report.page import PageTable
+from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
+from tests.support.report_pages import (
+    HOSTILE,
+    SMALL,
+    Cells,
+    Page,
+    image_of,
+    made_up,
+    small_figure,
+)
 from tests.support.study_sections import SECTIONS
 from tests.support.study_tables import make_study
-
-HOSTILE = '<b>"R&D"</b> \\{{ 1 }}'
-VOID = {"meta", "img", "br", "hr", "link", "input", "wbr"}
-SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (None,)}}
-
-
-@dataclass(frozen=True, slots=True)
-class Cells(TableResult):
-    """A table of given cells."""
-
-    table: TextTable
-    notes: Sequence[str] = ()
-
-    def text_table(self) -> TextTable:
-        return self.table
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        return dict(
-            zip(self.table.header, map(list, zip(*self.table.rows, strict=True)), strict=True)
-        )
-
-
-class Page(HTMLParser):
-    """A page that was read: its tags must be balanced."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.rows: list[list[str]] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len(dict(attrs)) == len(attrs)
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1][-1] += data
-
-    def of(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-
-def small_figure() -> Figure:
-    figure = Figure(figsize=(2, 1))
-    figure.subplots().plot([0, 1], [1, 0])
-    return figure
-
-
-def image_of(attributes: Mapping[str, str | None]) -> bytes:
-    return base64.b64decode(str(attributes["src"]).partition(",")[2])
-
-
-def made_up() -> list[Section]:
-    places = [[1, 0], [0, 2], [3, 0]]
-    rows = [["kNN", "0.91", "-"], [HOSTILE, "0.5", "1e-05"], ["µ ± ∞", "0.70", "50 %"]]
-    table = Cells(TextTable(["detector", "auc", "mv"], rows, places), ["left out: <none>"])
-    words = Cells(TextTable(["what", "why"], [["a", "it has words"]]))
-    parts: list[Part] = [
-        Table("ranks", "Ranks & places", table),
-        Picture("map", HOSTILE, small_figure, ["a note"]),
-        Table("plain", "Words", words),
-    ]
-    return [
-        Section("first", HOSTILE, [f"words of {HOSTILE}"], parts),
-        Section("bare", "Nothing found", ["Missing: everything."]),
-        Section("mute", "No words"),
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -301,52 +222,6 @@ def test_summary_says_what_is_not_done(tmp_path: Path) -> None:
     assert f"; {study.n_done} of {study.n_batches} batches are done so far." in text
 
 
-# --- files
-
-
-def test_tables_have_three_files_with_the_cells_of_the_page(page: Page, written: Path) -> None:
-    tables = [part for one in made_up() for part in one.parts if isinstance(part, Table)]
-    folder = written.parent / "tables"
-    assert {one.name for one in folder.iterdir()} == {
-        f"{table.name}{ending}" for table in tables for ending in (".csv", ".md", ".tex")
-    }
-    shown = iter(page.rows)
-    for table in tables:
-        content = table.content.text_table()
-        cells = [list(content.header), *map(list, content.rows)]
-        assert [next(shown) for _ in cells] == cells
-        with (folder / f"{table.name}.csv").open(encoding="utf-8", newline="") as file:
-            assert [*csv.reader(file)] == cells
-        assert (folder / f"{table.name}.md").read_text("utf-8") == table.content.to_markdown()
-        assert (folder / f"{table.name}.tex").read_text("utf-8") == table.content.to_latex()
-    assert next(shown, None) is None
-
-
-def test_pictures_have_two_files(page: Page, written: Path) -> None:
-    figures = written.parent / "figures"
-    for picture in (part["id"] for part in page.of("div") if part.get("class") == "part"):
-        if (figures / f"{picture}.png").exists():
-            assert (figures / f"{picture}.svg").read_text("utf-8").startswith("<?xml")
-    names = Counter(one.stem for one in figures.iterdir())
-    assert {*names.values()} == {2}
-    assert len(names) == len(page.of("img")) == 1 + 2 * 3
-
-
-def contents(folder: Path) -> Mapping[str, bytes]:
-    return {
-        str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()
-    }
-
-
-def test_same_study_same_bytes(study: StudyTables, written: Path, tmp_path: Path) -> None:
-    sections = [*made_up(), curves_section(study), scores_section(study)]
-    again = write_report(study, tmp_path, sections).parent
-    assert contents(again) == contents(written.parent)
-    # On top of an earlier one, too.
-    write_report(study, tmp_path, sections)
-    assert contents(again) == contents(written.parent)
-
-
 def test_study_without_anything_has_a_page(study: StudyTables, tmp_path: Path) -> None:
     empty = replace(study, tasks=study.tasks.slice(0, 0), curves=study.curves.slice(0, 0), n_done=0)
     sections = [curves_section(empty), scores_section(empty)]
@@ -366,72 +241,6 @@ def test_progress_names_sections_as_they_are_reached(study: StudyTables, tmp_pat
 
     write_report(study, tmp_path, sections(), progress=seen.append)
     assert seen == ["S 0", "S 1", "S 2"]
-
-
-def failing_figure() -> Figure:
-    figure = small_figure()
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    figure.savefig = fail  # type: ignore[method-assign]
-    return figure
-
-
-def test_full_disk_leaves_whole_files_only(study: StudyTables, tmp_path: Path) -> None:
-    path = write_report(study, tmp_path, [Section("old", "Old")])
-    before = path.read_bytes()
-    with pytest.raises(OSError, match="No space left"):
-        write_report(
-            study,
-            tmp_path,
-            [*made_up(), Section("s", "S", (), [Picture("bad", "Bad", failing_figure)])],
-        )
-    assert path.read_bytes() == before
-    names = {one.name for one in tmp_path.rglob("*") if one.is_file()}
-    assert not [name for name in names if name.startswith((".", "bad"))]
-    assert "ranks.csv" in names
-
-
-def test_disk_that_is_full_while_texts_are_written(
-    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "ranks.tex").write_text("of an earlier report")
-    write = Path.write_text
-
-    def fails(path: Path, text: str, **options: Any) -> int:
-        if path.suffix == ".tex":
-            write(path, text[: len(text) // 2], **options)
-            raise OSError(28, "No space left on device")
-        return write(path, text, **options)
-
-    monkeypatch.setattr(Path, "write_text", fails)
-    with pytest.raises(OSError, match="No space left"):
-        write_report(study, tmp_path, made_up())
-    files = {one.name: one for one in tmp_path.rglob("*") if one.is_file()}
-    assert {*files} == {"ranks.csv", "ranks.md", "ranks.tex"}
-    assert files["ranks.tex"].read_text("utf-8") == "of an earlier report"
-
-
-@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
-def test_libraries_that_are_not_installed_are_named(
-    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
-) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
-    _template.cache_clear()
-    with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'\.\[study\]'"):
-        write_report(study, tmp_path / "new", made_up())
-    # What the page itself needs is missed before any work.
-    assert (tmp_path / "new").exists() == (library == "matplotlib")
-    assert not (tmp_path / "new" / "index.html").exists()
-
-
-def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("mine")
-    with pytest.raises(OSError, match="taken"):
-        write_report(study, tmp_path / "taken", made_up())
-    assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_titles_are_no_formulas(tmp_path: Path) -> None:

@@ -39,24 +39,20 @@ _CLASS_TABLES = {"uci-umap": "Table 10", "uci": "Table 11"}
 _CLASS_MEASURES = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
 # Contaminations of the tables of losses.
 _LOSS_TABLES = {0.0: "Table 6", 0.01: "Table 7", 0.05: "Table 8"}
-# The criterion of each table of losses with a selected rate, and the measures there.
-_RATE_TABLES: dict[CriterionName, str] = {
-    "tukey-mean": "Table 2",
-    "tukey-median": "Table 3",
-    "tukey-q": "Table 4",
-    "welch-mean": "Table 5",
-    "welch-median": "Table 6",
-}
+# Criteria of the tables of losses with a selected rate, in their order, and the measures there.
+_CRITERIA: tuple[CriterionName, ...] = (
+    *("tukey-mean", "tukey-median", "tukey-q"),
+    *("welch-mean", "welch-median"),
+)
 _RATE_MEASURES = [label for label in TABLE_MEASURES if not label.startswith("cvol@")]
 _TARGETS = ("tpr@0.01", "tpr@0.05")
-# By figure the reference of the application, and the measures that are compared.
+# By the reference of an application, the measures that are compared.
 _USUAL = ("auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8")
-_DISTANCE_FIGURES = {
-    "Figure 3": ("tpr@0.4", ("ht_auc@0.4", *_USUAL)),
-    "Figure 4": ("fpr@tpr0.8", ("lf_auc@0.8", *_USUAL)),
-}
+_REFERENCES = {"tpr@0.4": ("ht_auc@0.4", *_USUAL), "fpr@tpr0.8": ("lf_auc@0.8", *_USUAL)}
 # Inches: of the picture's height, of its least and greatest width, and of each data set.
-_HEIGHT, _MIN_WIDTH, _MAX_WIDTH, _DATASET_WIDTH = 3.8, 6.4, 18.0, 0.26
+_HEIGHT, _MIN_WIDTH, _MAX_WIDTH, _DATASET_WIDTH = 3.8, 6.4, 11.0, 0.3
+# Marks of measures, and how far from the middle of a data set they are at most.
+_MARKS, _SPREAD = "os^DvPX", 0.3
 _ONE_MEASURE = "a measure alone has no other to be compared with"
 
 
@@ -152,7 +148,7 @@ def selection_section(results: StudyResults) -> Section:
             _mean_losses(losses_by_level),
         )
     for collection, levels in results.collections.items():
-        for level, table in _LOSS_TABLES.items():
+        for level, table in _LOSS_TABLES.items() if collection in _RANK_TABLES else ():
             if level not in levels:
                 reason = f"the study has no results at {100 * level:g} % contamination"
                 builder.lacks(f"{table} for {collection}", reason)
@@ -190,8 +186,8 @@ def operating_section(results: StudyResults) -> Section:
         "At each false positive rate models are compared over repeats, by AUC up to it and by TPR "
         "at it; each criterion selects the rate where the models of a data set differ the most. "
         "The loss tables add AUC and TPR at that rate to the measures that select and evaluate, as "
-        "Tables 2-6 of Škvára, Pevný and Šmídl, 2020, at the lowest contamination; each names its "
-        "table.",
+        "Tables 2-6 of Škvára, Pevný and Šmídl, 2020, in the same order. At the lowest "
+        "contamination.",
     )
     for cell in results.cells(builder):
         comparisons = _discriminability(cell, results, builder)
@@ -199,14 +195,14 @@ def operating_section(results: StudyResults) -> Section:
             continue
         measures = [cell.table.measure(label) for label in cell.present(_RATE_MEASURES, builder)]
         resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
-        for criterion, table in _RATE_TABLES.items():
+        for criterion in _CRITERIA:
             make = partial(
                 loss_at_rates,
                 *(cell.table, measures, comparisons, criterion, "optimal", resampling),
             )
-            loss = builder.attempt(f"{table} for {cell.where}", make)
+            loss = builder.attempt(f"{criterion} for {cell.where}", make)
             if loss is not None:
-                title = f"Loss with AUC and TPR at the rate that {criterion} selects ({table})"
+                title = f"Loss with AUC and TPR at the rate that {criterion} selects"
                 name = f"loss-at-{criterion}-{cell.key}"
                 builder.table(name, f"{title}, {cell.where}", loss)
     return builder.section()
@@ -223,13 +219,11 @@ def distance_section(results: StudyResults) -> Section:
         "at TPR 0.8, where alarms must not be false (Figure 4). At the lowest contamination.",
     )
     for cell in results.cells(builder):
-        for figure, (reference, labels) in _DISTANCE_FIGURES.items():
+        for reference, labels in _REFERENCES.items():
+            what = f"{reference} of {cell.where}"
             if reference not in cell.table.labels:
-                builder.lacks(
-                    f"{figure} for {cell.where}", f"the study has not measured {reference}"
-                )
+                builder.lacks(what, "the study has not measured it")
                 continue
-            what = f"{figure} for {cell.where}"
             make = partial(
                 rank_distance,
                 cell.table,
@@ -240,7 +234,7 @@ def distance_section(results: StudyResults) -> Section:
             result = builder.attempt(what, make)
             if result is not None:
                 name = f"rank-distance-{file_name(reference)}-{cell.key}"
-                title = f"Distance from the ranking by {reference}, {cell.where} ({figure})"
+                title = f"Distance from the ranking by {reference}, {cell.where}"
                 builder.table(name, title, result)
                 picture = Picture(f"{name}-by-data-set", title, partial(draw_distances, result))
                 builder.parts.append(picture)
@@ -275,9 +269,14 @@ def draw_distances(result: RankDistances) -> "Figure":
     width = min(max(_MIN_WIDTH, _DATASET_WIDTH * len(positions) + 3), _MAX_WIDTH)
     figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
     axes = figure.subplots()
-    for i, label in enumerate(result.measures):
-        style = {**drawing.line_style(i), "linewidth": 1.0}
-        axes.plot(positions, result.distances[:, i], marker="o", markersize=4, label=label, **style)
+    # Data sets have no order, so nothing joins them; dots of one are side by side.
+    steps = np.linspace(-_SPREAD, _SPREAD, len(result.measures))
+    for i, (label, step) in enumerate(zip(result.measures, steps, strict=True)):
+        style = {"marker": _MARKS[i % len(_MARKS)], "color": drawing.line_style(i)["color"]}
+        distances = result.distances[:, i]
+        axes.plot(positions + step, distances, linestyle="", markersize=5, label=label, **style)
+    for position in positions[1:]:
+        axes.axvline(position - 0.5, color="0.85", linewidth=0.8, zorder=0)
     names = [drawing.plain_text(name) for name in result.datasets]
     axes.set_xticks(positions, names, rotation=90, fontsize="small")
     axes.set_ylabel(f"Distance from {result.reference}")
@@ -320,9 +319,11 @@ def recommendation_section(results: StudyResults) -> Section:
 def _note_collections(
     builder: SectionBuilder, results: StudyResults, tables: Mapping[str, str]
 ) -> None:
-    """Note which tables have no collection to be made of."""
+    """Note which tables have no collection to be made of, if the study has the paper's data."""
+    if tables.keys().isdisjoint(results.collections):
+        return
     for collection, table in tables.items():
-        if results.collections and collection not in results.collections:
+        if collection not in results.collections:
             builder.lacks(table, f"the study has no results of the collection {collection}")
 
 

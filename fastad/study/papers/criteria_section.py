@@ -180,7 +180,9 @@ def _undefined(
 def _add_goix(builder: SectionBuilder, results: StudyResults) -> None:
     """Add the counts of goix's own protocol."""
     goix = results.study.extra.get("goix")
-    if goix is None or not goix.num_rows:
+    if goix is None:
+        return  # it is not in the plan
+    if not goix.num_rows:
         builder.lacks("Goix's own protocol", "the study has no rows of it")
         return
     benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in goix.to_pylist())

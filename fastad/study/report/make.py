@@ -3,6 +3,8 @@
 import csv
 import io
 import os
+import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -12,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
-from fastad._core.files import written_aside
 from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
 from fastad.errors import InvalidTypeError
 from fastad.study.extensions import extensions
@@ -29,6 +30,12 @@ _FOLDER, _PAGE, _TABLES, _FIGURES = "report", "index.html", "tables", "figures"
 # Dots an inch of the picture files, and of the screen, where they have the size that their type
 # asks for; colours of the pictures in the page.
 _DPI, _SCREEN, _COLOURS = 110, 96, 128
+# Files of pictures, with what would differ from day to day. Type that editors can read, which
+# some publishers ask for, and the same bits whenever they are drawn.
+_PICTURES = {"PNG": {}, "SVG": {"Date": None}, "PDF": {"CreationDate": None}}
+_STYLE = {"svg.hashsalt": "fastad", "pdf.fonttype": 42}
+# How a page links its files: they are those of a report, and others are the user's.
+_LINK = re.compile(rf'href="((?:{_TABLES}|{_FIGURES})/[A-Za-z0-9._-]+)"')
 
 
 def make_report(
@@ -58,7 +65,7 @@ def make_report(
     -------
     Path
         Of the page, which needs no other file. Beside it are ``tables`` (CSV, Markdown, LaTeX)
-        and ``figures`` (PNG, SVG).
+        and ``figures`` (PNG, SVG, PDF).
 
     Raises
     ------
@@ -130,9 +137,10 @@ def write_report(
     study : StudyTables
         Results of the study.
     folder : Path
-        Where the report goes; files of an earlier report are replaced.
+        Where the report goes. It takes the place of an earlier one, whose files are removed;
+        other files stay.
     sections : iterable of Section
-        Each is written when it is reached, the page at the end.
+        In the order of the page.
     progress : callable, optional
         Called with the title of each section that is being written.
 
@@ -146,23 +154,50 @@ def write_report(
     MissingExtraError
         If a library of the extra ``study`` is not installed.
     OSError
-        If a file cannot be written; files that are there are whole.
+        If a file cannot be written; the earlier report is as it was.
     """
     check_jinja2()
-    for kind in (_TABLES, _FIGURES):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-    shown = []
-    for section in sections:
-        if progress is not None:
-            progress(section.title)
-        parts = [
-            _write_table(part, folder) if isinstance(part, Table) else _write_picture(part, folder)
-            for part in section.parts
-        ]
-        shown.append(PageSection(section.name, section.title, section.paragraphs, parts))
-    page = folder / _PAGE
-    _write_text(page, render_page(study, shown))
-    return page
+    folder.mkdir(parents=True, exist_ok=True)
+    # The whole report is written before anything of the earlier one changes.
+    with tempfile.TemporaryDirectory(prefix=".fastad-", dir=folder) as name:
+        aside = Path(name)
+        for kind in (_TABLES, _FIGURES):
+            (aside / kind).mkdir()
+            (folder / kind).mkdir(exist_ok=True)
+        shown = []
+        for section in sections:
+            if progress is not None:
+                progress(section.title)
+            parts = [
+                _write_table(part, aside)
+                if isinstance(part, Table)
+                else _write_picture(part, aside)
+                for part in section.parts
+            ]
+            shown.append(PageSection(section.name, section.title, section.paragraphs, parts))
+        _write_text(aside / _PAGE, render_page(study, shown))
+        _replace_report(folder, aside)
+    return folder / _PAGE
+
+
+def _replace_report(folder: Path, aside: Path) -> None:
+    """Move the files of a report to their places, the page last; remove those it lacks."""
+    earlier = _linked_files(folder / _PAGE)
+    files = [
+        f"{kind}/{file.name}" for kind in (_TABLES, _FIGURES) for file in (aside / kind).iterdir()
+    ]
+    for file in (*files, _PAGE):
+        (aside / file).replace(folder / file)
+    for file in earlier.difference(files):
+        (folder / file).unlink(missing_ok=True)
+
+
+def _linked_files(page: Path) -> set[str]:
+    """Return the files that a page links; none where there is no page."""
+    try:
+        return set(_LINK.findall(page.read_text("utf-8", errors="replace")))
+    except FileNotFoundError:
+        return set()
 
 
 def _write_table(table: Table, folder: Path) -> PageTable:
@@ -191,13 +226,10 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
         raise missing_extra("a report", "matplotlib", extra="study") from None
     figure = picture.draw()
     links = {}
-    # The same bits whenever they are drawn.
-    with mpl.rc_context({"svg.hashsalt": "fastad"}):
-        for kind, metadata in (("PNG", {}), ("SVG", {"Date": None})):
-            name = f"{picture.name}.{kind.lower()}"
-            with written_aside(folder / _FIGURES / name) as aside:
-                figure.savefig(aside, dpi=_DPI, metadata=metadata)
-            links[kind] = f"{_FIGURES}/{name}"
+    with mpl.rc_context(_STYLE):
+        for kind, metadata in _PICTURES.items():
+            links[kind] = f"{_FIGURES}/{picture.name}.{kind.lower()}"
+            figure.savefig(folder / links[kind], dpi=_DPI, metadata=metadata)
     image = (folder / links["PNG"]).read_bytes()
     width, height = (round(inches * _SCREEN) for inches in figure.get_size_inches())
     return PagePicture(
@@ -230,5 +262,4 @@ def _most_frequent(pixels: _Bytes, groups: _Bytes) -> _Bytes:
 
 
 def _write_text(path: Path, text: str) -> None:
-    with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

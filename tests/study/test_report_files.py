@@ -1,0 +1,178 @@
+"""The files of a study's report: whole, the same every time, and none of an earlier report."""
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+import fastad
+from fastad.study.report.curves import curves_section, scores_section
+from fastad.study.report.make import write_report
+from fastad.study.report.page import _template
+from fastad.study.report.sections import Picture, Section, Table
+from fastad.study.results import StudyTables
+from tests.support.report_pages import SMALL, Page, contents, made_up, small_figure
+from tests.support.study_tables import make_study
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyTables:
+    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
+
+
+@pytest.fixture(scope="module")
+def written(study: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    sections = [*made_up(), curves_section(study), scores_section(study)]
+    return write_report(study, folder / "new" / "report", sections)
+
+
+@pytest.fixture(scope="module")
+def page(written: Path) -> Page:
+    return Page(written.read_text("utf-8"))
+
+
+def test_tables_have_three_files_with_the_cells_of_the_page(page: Page, written: Path) -> None:
+    tables = [part for one in made_up() for part in one.parts if isinstance(part, Table)]
+    folder = written.parent / "tables"
+    assert {one.name for one in folder.iterdir()} == {
+        f"{table.name}{ending}" for table in tables for ending in (".csv", ".md", ".tex")
+    }
+    shown = iter(page.rows)
+    for table in tables:
+        content = table.content.text_table()
+        cells = [list(content.header), *map(list, content.rows)]
+        assert [next(shown) for _ in cells] == cells
+        with (folder / f"{table.name}.csv").open(encoding="utf-8", newline="") as file:
+            assert [*csv.reader(file)] == cells
+        assert (folder / f"{table.name}.md").read_text("utf-8") == table.content.to_markdown()
+        assert (folder / f"{table.name}.tex").read_text("utf-8") == table.content.to_latex()
+    assert next(shown, None) is None
+
+
+def test_pictures_have_a_file_of_each_kind(page: Page, written: Path) -> None:
+    figures = written.parent / "figures"
+    starts = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+    for file in figures.iterdir():
+        assert file.read_bytes().startswith(starts[file.suffix])
+    names = Counter(one.stem for one in figures.iterdir())
+    assert {*names.values()} == {len(starts)}
+    assert len(names) == len(page.of("img")) == 1 + 2 * 3
+
+
+def test_same_study_same_bytes(study: StudyTables, written: Path, tmp_path: Path) -> None:
+    sections = [*made_up(), curves_section(study), scores_section(study)]
+    again = write_report(study, tmp_path, sections).parent
+    assert contents(again) == contents(written.parent)
+    # On top of an earlier one, too.
+    write_report(study, tmp_path, sections)
+    assert contents(again) == contents(written.parent)
+
+
+def fails(*_: object) -> Any:
+    raise OSError(28, "No space left on device")
+
+
+def failing_figure() -> Figure:
+    figure = small_figure()
+
+    def half(file: Path, **_: object) -> None:
+        file.write_bytes(b"half")
+        fails()
+
+    figure.savefig = half  # type: ignore[method-assign,assignment]
+    return figure
+
+
+def interrupted() -> Iterator[Section]:
+    """Yield some sections, after which Ctrl-C comes."""
+    yield from made_up()
+    raise KeyboardInterrupt
+
+
+FAILING: dict[str, Callable[[], Any]] = {
+    "picture": lambda: [*made_up(), Section("s", "S", (), [Picture("b", "B", failing_figure)])],
+    "section": lambda: map(fails, [1]),
+    "interrupt": interrupted,
+}
+
+
+@pytest.mark.parametrize("kind", FAILING)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_report_that_fails_changes_nothing(
+    study: StudyTables, tmp_path: Path, kind: str, first: bool
+) -> None:
+    if not first:
+        write_report(study, tmp_path, [Section("old", "Old"), *made_up()[:1]])
+        # So that a file that was written anew would be seen.
+        (tmp_path / "tables" / "ranks.csv").write_text("mine")
+    before = contents(tmp_path)
+    with pytest.raises((OSError, KeyboardInterrupt)):
+        write_report(study, tmp_path, FAILING[kind]())
+    assert contents(tmp_path) == before
+    assert {one.name for one in tmp_path.iterdir()} <= {"tables", "figures", "index.html"}
+
+
+def test_a_disk_that_is_full_while_texts_are_written_changes_nothing(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report(study, tmp_path, made_up()[:1])
+    before = contents(tmp_path)
+    write = Path.write_text
+
+    def half(path: Path, text: str, **options: Any) -> int:
+        if path.suffix == ".tex":
+            write(path, text[: len(text) // 2], **options)
+            raise OSError(28, "No space left on device")
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(study, tmp_path, made_up())
+    assert contents(tmp_path) == before
+
+
+def test_files_of_an_earlier_report_are_removed_and_no_others(
+    study: StudyTables, tmp_path: Path
+) -> None:
+    new, old = tmp_path / "new", tmp_path / "old"
+    sections = [Section("a", "A", (), [Picture("map", "Map", small_figure)])]
+    write_report(study, new, sections)
+    write_report(study, old, [*made_up(), curves_section(study)])
+    own = {
+        **{f"{kind}/mine{end}": b"x" for kind in ("tables", "figures") for end in (".csv", ".png")},
+        "notes.txt": b"y",
+    }
+    for name, text in own.items():
+        (old / name).write_bytes(text)
+    # A page names only what is in the two folders.
+    page = old / "index.html"
+    links = 'href="tables/../notes.txt" href="notes.txt" href="tables/gone.csv"'
+    page.write_text(page.read_text("utf-8") + links, "utf-8")
+    write_report(study, old, sections)
+    assert contents(old) == {**contents(new), **own}
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_libraries_that_are_not_installed_are_named(
+    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    _template.cache_clear()
+    with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'\.\[study\]'"):
+        write_report(study, tmp_path / "new", made_up())
+    # What the page itself needs is missed before any work.
+    assert (tmp_path / "new").exists() == (library == "matplotlib")
+    assert not (tmp_path / "new" / "index.html").exists()
+
+
+def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(OSError, match="taken"):
+        write_report(study, tmp_path / "taken", made_up())
+    assert (tmp_path / "taken").read_text() == "mine"
