@@ -30,10 +30,8 @@ _FOLDER, _PAGE, _TABLES, _FIGURES = "report", "index.html", "tables", "figures"
 # Dots an inch of the picture files, and of the screen, where they have the size that their type
 # asks for; colours of the pictures in the page.
 _DPI, _SCREEN, _COLOURS = 110, 96, 128
-# Files of pictures, with what would differ from day to day. Type that editors can read, which
-# some publishers ask for, and the same bits whenever they are drawn.
+# Files of pictures, with what would differ from day to day.
 _PICTURES = {"PNG": {}, "SVG": {"Date": None}, "PDF": {"CreationDate": None}}
-_STYLE = {"svg.hashsalt": "fastad", "pdf.fonttype": 42}
 # How a page links its files: they are those of a report, and others are the user's.
 _LINK = re.compile(rf'href="((?:{_TABLES}|{_FIGURES})/[A-Za-z0-9._-]+)"')
 
@@ -226,7 +224,8 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
         raise missing_extra("a report", "matplotlib", extra="study") from None
     figure = picture.draw()
     links = {}
-    with mpl.rc_context(_STYLE):
+    # The same bits whenever they are drawn; fonts that editors read, as some publishers ask for.
+    with mpl.rc_context({"svg.hashsalt": "fastad", "pdf.fonttype": 42}):
         for kind, metadata in _PICTURES.items():
             links[kind] = f"{_FIGURES}/{picture.name}.{kind.lower()}"
             figure.savefig(folder / links[kind], dpi=_DPI, metadata=metadata)
