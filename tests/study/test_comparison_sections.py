@@ -128,7 +128,9 @@ def test_the_picture_of_distances_has_dots_for_each_measure(
         np.testing.assert_array_equal(line.get_ydata(), distances)
         # Each within its data set, whose order means nothing: no line joins two.
         assert line.get_linestyle() == "None"
-        np.testing.assert_array_equal(np.round(np.asarray(line.get_xdata(), float)), np.arange(len(distances)))
+        np.testing.assert_array_equal(
+            np.round(np.asarray(line.get_xdata(), float)), np.arange(len(distances))
+        )
     assert len({(line.get_marker(), line.get_color()) for line in dots}) == len(dots)
     assert [label.get_text() for label in axes.get_xticklabels()] == result.datasets
 
