@@ -40,7 +40,8 @@ N_RESAMPLES = 199
 RANGE = {"score_range": (-(10**9), 10**9)}
 RATES = (0.001, 0.01, 0.05, 0.2)
 MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
-    *((key, {}) for key in ("auc", "ap", "auc_pr", "auc_prg", "ht_auc@0.2", "lf_auc@0.8")),
+    *((key, {}) for key in ("auc", "ap", "auc_pr", "auc_prg", "auc_w")),
+    *((key, {}) for key in ("ht_auc@0.2", "lf_auc@0.8")),
     *((f"{name}@{rate}", {}) for name in ("auc", "tpr") for rate in RATES),
     *((key, {}) for key in ("auc@tpr0.9", "auc@tpr0.95", "f1@0.05", "f1_best", "fpr@tpr0.95")),
     *((key, RANGE) for key in ("auc_rp", "auc_p", "auc_scored")),

@@ -241,6 +241,7 @@ WEIGHTED_AUC = Measure(
     source="Škvára, Pevný and Šmídl 2019, equation (3)",
     parameters={"quadrature": Choice.of("right", "exact")},
     standard=True,
+    smooth=True,
     value_range=(0.0, math.inf),
     range_text="[0, ∞)",
     extremes=Extremes(exact=False, highest=_highest_weighted_auc),

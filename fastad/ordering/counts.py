@@ -188,12 +188,12 @@ def count_scores(
     if labels.weights is not None:
         return count_weights(scores, labels, labels.weights, name)
     counts = count_values(order_values(scores, labels, name, part))
-    if part is not None and not _covers(counts, part):
+    if part is not None and not covers(counts, part):
         counts = count_values(order_values(scores, labels, name))
     return counts
 
 
-def _covers(counts: OrderedCounts, part: CurvePart) -> bool:
+def covers(counts: OrderedCounts, part: CurvePart) -> bool:
     """Tell whether counts hold the points on both sides of each end of a part of the curve."""
     fps, tps = counts.fps, counts.tps
     begins = fps[0] == tps[0] == 0 or fps[1] <= part.low * counts.n_normals

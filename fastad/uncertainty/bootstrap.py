@@ -1,11 +1,12 @@
 """Bootstrap replicates of ordered counts: drawn with replacement, never sorted again.
 
 A replicate is determined by a key and its number alone: the same samples are drawn for every
-measure, for every detector, and for any number of threads.
+measure, for every detector, and for any number of threads. Measures that read a part of the curve
+have that part drawn alone: how many samples are drawn beside it is a binomial number.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,13 +15,17 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
+from fastad._core.pace import Pace
+from fastad._core.progress import Progress
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
+from fastad._kernels.resampling.draws import BLOCK
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
-from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.counts import OrderedCounts, covers
+from fastad.ordering.cuts import CurvePart
 from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.influence import Influence
 
@@ -30,6 +35,11 @@ _LARGEST_TOTAL = 2**31
 _LARGEST_AREA = 2**63
 # Work of a thread between two checks of whether it is to stop.
 _SAMPLES_PER_STEP = 1_000_000
+# How many standard deviations of a rank, and how many points, a part is wider than what is read of
+# it. Once in a thousand million replicates it is not enough, and all is drawn.
+_DEVIATIONS, _POINTS = 6, 64
+# To tell how many samples of a class are drawn beside a part takes this fraction of drawing them.
+_COST_BESIDE = 1 / 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,15 +122,21 @@ def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified:
 
 
 def replicate_values(
-    ranking: Ranking, measures: Sequence[BoundMeasure], resamples: Resamples
+    ranking: Ranking,
+    measures: Sequence[BoundMeasure],
+    resamples: Resamples,
+    progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return each measure of each replicate, shape (n_measures, n_resamples).
 
-    NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads.
+    NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads, or
+    O(k) and a thirtieth of O(n) for the k samples in the part of the curve that is read.
     """
     if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(ranking, resamples):
-        return _areas(ranking, resamples)[np.newaxis]
+        return _areas(ranking, resamples, progress)[np.newaxis]
     values = np.empty((len(measures), resamples.n_resamples))
+    read = _part_that_is_read(measures)
+    window = _Window.around(ranking, read)
     # Appending to a deque and popping from it are atomic.
     idle: deque[_Memory] = deque()
 
@@ -128,15 +144,90 @@ def replicate_values(
         try:
             memory = idle.pop()
         except IndexError:
-            memory = _Memory.of(ranking.counts)
-        drawn = _replicates(ranking, resamples, part, memory)
-        for replicate, counts in zip(part, drawn, strict=True):
+            memory = _Memory.of(window)
+        for replicate in part:
+            counts = _replicate(ranking, resamples, replicate, window, memory)
+            if read is not None and not covers(counts, read):
+                whole = _Window.around(ranking, None)
+                counts = _replicate(ranking, resamples, replicate, whole, _Memory.of(whole))
             for i, bound in enumerate(measures):
                 values[i, replicate] = bound.value_or_nan(counts)
         idle.append(memory)
 
-    thread_map(fill, _parts(ranking, resamples))
+    run_replicates(fill, resamples.n_resamples, window.cost, progress)
     return values
+
+
+def run_replicates(
+    fill: Callable[[range], None], n_resamples: int, cost: float, progress: Progress | None
+) -> None:
+    """Fill all replicates, each of which takes as long as so many samples, in steps in threads."""
+    step = max(1, int(_SAMPLES_PER_STEP / max(cost, 1)))
+    if progress is None:
+        thread_map(fill, in_steps(0, n_resamples, step))
+        return
+    for done, _ in Pace().map(fill, 0, n_resamples, step):
+        progress(done, n_resamples)
+
+
+def _part_that_is_read(measures: Sequence[BoundMeasure]) -> CurvePart | None:
+    """Return the part of the curve that holds all that these measures read; None for all of it."""
+    parts = []
+    for bound in measures:
+        if bound.measure.curve_part is None:
+            return None
+        parts.append(bound.measure.curve_part(bound.parameters))
+    return CurvePart(min(part.low for part in parts), max(part.high for part in parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Window:
+    """Points of the curve, and the blocks of samples that they count.
+
+    Attributes
+    ----------
+    points : tuple of numpy.ndarray
+        Keys (k,), and counts of normals and anomalies at and around them (k + 1,).
+    starts, sizes : numpy.ndarray of shape (2,)
+        First anomaly and normal of the blocks, and how many there are in them.
+    n_samples : numpy.ndarray of shape (2,)
+        Of both classes, in the window or not.
+    """
+
+    points: tuple[IntVector, IntVector, IntVector]
+    starts: IntVector
+    sizes: IntVector
+    n_samples: IntVector
+
+    @classmethod
+    def around(cls, ranking: Ranking, part: CurvePart | None) -> "_Window":
+        """Return the window for a part of the curve, wide enough for nearly all replicates.
+
+        Samples that are numbered in another order than this one are all drawn.
+        """
+        counts = ranking.counts
+        first, last = 0, counts.keys.shape[0]
+        if part is not None and ranking.rows is None:
+            low, high = (float(rate) * counts.n_normals for rate in (part.low, part.high))
+            above, below = low - _DEVIATIONS * low**0.5, high + _DEVIATIONS * high**0.5
+            first = max(int(np.searchsorted(counts.fps, above)) - _POINTS, 0)
+            last = min(int(np.searchsorted(counts.fps, below, side="right")) + _POINTS, last)
+        n_samples = np.array([counts.n_anomalies, counts.n_normals])
+        starts, ends = (np.array([c[i] for c in (counts.tps, counts.fps)]) for i in (first, last))
+        # Whole blocks, at least one.
+        starts = np.minimum(starts, np.maximum(n_samples - 1, 0)) // BLOCK * BLOCK
+        ends = np.minimum(-(-ends // BLOCK) * BLOCK, n_samples)
+        points = (
+            counts.keys[first:last],
+            counts.fps[first : last + 1],
+            counts.tps[first : last + 1],
+        )
+        return cls(points, starts, np.maximum(ends - starts, 0), n_samples)
+
+    @property
+    def cost(self) -> float:
+        """Time of a replicate, in samples that are drawn."""
+        return float(self.sizes.sum() + _COST_BESIDE * self.n_samples.sum())
 
 
 class _Memory(NamedTuple):
@@ -151,8 +242,8 @@ class _Memory(NamedTuple):
     running: tuple[ShortVector, ShortVector]
 
     @classmethod
-    def of(cls, counts: OrderedCounts) -> "_Memory":
-        g, n, m = counts.keys.shape[0], int(counts.n_anomalies), int(counts.n_normals)
+    def of(cls, window: _Window) -> "_Memory":
+        g, (n, m) = window.points[0].shape[0], window.sizes.tolist()
         return cls(
             (np.empty(g, np.int64), np.empty(g + 1, np.int64), np.empty(g + 1, np.int64)),
             (np.empty(n, np.uint8), np.empty(m, np.uint8)),
@@ -160,30 +251,35 @@ class _Memory(NamedTuple):
         )
 
 
-def _replicates(
-    ranking: Ranking, resamples: Resamples, part: range, memory: _Memory
-) -> Iterator[OrderedCounts]:
-    """Draw one replicate after the other, all in the same memory."""
+def _replicate(
+    ranking: Ranking, resamples: Resamples, replicate: int, window: _Window, memory: _Memory
+) -> OrderedCounts:
+    """Draw one replicate of a window; it holds until another is drawn in the same memory."""
     counts = ranking.counts
     keys, fps, tps = memory.points
-    rows, points = ranking.rows or (None, None), (counts.keys, counts.fps, counts.tps)
-    for replicate in part:
-        n_drawn = resamples.n_drawn[replicate]
-        n_distinct = resample.resample_counts(
-            resamples.key, replicate, n_drawn, rows, points, *memory
-        )
-        n_anomalies, n_normals = n_drawn.tolist()
-        yield OrderedCounts(
-            fps=as_readonly(fps[: n_distinct + 1]),
-            tps=as_readonly(tps[: n_distinct + 1]),
-            keys=as_readonly(keys[:n_distinct]),
-            codec=counts.codec,
-            n_anomalies=n_anomalies,
-            n_normals=n_normals,
-            n_points=n_anomalies + n_normals,
-            n_tied=counts.n_tied,
-            weighting=counts.weighting,
-        )
+    n_drawn = resamples.n_drawn[replicate]
+    n_distinct = resample.resample_counts(
+        resamples.key,
+        replicate,
+        n_drawn,
+        window.n_samples,
+        ranking.rows or (None, None),
+        window.points,
+        window.starts,
+        *memory,
+    )
+    n_anomalies, n_normals = n_drawn.tolist()
+    return OrderedCounts(
+        fps=as_readonly(fps[: n_distinct + 1]),
+        tps=as_readonly(tps[: n_distinct + 1]),
+        keys=as_readonly(keys[:n_distinct]),
+        codec=counts.codec,
+        n_anomalies=n_anomalies,
+        n_normals=n_normals,
+        n_points=n_anomalies + n_normals,
+        n_tied=counts.n_tied,
+        weighting=counts.weighting,
+    )
 
 
 def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
@@ -192,7 +288,7 @@ def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
     return bool(2 * n * m < _LARGEST_AREA and classes > 0)
 
 
-def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
+def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) -> FloatVector:
     """Return the area under the ROC curve of each replicate, without counting each one."""
     counts = ranking.counts
     widths = np.diff(counts.fps)
@@ -215,17 +311,11 @@ def _areas(ranking: Ranking, resamples: Resamples) -> FloatVector:
             twice[block],
         )
 
-    thread_map(fill, _parts(ranking, resamples))
+    run_replicates(fill, resamples.n_resamples, float(counts.total), progress)
     pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
     areas: FloatVector = np.full(twice.shape, np.nan)
     np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)
     return areas
-
-
-def _parts(ranking: Ranking, resamples: Resamples) -> list[range]:
-    """Split the replicates into steps of some milliseconds."""
-    step = max(1, _SAMPLES_PER_STEP // int(ranking.counts.total))
-    return in_steps(0, resamples.n_resamples, step)
 
 
 def percentile(replicates: FloatVector, alpha: float) -> Bounds:

@@ -141,6 +141,37 @@ def _precision_gain_auc(counts: OrderedCounts, parameters: Parameters) -> Influe
     return _centred(counts, n * _from_here_on(by_tp[1:]), m * _from_here_on(by_fp[1:]))
 
 
+def _weighted_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    tps, fps = counts.tps.astype(np.float64), counts.fps.astype(np.float64)
+    width = np.diff(fps)
+    if parameters["quadrature"] == "right":
+        end = np.where(width > 0, fps[1:], 1.0)
+        quotient, height = width / end, (tps[1:] + tps[:-1]) / (2 * n)
+        anomalies = _from_here_on(quotient) - quotient / 2
+        # A normal sample widens its own segment, and moves the right end of all from there on.
+        normals = np.where(width > 0, height / end, 0.0) - _from_here_on(height * quotient / end)
+        return _centred(counts, anomalies, m * normals)
+    # On each straight piece, what a step of its left and of its right end upwards adds to
+    # the integral of TP / FP from FP 1 on; a step to the right adds the height there, and takes
+    # away what the piece rises by it.
+    left, right = np.maximum(fps[:-1], 1.0), fps[1:]
+    rises = right > left
+    wide = np.where(width > 0, width, 1.0)
+    log = np.where(rises, np.log(np.where(rises, right, left) / left), 0.0)
+    by_right = np.where(rises, (right - left - fps[:-1] * log) / wide, 0.0)
+    by_left = log - by_right
+    slope = np.diff(tps) / wide
+    to_right = np.where(width > 0, tps[1:] / np.maximum(right, 1.0), 0.0) - slope * by_right
+    from_left = np.where((width > 0) & (fps[:-1] >= 1), tps[:-1] / left, 0.0) + slope * by_left
+    by_tp, by_fp = np.zeros_like(tps), np.zeros_like(fps)
+    by_tp[1:], by_fp[1:] = by_right, to_right
+    by_tp[:-1] += by_left
+    by_fp[:-1] -= from_left
+    anomalies, normals = _from_here_on(by_tp[1:]), _from_here_on(by_fp[1:])
+    return _centred(counts, anomalies, m / n * normals)
+
+
 def _separation(counts: OrderedCounts, parameters: Parameters) -> Influence:
     scores = scaled_scores(counts, parameters["score_range"], "interval")
     return _centred(counts, scores / 2, -scores / 2)
@@ -162,6 +193,7 @@ INFLUENCES: Mapping[str, Callable[[OrderedCounts, Parameters], Influence]] = Map
         "average_precision": _average_precision,
         "pr_auc": _pr_auc,
         "precision_gain_auc": _precision_gain_auc,
+        "weighted_auc": _weighted_auc,
         "ht_auc": _ht_auc,
         "lf_auc": _lf_auc,
         "rp_auc": _separation,

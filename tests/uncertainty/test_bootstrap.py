@@ -18,7 +18,7 @@ from fastad import UndefinedMeasureError
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._kernels.random import bits
-from fastad._kernels.resampling import resample
+from fastad._kernels.resampling import draws
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
@@ -49,7 +49,7 @@ def times_drawn(resamples: Resamples, replicate: int, n: int, m: int) -> Sequenc
         times = np.empty(size, np.uint8)
         key = np.uint64(bits(stream, of_class))
         n_drawn = int(resamples.n_drawn[replicate, of_class])
-        resample.draw(key, n_drawn, times, np.empty(7, np.int64))
+        draws.draw(key, size, n_drawn, 0, times, np.empty(7, np.int64))
         drawn.append(times)
     return drawn
 

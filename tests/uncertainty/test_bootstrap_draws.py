@@ -17,7 +17,7 @@ from scipy import stats
 import fastad
 from fastad import UndefinedMeasureError
 from fastad._kernels.random import bits
-from fastad._kernels.resampling import resample
+from fastad._kernels.resampling import draws, resample
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from tests.support import oracles
@@ -34,7 +34,7 @@ def test_draws_are_multinomial(n: int, n_draws: int) -> None:
     observed: Counter[tuple[int, ...]] = Counter()
     n_tried = 20_000
     for i in range(n_tried):
-        resample.draw(np.uint64(bits(np.uint64(n), i)), n_draws, times, block)
+        draws.draw_evenly(np.uint64(bits(np.uint64(n), i)), n_draws, times, block)
         assert times.sum() == n_draws
         observed[tuple(times.tolist())] += 1
     expected = {
@@ -58,7 +58,7 @@ def test_all_samples_are_drawn_equally_often(n_draws: int) -> None:
     block, times = np.empty(512, np.int64), np.empty(n, np.uint8)
     total, squares = np.zeros(n, np.int64), 0.0
     for i in range(n_tried):
-        resample.draw(np.uint64(bits(np.uint64(n_draws), i)), n_draws, times, block)
+        draws.draw_evenly(np.uint64(bits(np.uint64(n_draws), i)), n_draws, times, block)
         assert times.sum() == n_draws
         total += times
         squares += float(np.sum((times - n_draws / n) ** 2))
@@ -72,8 +72,8 @@ def test_all_samples_are_drawn_equally_often(n_draws: int) -> None:
 def test_draws_do_not_depend_on_the_buffer(n: int, n_draws: int, key: int, room: int) -> None:
     assume(n_draws < 100 * n)
     one, other = np.empty(n, np.uint8), np.empty(n, np.uint8)
-    resample.draw(np.uint64(key), n_draws, one, np.empty(512, np.int64))
-    resample.draw(np.uint64(key), n_draws, other, np.empty(room, np.int64))
+    draws.draw_evenly(np.uint64(key), n_draws, one, np.empty(512, np.int64))
+    draws.draw_evenly(np.uint64(key), n_draws, other, np.empty(room, np.int64))
     assert one.tolist() == other.tolist()
     assert one.sum() == n_draws
 

@@ -1,7 +1,9 @@
 """Influences against derivatives of the measures themselves, and DeLong's placements."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("pr_auc", {"prevalence": 0.03}),
     ("pr_auc", {"prevalence": 0.9}),
     ("precision_gain_auc", {}),
+    ("weighted_auc", {}),
     ("rp_auc", RANGE),
     ("probabilistic_auc", RANGE),
     ("scored_auc", RANGE),
@@ -136,6 +139,42 @@ def test_influences_of_cut_areas_are_derivatives(name: str, k: int, ties: str) -
     assert np.ptp(found) > 0.01
 
 
+@pytest.mark.parametrize("ties", ["two", "heavy"])
+def test_influences_on_the_exact_weighted_area_are_derivatives(ties: str) -> None:
+    """It takes no weights, so that the curve of weights is integrated here, from 1 / m on."""
+    y, s = data("none" if ties == "two" else ties)
+    if ties == "two":
+        # The two highest normals have one score: else the range begins at a corner of the curve,
+        # where there is no derivative.
+        first = np.sort(s[y == 0])[-2:]
+        s[s == first[0]] = first[1]
+    counts = count(y, s)
+    assert 1 not in counts.fps
+
+    def area(weights: npt.NDArray[Any]) -> float:
+        falling = np.unique(s)[::-1]
+        mass = [
+            np.array([weights[(s == score) & (y == label)].sum() for score in falling])
+            for label in (0, 1)
+        ]
+        x, z = (np.concatenate([[0.0], np.cumsum(own) / own.sum()]) for own in mass)
+        corners = np.unique(np.concatenate([x[x > 1 / 19], [1 / 19]]))
+        total = 0.0
+        for low, high in pairwise(corners.tolist()):
+            # On a piece the curve is a + b x, and its integral over x is a log(x) + b x.
+            at = [float(np.interp(low + part * (high - low), x, z)) for part in (1 / 3, 2 / 3)]
+            b = (at[1] - at[0]) * 3 / (high - low)
+            a = at[0] - b * (low + (high - low) / 3)
+            total += a * math.log(high / low) + b * (high - low)
+        return total
+
+    bound = bind("weighted_auc", {"quadrature": "exact"})
+    assert area(np.ones(len(y))) == pytest.approx(bound.value(counts), rel=1e-12)
+    found = by_row(influence(counts, bound), counts, y, s)
+    assert found == pytest.approx(slopes(area, y, 1e-5, 1.0), abs=1e-7)
+    assert np.ptp(found) > 1
+
+
 @pytest.mark.parametrize("ties", ["none", "some", "heavy"])
 @pytest.mark.parametrize(
     ("name", "end", "options"),
@@ -166,6 +205,7 @@ def asked_of(sample: Sample) -> list[BoundMeasure]:
     """Every smooth measure, those of values only where scores are numbers in a range."""
     n, m = int(sample.y.sum()), sample.n_normals
     found = [bind(name, options) for name, options in OPTIONS if options is not RANGE]
+    found.append(bind("weighted_auc", {"quadrature": "exact"}))
     found += [bind("ht_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
     found += [bind("lf_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
     found += [bind("auc_at_fpr", {"fpr": Fraction(k + 1, m)}) for k in range(m)]

@@ -5,50 +5,22 @@ import numpy as np
 from fastad._core.jit import kernel
 from fastad._core.types import IntMatrix, IntVector, LabelVector, ShortVector
 from fastad._kernels.random import bits
+from fastad._kernels.resampling.draws import BLOCK, draw
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def draw(
-    key: np.uint64,
-    n_draws: int,
-    times: LabelVector,  # (n,) written here: how often each of n points is drawn
-    block: IntVector,  # memory for random numbers, which come in a loop of their own for SIMD
-) -> None:
-    """Draw points with replacement.
-
-    An index is floor(u * n) of a number u of 32 bits. That no point comes more than 255 times is
-    certain but for one case in 256!.
-    """
-    times[:] = 0
-    n = np.uint64(times.shape[0])
-    pairs = (n_draws + 1) // 2
-    done = 0
-    while done < pairs:
-        size = min(block.shape[0], pairs - done)
-        for i in range(size):
-            z = bits(key, done + i)
-            block[i] = (((z & _LOW) * n) >> _HALF) | ((((z >> _HALF) * n) >> _HALF) << _HALF)
-        done += size
-        if done == pairs and n_draws % 2:
-            size -= 1
-            times[block[size] & 0xFFFFFFFF] += np.uint8(1)
-        for i in range(size):
-            times[block[i] & 0xFFFFFFFF] += np.uint8(1)
-            times[block[i] >> 32] += np.uint8(1)
-
-
-@kernel
 def accumulate(
     times: LabelVector,  # (n,) how often each point is drawn
     rows: ShortVector | None,  # (n,) the points from the highest score down; None if they are so
+    before: int,  # drawn of the points before these
     counts: ShortVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
 ) -> None:
     """Count what is drawn down the order."""
-    total = 0
-    counts[0] = 0
+    total = before
+    counts[0] = total
     for i in range(times.shape[0]):
         total += times[i if rows is None else rows[i]]
         counts[i + 1] = total
@@ -73,9 +45,9 @@ def resample_areas(
     tps = np.empty(n_anomalies + 1, np.int32)
     for replicate in range(twice.shape[0]):
         stream = bits(key, first + replicate)
-        draw(bits(stream, 0), n_drawn[replicate, 0], of_anomaly, block)
-        draw(bits(stream, 1), n_drawn[replicate, 1], of_normal, block)
-        accumulate(of_anomaly, anomalies, tps)
+        draw(bits(stream, 0), n_anomalies, n_drawn[replicate, 0], 0, of_anomaly, block)
+        draw(bits(stream, 1), of_normal.shape[0], n_drawn[replicate, 1], 0, of_normal, block)
+        accumulate(of_anomaly, anomalies, 0, tps)
         area = 0
         for j in range(above.shape[0]):
             drawn = of_normal[j if normals is None else normals[j]]
@@ -88,25 +60,37 @@ def resample_counts(
     key: np.uint64,
     replicate: int,
     n_drawn: IntVector,  # (2,) anomalies and normals
+    n_points: IntVector,  # (2,) of which so many are drawn
     rows: tuple[ShortVector | None, ShortVector | None],  # as anomalies and normals above
-    points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,)
+    points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,), of any part
+    starts: IntVector,  # (2,) the first anomaly and normal of the blocks that this part needs
     drawn: tuple[IntVector, IntVector, IntVector],  # as points, written here
-    times: tuple[LabelVector, LabelVector],  # working memory: (n,) and (m,)
-    running: tuple[ShortVector, ShortVector],  # working memory: (n + 1,) and (m + 1,)
+    times: tuple[LabelVector, LabelVector],  # working memory: (k,) and (l,), those in the blocks
+    running: tuple[ShortVector, ShortVector],  # working memory: (k + 1,) and (l + 1,)
 ) -> int:
-    """Draw one replicate; return how many distinct scores it has."""
+    """Draw one replicate of a part of the curve; return how many distinct scores it has."""
     keys, fps, tps = points
     new_keys, new_fps, new_tps = drawn
     block = np.empty(512, np.int64)
     stream = bits(key, replicate)
     for of_class in range(2):
-        draw(bits(stream, of_class), n_drawn[of_class], times[of_class], block)
-        accumulate(times[of_class], rows[of_class], running[of_class])
-    new_fps[0] = new_tps[0] = fp = tp = 0
+        before = draw(
+            bits(stream, of_class),
+            n_points[of_class],
+            n_drawn[of_class],
+            starts[of_class] // BLOCK,
+            times[of_class],
+            block,
+        )
+        accumulate(times[of_class], rows[of_class], before, running[of_class])
+    tp = running[0][tps[0] - starts[0]]
+    fp = running[1][fps[0] - starts[1]]
+    new_tps[0] = tp
+    new_fps[0] = fp
     n_distinct = 0
     for i in range(keys.shape[0]):
-        new_tp = running[0][tps[i + 1]]
-        new_fp = running[1][fps[i + 1]]
+        new_tp = running[0][tps[i + 1] - starts[0]]
+        new_fp = running[1][fps[i + 1] - starts[1]]
         new_keys[n_distinct] = keys[i]
         new_tps[n_distinct + 1] = new_tp
         new_fps[n_distinct + 1] = new_fp
