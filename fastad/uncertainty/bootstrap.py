@@ -6,7 +6,7 @@ have that part drawn alone: how many samples are drawn beside it is a binomial n
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -16,6 +16,7 @@ from fastad._kernels.resampling import draws
 from fastad._kernels.resampling.draws import BLOCK
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
+from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.cuts import CurvePart
 from fastad.uncertainty import bootstrap
@@ -40,7 +41,10 @@ def test_ones_are_counted(z: int) -> None:
 
 @pytest.mark.parametrize(
     ("n", "numerator", "denominator"),
-    [(1, 1, 3), (7, 1, 2), (63, 2, 3), (64, 5, 8), (65, 1, 1000), (200, 999, 1000), (1000, 355, 1130)],
+    [
+        *((1, 1, 3), (7, 1, 2), (63, 2, 3), (64, 5, 8), (65, 1, 1000)),
+        *((200, 999, 1000), (1000, 355, 1130)),
+    ],
 )
 def test_binomial_numbers(n: int, numerator: int, denominator: int) -> None:
     """By chi-square against SciPy's probabilities, rare numbers together."""
@@ -64,9 +68,7 @@ def test_certain_trials(n_draws: int) -> None:
     assert draws.binomial(np.uint64(3), 0, 3, 7) == 0
 
 
-@given(
-    st.integers(1, 6 * BLOCK), st.integers(0, 3 * BLOCK), st.integers(0, 2**64 - 1), st.data()
-)
+@given(st.integers(1, 6 * BLOCK), st.integers(0, 3 * BLOCK), st.integers(0, 2**64 - 1), st.data())
 def test_blocks_have_the_same_draws_whichever_are_asked_for(
     n: int, n_draws: int, key: int, data: st.DataObject
 ) -> None:
@@ -169,7 +171,7 @@ def test_a_part_that_is_too_narrow_is_drawn_again_as_a_whole(
         covered.append(original(*arguments))
         return covered[-1]
 
-    original = bootstrap.covers
+    original = counts_module.covers
     monkeypatch.setattr(bootstrap, "covers", covers)
     assert replicate_values(Ranking(counts), measures, resamples).tobytes() == expected.tobytes()
     assert set(covered) == {True, False}

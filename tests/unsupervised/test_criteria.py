@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
-from fastad._kernels.resampling.resample import draw
+from fastad._kernels.resampling.draws import draw_evenly
 from fastad.unsupervised import estimate_criteria
 from fastad.unsupervised.criteria_estimation import PointLevels, Resampled, replicate_logs
 from fastad.unsupervised.mass_volume import Window
@@ -104,7 +104,7 @@ def redrawn(key: np.uint64, replicate: int, kind: int, scores: Array) -> Array:
     """The points of a replicate, each as often as it is drawn."""
     times = np.empty(len(scores), np.uint8)
     stream = bits(np.uint64(bits(key, replicate)), kind)
-    draw(np.uint64(stream), len(scores), times, np.empty(512, np.int64))
+    draw_evenly(np.uint64(stream), len(scores), times, np.empty(512, np.int64))
     return np.repeat(scores, times)
 
 

@@ -20,7 +20,7 @@ from fastad._core.types import (
     ShortVector,
 )
 from fastad._kernels.random import bits
-from fastad._kernels.resampling.resample import draw
+from fastad._kernels.resampling.draws import draw_evenly
 
 
 @kernel
@@ -202,7 +202,7 @@ def drawn_counts(
     counts: IntVector,  # (g + 2,) written here: points in each level, all in the last
 ) -> None:
     """Draw as many points as there are, with replacement, and count them."""
-    draw(key, levels.shape[0], times, block)
+    draw_evenly(key, levels.shape[0], times, block)
     counts[:] = 0
     for i in range(levels.shape[0]):
         counts[levels[i]] += times[i]

@@ -86,7 +86,7 @@ def binomial(key: np.uint64, n_trials: int, numerator: int, denominator: int) ->
             n_left -= n_zeros
         else:
             n_left = n_zeros
-    return successes
+    return int(successes)
 
 
 @kernel
@@ -107,7 +107,7 @@ def share_out(
     n_blocks = (n_points + BLOCK - 1) // BLOCK
     last = first + shares.shape[0]
     before = np.int64(0)
-    # Parts to be halved: number in the tree, first block, end, draws. Depth first, so that few wait.
+    # Parts to be halved: number in the tree, first block, end, draws. Depth first: few wait.
     waiting = np.empty((64, 4), np.int64)
     waiting[0] = 1, 0, n_blocks, n_draws
     n_waiting = 1
@@ -133,7 +133,7 @@ def share_out(
         waiting[n_waiting] = 2 * number + 1, start + half, stop, size - size_above
         waiting[n_waiting + 1] = 2 * number, start, start + half, size_above
         n_waiting += 2
-    return before
+    return int(before)
 
 
 @kernel
