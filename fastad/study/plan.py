@@ -55,10 +55,6 @@ def make_manifest(
     tables: dict[str, list[str]] = {}
     for batch in batches:
         tables.setdefault(batch.table, []).append(batch.name)
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
     return Manifest(
         config=config.to_dict(),
         problems=[
@@ -75,10 +71,22 @@ def make_manifest(
             for problem in selected.problems
         ],
         batches=tables,
-        versions=versions,
+        versions=versions_here(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         notes=selected.notes,
     )
+
+
+def versions_here() -> dict[str, str]:
+    """Return what results may depend on besides the study: the machine, Python and libraries."""
+    versions = {
+        "machine": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[TaskBatch]:

@@ -312,8 +312,8 @@ def test_report_of_a_study_that_has_only_begun(
     path = make.make_report(tmp_path, n_resamples=10, progress=seen.append)
     assert path == tmp_path / "report" / "index.html"
     result = Page(path.read_text("utf-8"))
-    assert [one["id"] for one in result.of("section")] == [*SECTIONS, "curves", "scores"]
-    assert len(seen) == len(SECTIONS) + 2
+    assert [one["id"] for one in result.of("section")] == [*SECTIONS, "curves", "scores", "made"]
+    assert len(seen) == len(SECTIONS) + 3
     assert not result.of("img")
     assert f"0 tasks done; 0 of {nothing.n_batches} batches are done so far." in "".join(
         result.text

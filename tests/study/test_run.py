@@ -26,7 +26,7 @@ from fastad.study.papers import GoixPlan, goix_cell
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
-from fastad.study.report.overview import overview_section
+from fastad.study.report.made import made_section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables, read_study, study_status
 from fastad.study.runner import Progress, run_study
@@ -219,12 +219,12 @@ def test_what_was_left_out_is_in_the_manifest(expected: Path) -> None:
 
 def test_what_was_left_out_is_in_the_report(study: StudyTables) -> None:
     notes = study.manifest["notes"]
-    result = overview_section(StudyResults(study, 0, 10))
+    result = made_section(StudyResults(study, 0, 10))
     assert table(result, "left-out").rows == [(note,) for note in notes]
     nothing = replace(study, manifest={**study.manifest, "notes": []})
-    parts = overview_section(StudyResults(nothing, 0, 10)).parts
-    assert "left-out" not in {part.name for part in parts}
-    assert "collections" in {part.name for part in parts}
+    result = made_section(StudyResults(nothing, 0, 10))
+    assert "left-out" not in {part.name for part in result.parts}
+    assert "Nothing was left out of the data." in result.paragraphs
 
 
 def test_times_have_a_file_of_their_own(expected: Path, study: StudyTables) -> None:

@@ -18,6 +18,7 @@ from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
 from fastad.errors import InvalidTypeError
 from fastad.study.extensions import extensions
 from fastad.study.report.curves import curves_section, scores_section
+from fastad.study.report.made import made_section
 from fastad.study.report.overview import overview_section
 from fastad.study.report.page import PagePicture, PageSection, PageTable, check_jinja2, render_page
 from fastad.study.report.sections import Picture, Section, Table
@@ -97,7 +98,8 @@ def make_sections(
     Returns
     -------
     iterator of Section
-        An overview, those of extensions, and curves. Pictures are drawn where they are shown.
+        An overview, values, those of extensions, curves, and how all was made. Pictures are drawn
+        where they are shown.
 
     Raises
     ------
@@ -118,7 +120,11 @@ def make_sections(
     of_extensions = [make for extension in extensions() for make in extension.sections()]
     makers = (overview_section, values_section, *of_extensions)
     of_curves = (curves_section, scores_section)
-    return chain((make(results) for make in makers), (make(study) for make in of_curves))
+    return chain(
+        (make(results) for make in makers),
+        (make(study) for make in of_curves),
+        (make(results) for make in (made_section,)),
+    )
 
 
 def write_report(

@@ -17,8 +17,6 @@ _SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
 _MODEL = ("detector", "params")
 # Names in a cell.
 _MAX_NAMES = 8
-# Entries of a manifest for every batch and problem, which are too long for a page.
-_LONG = ("batches", "problems", "notes")
 
 Row = tuple[Any, ...]
 
@@ -58,12 +56,6 @@ def overview_section(results: StudyResults) -> Section:
                 builder.paragraphs.append(f"{title}: none.")
     else:
         builder.paragraphs.append("Nothing can be shown yet: no task of the study is done.")
-    notes = [(note,) for note in study.manifest.get("notes", ())]
-    if notes:
-        builder.table("left-out", "What was left out of the data", SimpleTable(("note",), notes))
-    builder.table(
-        "manifest", "How it was made", SimpleTable(("what", "value"), _manifest(study.manifest))
-    )
     return builder.section()
 
 
@@ -185,21 +177,6 @@ def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
                     (name, label, n, succeeded.num_rows, _some(datasets), _some(why, 1) or None)
                 )
     return undefined
-
-
-def _manifest(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return names and values, nested ones by their dotted names."""
-    entries: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if not prefix and name in _LONG:
-            continue
-        if isinstance(value, Mapping):
-            entries += _manifest(value, f"{prefix}{name}.")
-        elif isinstance(value, list | tuple):
-            entries.append((f"{prefix}{name}", _some([str(item) for item in value])))
-        else:
-            entries.append((f"{prefix}{name}", str(value)))
-    return entries
 
 
 def _some(names: Sequence[str], most: int = _MAX_NAMES) -> str:

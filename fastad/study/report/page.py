@@ -155,13 +155,9 @@ def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
     MissingExtraError
         If jinja2 is not installed.
     """
-    manifest = study.manifest
-    versions = manifest.get("versions", {})
     text: str = _template().render(
-        title=manifest["config"]["title"],
+        title=study.manifest["config"]["title"],
         summary=_summary(study),
-        made_with=", ".join(f"{name} {number}" for name, number in versions.items()),
-        created=manifest.get("created", "").replace("T", " "),
         sections=sections,
     )
     return text
