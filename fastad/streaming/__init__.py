@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.streaming.evaluation import StreamedEvaluation as StreamedEvaluation
+    from fastad.streaming.evaluation import evaluate as evaluate
+    from fastad.streaming.refinement import Refinement as Refinement
     from fastad.streaming.results import BoundedEvaluation as BoundedEvaluation
     from fastad.streaming.results import BoundedInterval as BoundedInterval
     from fastad.streaming.results import BoundedValue as BoundedValue
@@ -13,6 +16,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.streaming.evaluation": (
+            "StreamedEvaluation",
+            "evaluate",
+        ),
+        "fastad.streaming.refinement": ("Refinement",),
         "fastad.streaming.results": (
             "BoundedEvaluation",
             "BoundedInterval",

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
-from fastad._core.types import Threshold
+from fastad._core.types import IntVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
 from fastad.measures.measure import BoundMeasure, Measure
-from fastad.measures.thresholds import as_flagged, last_point
+from fastad.measures.requests import rates_of, table_measures
+from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
 from fastad.ordering.counts import OrderedCounts
 from fastad.streaming.results import BoundedEvaluation, BoundedValue
 from fastad.streaming.score_cells import ScoreCells
@@ -29,14 +31,20 @@ def extremes_of(measure: Measure[object]) -> Extremes:
     return extremes
 
 
-def bounds_of(cells: ScoreCells, bound: BoundMeasure) -> BoundedValue:
-    """Return a measure with its certain bounds.
+def uncertain_cells(cells: ScoreCells, bound: BoundMeasure) -> IntVector:
+    """Return the cells of which a measure may depend on what is not known."""
+    measure = bound.measure
+    return cells.uncertain(values=measure.reads == "values" or measure.kind == "threshold")
+
+
+def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) -> BoundedValue:
+    """Return a measure with its certain bounds, which allow for rounding.
 
     Raises `UndefinedMeasureError` where it is undefined whatever the scores are.
     """
     extremes = extremes_of(bound.measure)
     tied = cells.tied
-    if cells.uncertain.shape[0] == 0:
+    if uncertain_cells(cells, bound).shape[0] == 0:
         value = bound.value(tied)
         return BoundedValue(value, value, value)
     if extremes.reads == "threshold":
@@ -57,7 +65,8 @@ def bounds_of(cells: ScoreCells, bound: BoundMeasure) -> BoundedValue:
         # Some orders leave it undefined, and others near them may have any value.
         low, high = min(low, bound.bounds[0]), max(high, bound.bounds[1])
     value = bound.value_or_nan(tied)
-    if not extremes.exact:
+    # What is read at a point has the same bits wherever the counts there are the same.
+    if rounding and not extremes.exact and (low != high or not extremes.local):
         slack = _ROUNDING * max(abs(low), abs(high))
         lowest, highest = bound.bounds
         low, high = max(low - slack, min(low, lowest)), min(high + slack, max(high, highest))
@@ -92,10 +101,21 @@ def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasur
     return BoundedValue(value, min(low, value), max(high, value))
 
 
+def measures_to_bound(
+    measures: str | Sequence[str] | None, rates: Sequence[Fraction]
+) -> Sequence[BoundMeasure]:
+    """Return the measures of a table, and the thresholds at the rates in use."""
+    bound = list(table_measures(measures, rates))
+    for each in bound:
+        extremes_of(each.measure)
+    for rate in rates_of(bound):
+        checked = THRESHOLD_AT_FPR.check({"fpr": rate})
+        bound.append(BoundMeasure(THRESHOLD_AT_FPR.key_at(rate), THRESHOLD_AT_FPR, checked))
+    return bound
+
+
 def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> BoundedEvaluation:
     """Return a table of measures with their bounds."""
-    for bound in measures:
-        extremes_of(bound.measure)
     values: dict[str, BoundedValue] = {}
     undefined: dict[str, str] = {}
     for bound in measures:

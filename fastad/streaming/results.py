@@ -122,12 +122,14 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with versions, as `to_json` writes them."""
-        return with_versions(
-            {
-                "measures": {key: each.to_dict() for key, each in self._values.items()},
-                "undefined": self.undefined,
-            }
-        )
+        return with_versions(self.plain())
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values, without versions."""
+        return {
+            "measures": {key: each.to_dict() for key, each in self._values.items()},
+            "undefined": self.undefined,
+        }
 
     def __str__(self) -> str:
         width = max(map(len, self._values), default=0)

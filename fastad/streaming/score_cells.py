@@ -54,10 +54,10 @@ class ScoreCells:
         ties: BoolVector = self.lowest == self.highest
         return ties
 
-    @property
-    def uncertain(self) -> IntVector:
-        """Cells with more than one point and more than one possible score."""
-        return np.flatnonzero(~self.ties & (self.normals + self.anomalies > 1))
+    def uncertain(self, *, values: bool) -> IntVector:
+        """Return the cells whose scores are not known, or only those whose order is not."""
+        ordered = np.False_ if values else self.normals + self.anomalies == 1
+        return np.flatnonzero(~(self.ties | ordered))
 
     @property
     def best(self) -> OrderedCounts:
@@ -82,6 +82,16 @@ class ScoreCells:
     def known(self, chosen: BoolVector) -> "ScoreCells":
         """Return the cells with some of them as single scores."""
         return replace(self, highest=as_readonly(np.where(chosen, self.lowest, self.highest)))
+
+    def only(self, kept: BoolVector) -> "ScoreCells":
+        """Return some of the cells."""
+        return ScoreCells(
+            set_readonly(self.lowest[kept]),
+            set_readonly(self.highest[kept]),
+            set_readonly(self.normals[kept]),
+            set_readonly(self.anomalies[kept]),
+            self.codec,
+        )
 
     def refined(self, chosen: BoolVector, finer: "ScoreCells") -> "ScoreCells":
         """Return the cells with finer ones in place of those that were chosen."""

@@ -3,32 +3,29 @@
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
 from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import N_RESAMPLES, check_rate, short_repr
-from fastad._core.threads import slices, thread_limit, thread_map
+from fastad._core.threads import thread_limit
 from fastad._core.types import (
     ArrayLike,
     IntervalMethod,
-    IntVector,
     Label,
-    LabelVector,
     Point,
     Points,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.requests import table_measures
-from fastad.ordering.labels import check_labels, check_scores
-from fastad.ordering.raw import KeyCodec, RawScores, view_raw
+from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
-from fastad.streaming.bounds import bounds_of, evaluate_cells
+from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
 from fastad.streaming.cell_table import UNLABELLED, CellCounts, CellTable
+from fastad.streaming.points import StreamedPoints, check_points
+from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
 from fastad.streaming.score_cells import ScoreCells
 from fastad.streaming.serialization import SketchState
@@ -166,11 +163,15 @@ class ScoreSketch(BoundedMeasureMethods):
         -----
         O(n) time for n samples. A Ctrl-C is raised after the points have been counted.
         """
-        points = self._check(y_true, y_score, sample_weight, pos_label)
+        points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is not None:
-            with self._lock:
-                self._expect(points.raw.dtype)
-                uninterrupted(lambda: self._count(points))
+            self.count_points(points)
+
+    def count_points(self, points: StreamedPoints) -> None:
+        """Count points that have been checked."""
+        with self._lock:
+            self._expect(points.raw.dtype)
+            uninterrupted(lambda: self._count(points))
 
     def label(
         self,
@@ -201,7 +202,7 @@ class ScoreSketch(BoundedMeasureMethods):
         """
         if y_true is None:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
-        points = self._check(y_true, y_score, sample_weight, pos_label)
+        points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is None:
             return
         with self._lock:
@@ -275,7 +276,7 @@ class ScoreSketch(BoundedMeasureMethods):
         ----------
         measures : str or sequence of str, optional
             Keys such as ``"tpr@0.01"`` or names of measures; by default those of
-            `fastad.evaluate`.
+            `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
         fpr : float or sequence of floats, default (0.01, 0.05)
             False positive rates for names without one.
 
@@ -287,7 +288,7 @@ class ScoreSketch(BoundedMeasureMethods):
         """
         rates = check_rate(fpr, "fpr")
         points = [rates] if isinstance(rates, Fraction) else rates
-        return evaluate_cells(self._score_cells(), table_measures(measures, points))
+        return evaluate_cells(self.score_cells(), measures_to_bound(measures, points))
 
     def interval(
         self,
@@ -320,14 +321,49 @@ class ScoreSketch(BoundedMeasureMethods):
         )
         bounds = self.bounds(bound)
         with thread_limit(n_threads):
-            interval = intervals.interval_of(self._score_cells().tied, bound, options)
+            interval = intervals.interval_of(self.score_cells().tied, bound, options)
         return BoundedInterval(interval, bounds)
 
     def bounds(self, bound: BoundMeasure) -> BoundedValue:
         """Return a measure that was bound to its parameters, with its certain bounds."""
-        return bounds_of(self._score_cells(), bound)
+        return bounds_of(self.score_cells(), bound)
 
-    def _score_cells(self) -> ScoreCells:
+    def refine(self, *, measure: str, tolerance: Point = 0, **operating_point: Any) -> Refinement:
+        """Say which scores a second pass must count so that a measure is certain to a tolerance.
+
+        Parameters
+        ----------
+        measure : str
+            Key such as ``"tpr@0.001"``, or name of a measure or a threshold.
+        tolerance : float, default 0
+            How far the value may be from that of the exact scores; 0 asks for that value.
+        **operating_point
+            Parameters of the measure.
+
+        Returns
+        -------
+        Refinement
+            Its ``update`` takes the same points again, and its ``result`` is the value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fastad.streaming import ScoreSketch
+        >>> rng = np.random.default_rng(0)
+        >>> labels = rng.random(100_000) < 0.1
+        >>> scores = rng.normal(size=100_000) + labels
+        >>> sketch = ScoreSketch("20kB")
+        >>> sketch.update(labels, scores)
+        >>> second = sketch.refine(measure="tpr@0.01")
+        >>> second.update(labels, scores)
+        >>> print(second.result())
+        0.0942... (exact)
+        """
+        allowed = check_tolerance(tolerance)
+        bound = bind_named(measure, operating_point)
+        return Refinement.of(self.score_cells(), bound, allowed, self.memory)
+
+    def score_cells(self) -> ScoreCells:
         """Return the cells with a labelled point; they are kept until the next change."""
         with self._lock:
             if self._dtype is None:
@@ -355,45 +391,13 @@ class ScoreSketch(BoundedMeasureMethods):
         sketch._dtype, sketch._lowest, sketch._highest = state.dtype, state.lowest, state.highest
         return sketch
 
-    def _check(
-        self,
-        y_true: ArrayLike | None,
-        y_score: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        pos_label: Label | None,
-    ) -> "_Points | None":
-        """Check points as a user gives them; None where there are none."""
-        if y_score is None:
-            raise InvalidInputError("y_score must be given; found None", argument="y_score")
-        if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
-            return None
-        given = np.zeros(np.shape(y_score), np.uint8) if y_true is None else y_true
-        labels = check_labels(
-            given, sample_weight=sample_weight, pos_label=None if y_true is None else pos_label
-        )
-        if labels.weights is not None and labels.weights.dtype != np.int64:
-            raise InvalidInputError(
-                "sample_weight must contain integers for a sketch; found other values",
-                argument="sample_weight",
-            )
-        raw = view_raw(check_scores(y_score, labels))
-        if raw.values.shape[0] == 0:
-            return None
-        scans = thread_map(raw.scan, slices(raw.values.shape[0]))
-        lowest, highest = min(scan[0] for scan in scans), max(scan[1] for scan in scans)
-        raw.refuse_nan(lowest, highest, labels, "y_score")
-        kinds = labels.values
-        if y_true is None:
-            kinds = as_readonly(np.full(kinds.shape[0], UNLABELLED, np.uint8))
-        return _Points(raw, kinds, labels.weights, lowest, highest)
-
     def _expect(self, dtype: np.dtype[Any], name: str = "y_score") -> None:
         if self._dtype is not None and dtype != self._dtype:
             raise InvalidInputError(
                 f"{name} must contain {self._dtype} as before; found {dtype}", argument=name
             )
 
-    def _count(self, points: "_Points") -> None:
+    def _count(self, points: StreamedPoints) -> None:
         self._table.add(points.raw, points.kinds, points.weights)
         self._widen(points.lowest, points.highest)
         self._dtype, self._cells = points.raw.dtype, None
@@ -403,13 +407,3 @@ class ScoreSketch(BoundedMeasureMethods):
         new = self._dtype is None
         self._lowest = lowest if new else min(self._lowest, lowest)
         self._highest = highest if new else max(self._highest, highest)
-
-
-class _Points(NamedTuple):
-    """Points that have been checked."""
-
-    raw: RawScores
-    kinds: LabelVector
-    weights: IntVector | None
-    lowest: int
-    highest: int

@@ -152,6 +152,19 @@ def precision_sum(fps: CountVector, tps: CountVector) -> float:
 
 
 @kernel
+def precision_sum_from(
+    fps: CountVector, tps: CountVector, total: float, lost: float
+) -> tuple[float, float]:
+    """Go on with the sum of `precision_sum` on a further piece, term by term the same."""
+    for i in range(1, fps.shape[0]):
+        term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
+        added = total + term
+        lost += (total - added) + term if total >= term else (term - added) + total
+        total = added
+    return total, lost
+
+
+@kernel
 def precision_sum_packed(
     packed: KeyVector,  # (n,) sorted falling keys with the label in bit 0, of one range
     above: int,  # points above the range

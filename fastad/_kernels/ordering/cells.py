@@ -210,6 +210,110 @@ def put_cells(
 
 
 @kernel
+def rows_between(
+    values: KeyVector,  # (n,) bits of scores
+    largest: int,
+    signed: int,
+    lows: IntVector,  # (k,) rising rank bits, at least one
+    highs: IntVector,  # (k,) the ends of the ranges, which do not overlap
+    rows: IntVector,  # (n,) written here
+) -> int:
+    """Write the rows whose rank bits lie in a range, ends included; return how many there are."""
+    n_rows = 0
+    lowest = lows[0]
+    highest = highs[-1]
+    for i in range(values.shape[0]):
+        value = np.int64(values[i])
+        sign = (value >> 63) & signed
+        bits = ((value & largest) ^ sign) - sign
+        if bits < lowest or bits > highest:
+            continue
+        # The last range that does not begin above it.
+        first = 0
+        last = lows.shape[0]
+        while last - first > 1:
+            middle = (first + last) // 2
+            if lows[middle] <= bits:
+                first = middle
+            else:
+                last = middle
+        if bits <= highs[first]:
+            rows[n_rows] = i
+            n_rows += 1
+    return n_rows
+
+
+@kernel
+def count_between(
+    points: IntVector,  # (k,) rising, also equal ones
+    block: IntVector,  # (n,) rising
+    between: npt.NDArray[Any],  # (k + 1,) added to here: how many lie below each point
+    equal: npt.NDArray[Any],  # (k,) added to here, at the first of equal points
+) -> None:
+    """Count numbers between points and at them; a number above all points counts last."""
+    k = points.shape[0]
+    position = 0
+    for i in range(block.shape[0]):
+        value = block[i]
+        # In steps that double, as the next point is near or far.
+        step = 1
+        while position + step < k and points[position + step] < value:
+            position += step
+            step *= 2
+        while step > 0:
+            if position + step <= k and points[position + step - 1] < value:
+                position += step
+            step //= 2
+        if position < k and points[position] == value:
+            equal[position] += 1
+        else:
+            between[position] += 1
+
+
+@kernel
+def write_corners(
+    anomalies: IntVector,  # (n,) rising rank bits
+    between: npt.NDArray[Any],  # (n + 1,) normals below each anomaly, and above the last
+    equal: npt.NDArray[Any],  # (n,) normals that tie with each, at the first of equal anomalies
+    start: int,  # the anomaly from which to go down, the first of its tie
+    stop: int,
+    fp: int,  # normals above it
+    tp: int,
+    fps: CountVector,  # (2 (start - stop) + 2,) written here
+    tps: CountVector,
+) -> int:
+    """Write the corners of the curve from one anomaly down to another; return how many.
+
+    Normals that no anomaly separates are one step. ``start`` and ``stop`` are numbers of
+    anomalies that are not above the piece, and each the end of a tie.
+    """
+    fps[0] = fp
+    tps[0] = tp
+    points = 1
+    i = start
+    while i > stop:
+        first = i - 1
+        while first > 0 and anomalies[first - 1] == anomalies[i - 1]:
+            first -= 1
+        if between[i] > 0:
+            fp += between[i]
+            fps[points] = fp
+            tps[points] = tp
+            points += 1
+        fp += equal[first]
+        tp += i - first
+        fps[points] = fp
+        tps[points] = tp
+        points += 1
+        i = first
+    if stop == 0 and between[0] > 0:
+        fps[points] = fp + between[0]
+        tps[points] = tp
+        points += 1
+    return points
+
+
+@kernel
 def arrange(
     lowest: IntVector,  # (n,) falling rank bits: lowest score of each cell
     highest: IntVector,  # (n,) highest one

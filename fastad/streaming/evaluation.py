@@ -1,0 +1,307 @@
+"""``evaluate``: measures of scores in files that do not fit in memory."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import check_flag, check_rate
+from fastad._core.results import Result, with_versions
+from fastad._core.threads import thread_limit
+from fastad._core.types import AnyVector, Label, Point, Points
+from fastad.errors import InvalidInputError
+from fastad.streaming.bounds import measures_to_bound
+from fastad.streaming.exact import ScorePasses
+from fastad.streaming.files import Batch, ScoreFiles
+from fastad.streaming.results import BoundedEvaluation
+from fastad.streaming.sizes import check_memory
+
+Progress = Callable[[int, int | None], object]
+# Passes over the files, at most; each but the first refines what is not certain yet.
+_MOST_PASSES = 10
+
+
+class StreamedEvaluation(Result, Mapping[Any, BoundedEvaluation]):
+    """Measures with certain bounds of one column of scores or several, of all rows or of groups.
+
+    ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
+    tuple if it has several columns.
+
+    Attributes
+    ----------
+    group_columns : sequence of str
+        Columns that the groups come from.
+    n_passes : int
+        How often the files were read.
+    """
+
+    __slots__ = ("_tables", "group_columns", "n_passes")
+
+    def __init__(
+        self,
+        tables: Mapping[Any, BoundedEvaluation],
+        group_columns: Sequence[str],
+        n_passes: int,
+    ) -> None:
+        self._tables = dict(tables)
+        self.group_columns = tuple(group_columns)
+        self.n_passes = n_passes
+
+    def __getitem__(self, key: Any) -> BoundedEvaluation:
+        table: BoundedEvaluation = self._tables[key]
+        return table
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of the groups, detector, measure, value, low and high."""
+        rows = [
+            (*self._groups(key), self._detector(key), *row)
+            for key, table in self._tables.items()
+            for row in zip(*table.to_columns().values(), strict=True)
+        ]
+        names = [*self.group_columns, "detector", "measure", "value", "low", "high"]
+        return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with versions, as `to_json` writes them."""
+        return with_versions(
+            {
+                "results": [
+                    {
+                        **dict(zip(self.group_columns, self._groups(key), strict=True)),
+                        "detector": self._detector(key),
+                        **table.plain(),
+                    }
+                    for key, table in self._tables.items()
+                ]
+            }
+        )
+
+    def __str__(self) -> str:
+        blocks = []
+        for key, table in self._tables.items():
+            named = zip(self.group_columns, self._groups(key), strict=True)
+            title = ", ".join([*(f"{name} {value}" for name, value in named), self._detector(key)])
+            blocks.append(f"{title}\n{table}")
+        return "\n\n".join(blocks)
+
+    def _groups(self, key: Any) -> tuple[Any, ...]:
+        if not self.group_columns:
+            return ()
+        return key[0] if len(self.group_columns) > 1 else (key[0],)
+
+    def _detector(self, key: Any) -> str:
+        return str(key[1] if self.group_columns else key)
+
+
+def evaluate(
+    source: str | Path | Sequence[str | Path],
+    *,
+    label: str = "label",
+    score: str | Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    fpr: Point | Points = (0.01, 0.05),
+    groups: str | Sequence[str] | None = None,
+    exact: bool = False,
+    memory: int | str = "512MB",
+    folder: str | Path | None = None,
+    pos_label: Label | None = None,
+    progress: Progress | None = None,
+    n_threads: int | None = None,
+) -> StreamedEvaluation:
+    r"""Evaluate scores in files of any size, with bounds that are certain, or exactly.
+
+    One pass counts the scores in cells and bounds every measure. ``exact=True`` reads the files
+    again, for the scores on which measures still depend: what is read at a point of the curve (a
+    rate, a threshold, a precision at k) depends on a few cells, so that one more pass is enough;
+    areas and average precision depend on the order of all anomalies and normals, which is counted
+    around the anomalies where these fit the memory, and range by range on disk where they do not.
+    Exact values have the bits that `fastad.evaluate` returns of the same scores in memory.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        Parquet, Arrow (.arrow, .feather) or CSV files, or a folder of them.
+    label : str, default "label"
+        Column of the labels: 1 or True for an anomaly.
+    score : str or sequence of str, optional
+        Columns of scores, a detector each; by default all other columns of numbers.
+    measures : str or sequence of str, optional
+        Keys such as ``"tpr@0.01"`` or names of measures; by default those of `fastad.evaluate`.
+        The thresholds at the rates in use, ``threshold@0.01``, are added.
+    fpr : float or sequence of floats, default (0.01, 0.05)
+        False positive rates for names without one.
+    groups : str or sequence of str, optional
+        Columns whose values divide the rows into groups, each evaluated by itself.
+    exact : bool, default False
+        Read the files again until values are exact. Those for which that is not possible keep their
+        bounds.
+    memory : int or str, default "512MB"
+        Bytes for counts and scores, beyond what reading the files takes; all groups and detectors
+        share it.
+    folder : path, optional
+        Where scores that do not fit the memory are written while they are sorted; by default the
+        system's temporary folder. Nothing is left there.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    progress : callable, optional
+        Called with the rows read so far in all passes, and all that are to be read where that is
+        known.
+    n_threads : int, optional
+        Threads; by default all.
+
+    Returns
+    -------
+    StreamedEvaluation
+        ``result["score"]["auc"]`` is a `BoundedValue`; with ``groups``,
+        ``result[group, "score"]["auc"]``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or a file: the message names the file and the part.
+    MissingExtraError
+        If pyarrow is not installed.
+
+    Notes
+    -----
+    O(n) time for n rows in a pass.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fastad import streaming
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "scores.csv")
+    ...     _ = path.write_text("label,score\n0,0.1\n0,0.4\n1,0.35\n1,0.8\n")
+    ...     print(streaming.evaluate(path, measures=["auc", "ap"]))
+    score
+    auc  0.75 (exact)
+    ap   0.833333 (exact)
+    """
+    check_flag(exact, "exact")
+    n_bytes = check_memory(memory)
+    rates = check_rate(fpr, "fpr")
+    bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
+    files = ScoreFiles(source)
+    group_columns = [groups] if isinstance(groups, str) else list(groups or [])
+    files.check([label], "label")
+    files.check(group_columns, "groups")
+    scores = _score_columns(files, score, [label, *group_columns])
+    files.check(scores, "score")
+    with ExitStack() as stack:
+        stack.enter_context(thread_limit(n_threads))
+        names = _groups(files, group_columns) if group_columns else [None]
+        share = n_bytes // (len(names) * len(scores))
+        streams = {
+            (name, column): ScorePasses(bound, share, exact=exact)
+            for name in names
+            for column in scores
+        }
+        n_passes = 0
+        while n_passes < _MOST_PASSES and any(not each.is_done for each in streams.values()):
+            for stream in streams.values():
+                stream.begin(stack, None if folder is None else Path(folder))
+            _read(files, label, scores, group_columns, streams, pos_label, progress, n_passes)
+            for stream in streams.values():
+                stream.end()
+            n_passes += 1
+        tables = {key: each.result() for key, each in streams.items()}
+    if not group_columns:
+        return StreamedEvaluation({key[1]: table for key, table in tables.items()}, (), n_passes)
+    return StreamedEvaluation(tables, group_columns, n_passes)
+
+
+def _score_columns(
+    files: ScoreFiles, score: str | Sequence[str] | None, others: Sequence[str]
+) -> list[str]:
+    if score is not None:
+        return [score] if isinstance(score, str) else list(dict.fromkeys(score))
+    columns = [name for name in files.numbers() if name not in others]
+    if not columns:
+        raise InvalidInputError(
+            f"score must name a column; found no other column of numbers among "
+            f"{', '.join(files.names)}",
+            argument="score",
+        )
+    return columns
+
+
+def _read(
+    files: ScoreFiles,
+    label: str,
+    scores: Sequence[str],
+    group_columns: Sequence[str],
+    streams: Mapping[Any, ScorePasses],
+    pos_label: Label | None,
+    progress: Progress | None,
+    n_passes: int,
+) -> None:
+    """Give all rows to the streams, once."""
+    n_read = n_passes * (files.n_rows or 0)
+    active = list(
+        dict.fromkeys(column for (_, column), each in streams.items() if not each.is_done)
+    )
+    for batch in files.batches([label, *active, *group_columns]):
+        for name, rows in _split(batch, group_columns):
+            for column in active:
+                stream = streams[name, column]
+                if not stream.is_done:
+                    labels, values = batch.columns[label], batch.columns[column]
+                    try:
+                        stream.add(labels[rows], values[rows], pos_label)
+                    except InvalidInputError as error:
+                        raise _located(error, batch, label, column) from None
+        n_read += batch.n_rows
+        if progress is not None:
+            total = None if files.n_rows is None else (n_passes + 1) * files.n_rows
+            progress(n_read, total)
+
+
+def _located(error: InvalidInputError, batch: Batch, label: str, column: str) -> InvalidInputError:
+    """Return an error about labels or scores that names the column and the file."""
+    argument = {"y_true": "label", "y_score": "score"}.get(str(error.argument), error.argument)
+    name = label if argument == "label" else column
+    return InvalidInputError(f"column {name!r} of {batch.where}: {error}", argument=argument)
+
+
+def _split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
+    """Yield the groups in a batch with their rows."""
+    if not group_columns:
+        yield None, slice(None)
+        return
+    codes = np.zeros(batch.n_rows, np.int64)
+    for name in group_columns:
+        values, inverse = np.unique(batch.columns[name], return_inverse=True)
+        codes = codes * values.shape[0] + inverse
+    _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    bounds = np.searchsorted(inverse[order], np.arange(firsts.shape[0] + 1))
+    for i, first in enumerate(firsts.tolist()):
+        yield _group(batch, group_columns, first), order[bounds[i] : bounds[i + 1]]
+
+
+def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
+    values = [batch.columns[name][row] for name in group_columns]
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    return plain if len(plain) > 1 else plain[0]
+
+
+def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
+    """Return all groups, in the order of their values."""
+    found: dict[Any, None] = {}
+    for batch in files.batches(group_columns):
+        found.update({name: None for name, _ in _split(batch, group_columns)})
+    try:
+        return sorted(found)
+    except TypeError:
+        return list(found)

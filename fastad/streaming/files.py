@@ -1,0 +1,206 @@
+"""Columns of files of any size, batch by batch, through pyarrow's data sets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastad._core.parameters import short_repr
+from fastad._core.suggestions import did_you_mean
+from fastad._core.types import AnyVector
+from fastad.errors import InvalidInputError, MissingExtraError
+
+# Rows of a batch.
+_ROWS = 2**20
+_FORMATS = {
+    ".parquet": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".csv": "csv",
+    ".gz": "csv",
+}
+
+
+class Batch(NamedTuple):
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    columns : mapping of str to numpy.ndarray
+        Their columns.
+    where : str
+        The file, and its part.
+    n_rows : int
+        How many rows.
+    """
+
+    columns: Mapping[str, AnyVector]
+    where: str
+    n_rows: int
+
+
+class ScoreFiles:
+    """Parquet, Arrow or CSV files of the same columns, or a folder of such files.
+
+    Attributes
+    ----------
+    names : sequence of str
+        The columns.
+    n_rows : int or None
+        Rows of all files, where the files say how many.
+    """
+
+    def __init__(self, source: str | Path | Sequence[str | Path]) -> None:
+        dataset = _open(_paths(source))
+        self._fragments: list[Any] = sorted(dataset.get_fragments(), key=lambda each: each.path)
+        self._types = {field.name: field.type for field in dataset.schema}
+        self.names: Sequence[str] = list(self._types)
+        self.n_rows = self._count()
+
+    def numbers(self) -> list[str]:
+        """Return the columns of numbers."""
+        from pyarrow import types  # Inside, as scores in memory need no pyarrow.
+
+        return [
+            name
+            for name, kind in self._types.items()
+            if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+        ]
+
+    def check(self, names: Sequence[str], argument: str) -> None:
+        """Check that all files have some columns, each of one type."""
+        for name in names:
+            if name not in self._types:
+                raise InvalidInputError(
+                    f"{argument} must be a column of the files, which have "
+                    f"{', '.join(self.names)}; found {short_repr(name)}"
+                    f"{did_you_mean(name, {each: each for each in self.names})}",
+                    argument=argument,
+                )
+        for fragment in self._fragments:
+            with _reading(fragment.path, "the file"):
+                schema = fragment.physical_schema
+            for name in names:
+                index = schema.get_field_index(name)
+                if index < 0:
+                    raise InvalidInputError(
+                        f"source must be files of the same columns; found no column {name!r} in "
+                        f"{fragment.path}",
+                        argument="source",
+                    )
+                if schema.field(index).type != self._types[name]:
+                    raise InvalidInputError(
+                        f"source must have one type of column {name!r} in all files; found "
+                        f"{schema.field(index).type} in {fragment.path} and "
+                        f"{self._types[name]} in {self._fragments[0].path}",
+                        argument="source",
+                    )
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """Yield some columns of all rows; the next batch is read while one is in use."""
+        batches = self._batches(list(names))
+        with ThreadPoolExecutor(1, thread_name_prefix="fastad-reader") as reader:
+            ahead = reader.submit(next, batches, None)
+            while (batch := ahead.result()) is not None:
+                ahead = reader.submit(next, batches, None)
+                yield batch
+
+    def _batches(self, names: list[str]) -> Iterator[Batch]:
+        for fragment in self._fragments:
+            for part, where in _parts(fragment):
+                with _reading(where, "it"):
+                    scanner = part.scanner(columns=names, batch_size=_ROWS)
+                    for batch in scanner.to_batches():
+                        if batch.num_rows:
+                            yield Batch(_columns(batch, names, where), where, batch.num_rows)
+
+    def _count(self) -> int | None:
+        n_rows = 0
+        for fragment in self._fragments:
+            metadata = getattr(fragment, "metadata", None)
+            if metadata is None:
+                return None
+            n_rows += metadata.num_rows
+        return n_rows
+
+
+def _paths(source: str | Path | Sequence[str | Path]) -> list[str]:
+    given = [source] if isinstance(source, str | Path) else list(source)
+    paths: list[str] = []
+    for each in map(Path, given):
+        if not each.exists():
+            raise InvalidInputError(
+                f"source must be files or folders that exist; found {each}", argument="source"
+            )
+        inside = sorted(each.rglob("*")) if each.is_dir() else [each]
+        paths += [str(path) for path in inside if not each.is_dir() or _format(path)]
+    if not paths:
+        raise InvalidInputError(
+            f"source must contain Parquet, Arrow or CSV files; found none in {short_repr(source)}",
+            argument="source",
+        )
+    return paths
+
+
+def _format(path: Path) -> str | None:
+    return _FORMATS.get(path.suffix.lower()) if path.is_file() else None
+
+
+def _open(paths: list[str]) -> Any:
+    try:
+        # Inside, as scores in memory need no pyarrow.
+        from pyarrow import dataset
+    except ModuleNotFoundError:
+        raise MissingExtraError("files of scores need pyarrow: pip install 'fastad[df]'") from None
+    formats = {path: _format(Path(path)) for path in paths}
+    different = set(formats.values())
+    if None in different or len(different) > 1:
+        found = ", ".join(sorted({Path(path).suffix or path for path in paths}))
+        raise InvalidInputError(
+            f"source must be files of one format, Parquet, Arrow or CSV; found {found}",
+            argument="source",
+        )
+    with _reading(paths[0], "the file"):
+        return dataset.dataset(paths, format=different.pop())
+
+
+def _parts(fragment: Any) -> Iterator[tuple[Any, str]]:
+    """Yield the row groups of a file, or the file itself where it has none."""
+    row_groups = getattr(fragment, "row_groups", None)
+    if row_groups is None:
+        yield fragment, str(fragment.path)
+        return
+    for group in row_groups:
+        yield fragment.subset(row_group_ids=[group.id]), f"{fragment.path}, row group {group.id}"
+
+
+@contextmanager
+def _reading(where: str, what: str) -> Iterator[None]:
+    """Turn an error of pyarrow on a damaged file into one that says where it is."""
+    import pyarrow as pa  # Inside, as scores in memory need no pyarrow.
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"source must be readable; found {where}: {what} cannot be read: {error}",
+            argument="source",
+        ) from None
+
+
+def _columns(batch: Any, names: Sequence[str], where: str) -> dict[str, AnyVector]:
+    columns = {}
+    for name in names:
+        column = batch.column(name)
+        if column.null_count:
+            raise InvalidInputError(
+                f"source must have no missing values; found {column.null_count} in column "
+                f"{name!r} of {where}",
+                argument="source",
+            )
+        columns[name] = np.asarray(column.to_numpy(zero_copy_only=False))
+    return columns

@@ -1,0 +1,73 @@
+"""Points as they come in batches, checked before anything is counted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import ArrayLike, BoolVector, IntVector, Label, LabelVector
+from fastad.errors import InvalidInputError
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.raw import RawScores, view_raw
+from fastad.streaming.cell_table import UNLABELLED
+
+
+class StreamedPoints(NamedTuple):
+    """A batch that has been checked.
+
+    Attributes
+    ----------
+    raw : RawScores
+        Scores.
+    kinds : numpy.ndarray of shape (n_points,)
+        Labels, or that there are none.
+    weights : numpy.ndarray of shape (n_points,) or None
+        How often each point counts.
+    lowest, highest : int
+        Extremes of the rank bits.
+    """
+
+    raw: RawScores
+    kinds: LabelVector
+    weights: IntVector | None
+    lowest: int
+    highest: int
+
+    def keep(self, kept: IntVector | BoolVector) -> "StreamedPoints":
+        """Return some of the points."""
+        raw = self.raw._replace(
+            scores=self.raw.scores[kept], values=as_readonly(self.raw.values[kept])
+        )
+        weights = None if self.weights is None else self.weights[kept]
+        return self._replace(raw=raw, kinds=as_readonly(self.kinds[kept]), weights=weights)
+
+
+def check_points(
+    y_true: ArrayLike | None,
+    y_score: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+) -> StreamedPoints | None:
+    """Check points as a user gives them; None where there are none."""
+    if y_score is None:
+        raise InvalidInputError("y_score must be given; found None", argument="y_score")
+    if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
+        return None
+    given = np.zeros(np.shape(y_score), np.uint8) if y_true is None else y_true
+    labels = check_labels(
+        given, sample_weight=sample_weight, pos_label=None if y_true is None else pos_label
+    )
+    if labels.weights is not None and labels.weights.dtype != np.int64:
+        raise InvalidInputError(
+            "sample_weight must contain integers for a sketch; found other values",
+            argument="sample_weight",
+        )
+    raw = view_raw(check_scores(y_score, labels))
+    scans = thread_map(raw.scan, slices(raw.values.shape[0]))
+    lowest, highest = min(scan[0] for scan in scans), max(scan[1] for scan in scans)
+    raw.refuse_nan(lowest, highest, labels, "y_score")
+    kinds = labels.values
+    if y_true is None:
+        kinds = as_readonly(np.full(kinds.shape[0], UNLABELLED, np.uint8))
+    return StreamedPoints(raw, kinds, labels.weights, lowest, highest)

@@ -1,0 +1,320 @@
+"""`Refinement`: a second pass over the scores on which a measure still depends."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly
+from fastad._core.interrupts import uninterrupted
+from fastad._core.parameters import exact_number
+from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label, Point
+from fastad._kernels.ordering import cells as kernels
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
+from fastad.ordering.raw import RawScores
+from fastad.streaming.bounded_methods import bind_any
+from fastad.streaming.bounds import bounds_of, extremes_of, uncertain_cells
+from fastad.streaming.cell_table import ANOMALY, NORMAL, CellTable
+from fastad.streaming.points import StreamedPoints, check_points
+from fastad.streaming.results import BoundedValue
+from fastad.streaming.score_cells import ScoreCells
+
+# A measure that is read at a point depends on few cells; where on more, all are counted.
+_MOST_CELLS = 64
+
+
+def bind_named(measure: str, parameters: Mapping[str, Any]) -> BoundMeasure:
+    """Bind a measure by its key or name; thresholds too."""
+    declared = MEASURES.get(measure) if isinstance(measure, str) else None
+    if declared is not None and declared.kind == "threshold":
+        return bind_any(declared, dict(parameters))
+    return bind(measure, parameters)
+
+
+def check_tolerance(tolerance: Point) -> Fraction:
+    """Check how far a value may be from the exact one."""
+    exact = exact_number(tolerance, "tolerance")
+    if exact < 0:
+        raise InvalidInputError(
+            f"tolerance must not be negative; found {tolerance}", argument="tolerance"
+        )
+    return exact
+
+
+class Refinement:
+    """Counts the scores of some ranges again, in finer cells; made by `ScoreSketch.refine`.
+
+    Give it the same points as the sketch, in any order and batches; those outside the ranges are
+    passed over. The ranges are as few as make the measure certain to the tolerance. Where their
+    points do not fit the memory one by one, ``result`` is only closer, and ``refine`` begins
+    another pass.
+
+    Attributes
+    ----------
+    measure : str
+        Key of the measure.
+    tolerance : float
+        How far its value may be from that of the exact scores.
+    ranges : sequence of (score, score)
+        Lowest and highest score of each range, from the highest range down.
+    n_points : int
+        Points in the ranges.
+    n_counted : int
+        Points in the ranges that have come.
+    """
+
+    __slots__ = ("_bound", "_cells", "_chosen", "_merged", "_table", "_tolerance")
+
+    def __init__(
+        self,
+        cells: ScoreCells,
+        bound: BoundMeasure,
+        tolerance: Fraction,
+        memory: int,
+        chosen: BoolVector,
+    ) -> None:
+        self._cells = cells
+        self._bound = bound
+        self._tolerance = tolerance
+        self._chosen = chosen
+        self._table = CellTable(memory)
+        self._merged = _merged_ranges(cells, chosen)
+
+    @classmethod
+    def of(
+        cls, cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, memory: int
+    ) -> "Refinement":
+        """Choose the ranges."""
+        return cls(cells, bound, tolerance, memory, choose_cells(cells, bound, tolerance))
+
+    def __repr__(self) -> str:
+        return (
+            f"Refinement({self.measure!r}, {len(self.ranges)} ranges, {self.n_counted} of "
+            f"{self.n_points} points)"
+        )
+
+    @property
+    def measure(self) -> str:
+        """Key of the measure."""
+        return self._bound.key
+
+    @property
+    def tolerance(self) -> float:
+        """How far the value may be from that of the exact scores."""
+        return float(self._tolerance)
+
+    @property
+    def ranges(self) -> Sequence[tuple[float | int, float | int]]:
+        """Lowest and highest score of each range, from the highest range down."""
+        decode = self._cells.codec.decode_one
+        lows, highs = self._merged
+        return [
+            (decode(~low), decode(~high))
+            for low, high in zip(lows[::-1].tolist(), highs[::-1].tolist(), strict=True)
+        ]
+
+    @property
+    def n_points(self) -> int:
+        """Points in the ranges."""
+        cells = self._cells
+        return int((cells.normals + cells.anomalies)[self._chosen].sum())
+
+    @property
+    def n_counted(self) -> int:
+        """Points in the ranges that have come."""
+        return self._table.n_points
+
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Count the points of a batch that lie in the ranges; see `ScoreSketch.update`."""
+        if y_true is None:
+            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+        points = check_points(y_true, y_score, sample_weight, pos_label)
+        if points is not None:
+            self.count_points(points)
+
+    def count_points(self, points: StreamedPoints) -> None:
+        """Count those of some points that lie in the ranges; they have been checked."""
+        if self._merged[0].shape[0] == 0:
+            return
+        if points.raw.dtype != self._cells.codec.dtype:
+            raise InvalidInputError(
+                f"y_score must contain {self._cells.codec.dtype} as before; found "
+                f"{points.raw.dtype}",
+                argument="y_score",
+            )
+        inside = points.keep(rows_inside(points.raw, *self._merged))
+        uninterrupted(lambda: self._table.add(inside.raw, inside.kinds, inside.weights))
+
+    def merge(self, other: "Refinement") -> None:
+        """Add the points that another worker counted for the same refinement."""
+        if not isinstance(other, Refinement):
+            raise InvalidTypeError(
+                f"other must be a Refinement; found {type(other).__name__}", argument="other"
+            )
+        same = other._bound == self._bound and all(
+            np.array_equal(a, b) for a, b in zip(self._merged, other._merged, strict=True)
+        )
+        if not same:
+            raise InvalidInputError(
+                "other must be a refinement of the same sketch and measure; found other ranges",
+                argument="other",
+            )
+        listed, n_points = other._table.listed(), other._table.n_points
+        uninterrupted(lambda: self._table.plus(listed, n_points))
+
+    def result(self) -> BoundedValue:
+        """Return the measure with the bounds that the finer cells give.
+
+        Raises
+        ------
+        InvalidInputError
+            If the points that came are not those of the sketch.
+        UndefinedMeasureError
+            If the points leave the measure undefined.
+        """
+        return bounds_of(self._refined(), self._bound)
+
+    def refine(self) -> "Refinement":
+        """Begin another pass, over what the result still depends on."""
+        return Refinement.of(self._refined(), self._bound, self._tolerance, self._table.memory)
+
+    def _refined(self) -> ScoreCells:
+        cells, chosen = self._cells, self._chosen
+        if not chosen.any():
+            return cells
+        finer = ScoreCells.of(
+            self._table.listed(), int(cells.lowest[-1]), int(cells.highest[0]), cells.codec
+        )
+        # Base cell of each finer one; both fall.
+        base = chosen.shape[0] - np.searchsorted(cells.lowest[::-1], finer.lowest, side="right")
+        counted = np.zeros((chosen.shape[0], 2), np.int64)
+        np.add.at(counted[:, NORMAL], base, finer.normals)
+        np.add.at(counted[:, ANOMALY], base, finer.anomalies)
+        wanted = np.column_stack([cells.normals, cells.anomalies])
+        wanted[~chosen] = 0
+        # A cell of the second pass that is wider than one of the first may reach beyond it.
+        fits = finer.highest <= cells.highest[base]
+        whole = np.ones(chosen.shape[0], np.bool_)
+        whole[base[~fits]] = False
+        missing = (counted != wanted).any(axis=1) & whole
+        if missing.any() or self._table.n_points != int(wanted.sum()):
+            raise InvalidInputError(
+                "update must have been given the points of the sketch, each once; found "
+                f"{self._table.n_points} points in the ranges, and {int(wanted.sum())} in the "
+                "sketch",
+                argument="y_score",
+            )
+        kept = fits & whole[base]
+        return cells.refined(chosen & whole, finer.only(kept))
+
+
+def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> BoolVector:
+    """Return which cells have to be counted in finer ones."""
+    positions = uncertain_cells(cells, bound)
+    none = np.zeros(cells.lowest.shape[0], np.bool_)
+    uncertain: BoolVector = none.copy()
+    uncertain[positions] = True
+    extremes = extremes_of(bound.measure)
+    if _is_certain(cells, bound, tolerance):
+        return none
+    if extremes.local:
+        few = list(_influential(cells, bound, positions))
+        chosen: BoolVector = none.copy()
+        chosen[few[:_MOST_CELLS]] = True
+        if len(few) <= _MOST_CELLS and _is_certain(cells.known(chosen), bound, tolerance):
+            return chosen
+        return uncertain
+    if tolerance == 0:
+        return uncertain
+    sizes = cells.normals + cells.anomalies
+    choices = [_fewest(cells, bound, tolerance, weights) for weights in _weights(cells)]
+    fewest: BoolVector = min(choices, key=lambda chosen: int(sizes[chosen].sum()))
+    return fewest
+
+
+def rows_inside(raw: RawScores, lows: IntVector, highs: IntVector) -> IntVector:
+    """Return the rows whose rank bits lie in rising ranges, ends included."""
+    rows = np.empty(raw.values.shape[0], np.int64)
+    n_rows = kernels.rows_between(raw.values, raw.largest, raw.signed, lows, highs, rows)
+    return rows[:n_rows]
+
+
+def _is_certain(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> bool:
+    value = bounds_of(cells, bound, rounding=False)
+    return value.is_exact or bool(value.error <= tolerance)
+
+
+def _depends(cells: ScoreCells, bound: BoundMeasure, some: IntVector) -> bool:
+    """Tell whether a measure depends on the order in some cells, all others being known."""
+    known = np.ones(cells.lowest.shape[0], np.bool_)
+    known[some] = False
+    try:
+        # What has been added for rounding says nothing.
+        return not bounds_of(cells.known(known), bound, rounding=False).is_exact
+    except UndefinedMeasureError:
+        return True
+
+
+def _influential(cells: ScoreCells, bound: BoundMeasure, some: IntVector) -> Iterator[int]:
+    """Find the cells on whose order a measure depends, by halving; one more than enough at most."""
+    stack, found = [some], 0
+    while stack and found <= _MOST_CELLS:
+        group = stack.pop()
+        if not _depends(cells, bound, group):
+            continue
+        if group.shape[0] == 1:
+            found += 1
+            yield int(group[0])
+        else:
+            middle = group.shape[0] // 2
+            stack += [group[middle:], group[:middle]]
+
+
+def _weights(cells: ScoreCells) -> Iterator[FloatVector]:
+    """Yield orders in which cells may matter: by their pairs, and by their pairs near the top."""
+    pairs = cells.anomalies.astype(np.float64) * (cells.normals + cells.anomalies)
+    yield pairs
+    yield pairs / np.cumsum(cells.normals + cells.anomalies)
+
+
+def _fewest(
+    cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, weights: FloatVector
+) -> BoolVector:
+    """Return as few of the heaviest cells as leave the measure certain to the tolerance."""
+    positions = uncertain_cells(cells, bound)
+    order = positions[np.argsort(-weights[positions], kind="stable")]
+    chosen = np.zeros(cells.lowest.shape[0], np.bool_)
+    low, high = 0, order.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        chosen[:] = False
+        chosen[order[:middle]] = True
+        if _is_certain(cells.known(chosen), bound, tolerance):
+            high = middle
+        else:
+            low = middle + 1
+    chosen[:] = False
+    chosen[order[:high]] = True
+    return chosen
+
+
+def _merged_ranges(cells: ScoreCells, chosen: BoolVector) -> tuple[IntVector, IntVector]:
+    """Return the rising ends of the chosen cells, neighbours as one range."""
+    lows, highs = cells.lowest[chosen][::-1], cells.highest[chosen][::-1]
+    if lows.shape[0] == 0:
+        return as_readonly(lows), as_readonly(highs)
+    apart = lows[1:] != highs[:-1] + 1
+    end = np.ones(1, np.bool_)
+    first, last = np.concatenate([end, apart]), np.concatenate([apart, end])
+    return as_readonly(lows[first]), as_readonly(highs[last])

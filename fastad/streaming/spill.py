@@ -1,0 +1,163 @@
+"""Exact curves of scores that do not fit in memory at all: sorted range by range on disk."""
+
+import errno
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.types import IntVector
+from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
+from fastad.streaming.cell_table import ANOMALY, NORMAL, CellCounts, CellTable
+from fastad.streaming.score_cells import ScoreCells
+
+# Bytes that a point takes while its range is sorted.
+BYTES_A_POINT = 32
+# Bytes that are gathered before they are written.
+_GATHERED = 2**25
+_READ = 2**20
+
+
+class Block(NamedTuple):
+    """Rank bits of points of one class."""
+
+    bits: IntVector
+    kind: int
+
+
+Blocks = Callable[[], Iterator[Block]]
+
+
+@contextmanager
+def spill_folder(folder: Path | None) -> Iterator[Path]:
+    """Make a folder that is removed whatever happens; name it where the disk is full."""
+    with tempfile.TemporaryDirectory(prefix="fastad-", dir=folder) as name:
+        try:
+            yield Path(name)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            where = folder or Path(tempfile.gettempdir())
+            raise OSError(
+                error.errno,
+                f"the disk of {where} is full; scores that do not fit the memory are written "
+                "there. Nothing is left of them. Give another folder, or more memory",
+            ) from None
+
+
+class SpilledScores:
+    """Points in files by ranges of their scores, each of which can be sorted in memory."""
+
+    def __init__(self, cells: ScoreCells, folder: Path, memory: int) -> None:
+        self._cells = cells
+        self._folder = folder
+        self._memory = memory
+        self._starts = _range_starts(cells, max(memory // BYTES_A_POINT, 1))
+        # Rising lowest rank bits of the ranges, which fall.
+        self._lows = cells.lowest[np.append(self._starts[1:], cells.lowest.shape[0]) - 1][::-1]
+        ends = np.append(self._starts[1:], cells.lowest.shape[0])
+        # Of a range of one score the counts say all.
+        self._is_tie = cells.lowest[ends - 1] == cells.highest[self._starts]
+        self._gathered: dict[tuple[int, int], list[IntVector]] = {}
+        self._n_gathered = 0
+
+    def add(self, block: Block) -> None:
+        """Write points to the files of their ranges."""
+        order = np.argsort(block.bits) if self._lows.shape[0] > 1 else slice(None)
+        bits = block.bits[order]
+        ends = np.append(np.searchsorted(bits, self._lows[1:]), bits.shape[0])
+        start = 0
+        for position, end in enumerate(ends.tolist()):
+            index = self._lows.shape[0] - 1 - position
+            if end > start and not self._is_tie[index]:
+                self._gathered.setdefault((index, block.kind), []).append(bits[start:end])
+            start = end
+        self._n_gathered += bits.nbytes
+        if self._n_gathered >= _GATHERED:
+            self._write()
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the curve from the highest scores down."""
+        self._write()
+        fp = tp = 0
+        ends = [*self._starts[1:].tolist(), self._cells.lowest.shape[0]]
+        for index, (start, end) in enumerate(zip(self._starts.tolist(), ends, strict=True)):
+            for piece in self._pieces_of(index, slice(start, end), fp, tp):
+                yield piece
+                fp, tp = int(piece.fps[-1]), int(piece.tps[-1])
+            for kind in (NORMAL, ANOMALY):
+                self._path(index, kind).unlink(missing_ok=True)
+
+    def _pieces_of(self, index: int, some: slice, fp: int, tp: int) -> Iterator[Piece]:
+        cells = self._cells
+        n_normals, n_anomalies = int(cells.normals[some].sum()), int(cells.anomalies[some].sum())
+        if self._is_tie[index]:
+            yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]))
+        elif (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
+            ranks = AnomalyRanks(self._read(index, ANOMALY), n_normals + n_anomalies)
+            ranks.count(self._read(index, NORMAL))
+            yield from ranks.pieces(fp, tp)
+        else:
+            yield from self._of_wide_cell(index, fp, tp)
+
+    def _of_wide_cell(self, index: int, fp: int, tp: int) -> Iterator[Piece]:
+        """Split a single cell with too many points again."""
+
+        def blocks() -> Iterator[Block]:
+            for kind in (NORMAL, ANOMALY):
+                yield from self._blocks(index, kind)
+
+        table = CellTable(self._memory)
+        lowest, highest = 2**63 - 1, -(2**63)
+        for bits, kind in blocks():
+            kinds = np.full(bits.shape[0], kind, np.uint8)
+            cells = CellCounts.of(bits >> table.shift, kinds, None, table.shift)
+            table.plus(cells, bits.shape[0])
+            lowest, highest = min(lowest, int(bits.min())), max(highest, int(bits.max()))
+        finer = ScoreCells.of(table.listed(), lowest, highest, self._cells.codec)
+        inner = SpilledScores(finer, self._folder / f"{index}", self._memory)
+        inner._folder.mkdir()
+        for block in blocks():
+            inner.add(block)
+        for piece in inner.pieces():
+            yield Piece(piece.fps + fp, piece.tps + tp)
+
+    def _write(self) -> None:
+        for (index, kind), parts in self._gathered.items():
+            with self._path(index, kind).open("ab") as file:
+                for part in parts:
+                    file.write(np.ascontiguousarray(part).data)
+        self._gathered.clear()
+        self._n_gathered = 0
+
+    def _path(self, index: int, kind: int) -> Path:
+        return self._folder / f"{index}.{kind}"
+
+    def _read(self, index: int, kind: int) -> IntVector:
+        path = self._path(index, kind)
+        return np.fromfile(path, np.int64) if path.exists() else np.empty(0, np.int64)
+
+    def _blocks(self, index: int, kind: int) -> Iterator[Block]:
+        path = self._path(index, kind)
+        if path.exists():
+            with path.open("rb") as file:
+                while (bits := np.fromfile(file, np.int64, _READ)).shape[0]:
+                    yield Block(bits, kind)
+
+
+def _range_starts(cells: ScoreCells, most: int) -> IntVector:
+    """Return the first cells of ranges that hold at most so many points, or a single cell."""
+    sizes = cells.normals + cells.anomalies
+    starts, held = [0], 0
+    # Cells are many, ranges few: each is found by a search in the sums.
+    sums = np.cumsum(sizes)
+    while True:
+        first = starts[-1]
+        held = int(sums[first - 1]) if first else 0
+        end = max(int(np.searchsorted(sums, held + most, side="right")), first + 1)
+        if end >= sizes.shape[0]:
+            return np.array(starts, np.int64)
+        starts.append(end)
