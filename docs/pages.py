@@ -19,11 +19,14 @@ HERE = Path(__file__).parent
 MARK = "<!-- generated -->"
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
 PACKAGES.append("study.papers")
+# Of the functions that are called the same for scores elsewhere, such as in files, the first.
+SAME_NAMES = {("streaming", "evaluate")}
 # The package of each public name.
 HOMES = {
     name: f"fastad.{package}"
     for package in PACKAGES
     for name in importlib.import_module(f"fastad.{package}").__all__
+    if (package, name) not in SAME_NAMES
 }
 
 _KINDS = {
