@@ -455,7 +455,7 @@ def demo(
 @handle_errors
 def warmup() -> None:
     """Compile everything into the cache, so that later processes start fast."""
-    from fastad.cli._installation import warm_up
+    from fastad.cli._warmup import warm_up
 
     warm_up()
 

@@ -119,6 +119,24 @@ def test_ctrl_c_ends_a_long_run(points: Path, kind: str, detector: str) -> None:
     assert b"Traceback" not in shown
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_warmup_shows_progress_and_its_processes_end_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("FASTAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("FASTAD_NUM_THREADS", "2")
+    with on_terminal("warmup") as (process, terminal):
+        assert b"compiled" in shown_on(terminal, until=b"compiled")
+        time.sleep(2)
+        process.send_signal(number)
+        start = time.monotonic()
+        # To its end: nobody has the terminal any more.
+        shown = shown_on(terminal)
+        assert process.wait(60) not in (0, 1, 2)
+        assert time.monotonic() - start < 20
+    assert b"Traceback" not in shown
+
+
 @pytest.mark.parametrize(
     ("module", "command", "options", "message"),
     [

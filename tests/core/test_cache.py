@@ -117,6 +117,22 @@ for n, d in ((2500, 2), (300, 7)):
         points.flags.writeable = False
         own.write(points, scores[:k, :300])
 """
+STREAMS = """
+import json
+import numpy as np
+from fastad.streaming import ScoreSketch
+rng = np.random.default_rng(1)
+y_true = np.arange(300) % 3 == 0
+for dtype in (np.float64, np.float32, np.int64, np.int32):
+    y_score = (100 * rng.normal(size=300)).astype(dtype)
+    sketch, other = ScoreSketch("64kB"), ScoreSketch("64kB")
+    sketch.update(y_true, y_score, sample_weight=np.arange(300))
+    other.update(None, y_score)
+    other.label(y_score[:100], y_true[:100])
+    sketch.merge(ScoreSketch.from_bytes(other.to_bytes()))
+    sketch.evaluate()
+    sketch.copy().roc_auc()
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -147,9 +163,7 @@ def copy_package(folder: Path) -> Path:
 def after_warmup(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder that ``fastad warmup`` has made and filled, and what that said."""
     folder = tmp_path_factory.mktemp("cache") / "made" / "here"
-    said = run(
-        "from fastad.cli._installation import warm_up; warm_up()", FASTAD_CACHE_DIR=str(folder)
-    )
+    said = run("from fastad.cli._warmup import warm_up; warm_up()", FASTAD_CACHE_DIR=str(folder))
     return folder, said
 
 
@@ -184,8 +198,8 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 @pytest.mark.system
 @pytest.mark.parametrize(
     "code",
-    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS],
-    ids=["measures", "certainty", "volumes", "unlabelled", "comparison", "neighbours"],
+    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS, STREAMS],
+    ids=["measures", "certainty", "volumes", "unlabelled", "comparison", "neighbours", "streams"],
 )
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
@@ -210,11 +224,13 @@ def test_warmup_names_the_folder_that_it_fills(after_warmup: tuple[Path, str]) -
 
 
 @pytest.mark.system
-def test_warmup_that_cannot_keep_anything_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_processes", ["1", "2"])
+def test_warmup_that_cannot_keep_anything_is_an_error(tmp_path: Path, n_processes: str) -> None:
     (tmp_path / "file").touch()
     code = "from fastad.cli import main; import sys; sys.argv[1:] = ['warmup']\n"
     code += "try: main()\nexcept SystemExit as end: print('exit code', end.code)"
-    said = run(code, FASTAD_CACHE_DIR=str(tmp_path / "file"))
+    folder = str(tmp_path / "file")
+    said = run(code, FASTAD_CACHE_DIR=folder, FASTAD_NUM_THREADS=n_processes)
     assert "exit code 1" in said
     assert f"Error: fastad cannot keep its compiled kernels in {tmp_path / 'file'}" in said
 

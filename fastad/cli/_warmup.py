@@ -1,0 +1,281 @@
+"""``fastad warmup``: all kernels compiled into the cache, by several processes."""
+
+import importlib.util
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+import fastad
+from fastad._core.threads import available_threads
+from fastad._kernels.ordering import keys
+from fastad.cli._console import print_message, progress_bar
+from fastad.errors import CompilationCacheWarning
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import example_key
+from fastad.streaming.sketch import ScoreSketch
+
+Step: TypeAlias = Callable[[], object]
+
+_LABELS = (
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float32,
+    np.float64,
+)
+# One type for each form in which the kernels see scores: 32 and 64 bits, floats and integers.
+_SCORES: dict[npt.DTypeLike, tuple[float, float, float]] = {
+    np.float32: (-1e38, 1e-38, 1e38),
+    np.float64: (-1e300, 1e-300, 1e300),
+    np.int32: (-(2**31), 0, 2**31 - 1),
+    np.int64: (-(2**63), 0, 2**63 - 1),
+}
+_Y_TRUE = np.array([0, 1, 0, 1, 0])
+_X = np.random.default_rng(0).normal(size=(60, 2))
+# More processes compile the same again.
+_MOST_PROCESSES = 4
+
+
+def warm_up() -> None:
+    """Fill the cache. Where it cannot be kept is an error: no image must be built without it."""
+    start = time.perf_counter()
+    steps = _steps()
+    with progress_bar("compiled") as progress:
+        progress(0, len(steps))
+        for done, _ in enumerate(_run_all(steps), 1):
+            progress(done, len(steps))
+    seconds = time.perf_counter() - start
+    stats: Any = getattr(keys.label_counts, "stats", None)
+    if stats is None:
+        print_message("Nothing to compile: compilation is switched off.")
+    else:
+        print_message(f"Ready in {seconds:.1f} s; later processes load from {stats.cache_path}")
+
+
+def _run_all(steps: Sequence[Step]) -> Iterator[None]:
+    """Run all steps, in processes of their own: Numba compiles one function at a time in each."""
+    n_processes = min(available_threads(), _MOST_PROCESSES)
+    if n_processes == 1:
+        yield from map(_run, steps)
+        return
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(n_processes, context, _begin_worker) as pool:
+        futures = [pool.submit(_run, step) for step in steps]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException as error:
+            # What they are at takes seconds, and nobody waits for it any more.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise OSError(
+                    "a process that compiled was ended, perhaps as memory ran out; "
+                    "FASTAD_NUM_THREADS=1 compiles in one process"
+                ) from None
+            raise
+
+
+def _begin_worker() -> None:
+    """Let a worker end without a word on Ctrl-C, which reaches it too, and with its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def _run(step: Step) -> None:
+    with warnings.catch_warnings():
+        # Libraries warn of such small data.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", CompilationCacheWarning)
+        try:
+            step()
+        except CompilationCacheWarning as warning:
+            raise OSError(str(warning)) from None
+
+
+def _steps() -> list[Step]:
+    """Return what calls everything once on tiny data, the longest steps first."""
+    of_scores = (_rank, _resample, _measure, _sketch)
+    return [
+        _estimate_by_splitting,
+        _compare_all,
+        *(partial(_estimate_for_detectors, half) for half in (0, 1)),
+        _estimate_by_draws,
+        _score_by_neighbours,
+        *(partial(step, kind) for kind in _SCORES for step in of_scores),
+        _count_labels,
+    ]
+
+
+def _scores(kind: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
+    """Yield scores of a type; the second ones span more than a key can hold beside the label."""
+    scores = np.array([0, 1, 2, 2, 3], kind)
+    yield scores
+    wide = scores.copy()
+    wide[:3] = _SCORES[kind]
+    yield wide
+
+
+def _count_labels() -> None:
+    for label_type in _LABELS:
+        fastad.roc_auc(_Y_TRUE.astype(label_type), _Y_TRUE)
+
+
+def _compare_all() -> None:
+    """Compare models on data sets and folds."""
+    values = np.random.default_rng(0).uniform(size=(2, 3, 3))
+    results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
+    fastad.benchmarking.kendall_matrix(results, n_resamples=2, rng=0)
+    result = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)
+    for test in ("welch", "tukey"):
+        result.p_values("0", fpr=0.1, test=test)
+
+
+def _rank(kind: npt.DTypeLike) -> None:
+    """Evaluate scores of one type without labels."""
+    for scores in _scores(kind):
+        curve = fastad.mass_volume_curve(scores, scores[1:], 1.0)
+        curve.area()
+        fastad.unsupervised.emmv({"it": scores}, {"it": scores[1:]}, 1.0, n_resamples=2, rng=0)
+
+
+def _sketch(kind: npt.DTypeLike) -> None:
+    """Count scores of one type in a stream."""
+    for scores in _scores(kind):
+        sketch = ScoreSketch()
+        sketch.update(_Y_TRUE, scores)
+        sketch.update(None, scores)
+        sketch.label(scores, _Y_TRUE)
+        sketch.merge(ScoreSketch.from_bytes(sketch.to_bytes()))
+        sketch.evaluate()
+
+
+def _estimate(score: Any, threshold: float, *methods: str) -> None:
+    """Estimate a volume by several methods."""
+    for method in methods:
+        how: Any = {"method": method, "n_draws": 10_000, "rng": 0, "data": _X}
+        fastad.volume(score, threshold, fastad.Box.from_data(_X), **how)
+
+
+def _norm(rows: npt.NDArray[Any]) -> Any:
+    return np.hypot(*rows.T)
+
+
+def _rank_by_volumes(method: Literal["uniform", "splitting"]) -> None:
+    """Evaluate level sets of counted volumes, most of them of no draw, or of estimated ones."""
+    wide = fastad.Box([-9.0, -9.0], [9.0, 9.0])
+    how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_draws": 20_000}
+    fastad.evaluate_unsupervised({"it": _norm}, _X, method=method, **how)
+
+
+def _estimate_by_splitting() -> None:
+    _estimate(_norm, 1.0, "splitting")
+    _rank_by_volumes("splitting")
+
+
+def _estimate_by_draws() -> None:
+    _estimate(_norm, 1.0, "uniform", "sobol", "importance")
+    _rank_by_volumes("uniform")
+
+
+def _estimate_for_detectors(half: int) -> None:
+    """Estimate volumes of every second detector that has a compiled form."""
+    for fitted in _detectors()[half::2]:
+        scorer = fastad.compile_scorer(fitted.fit(_X))
+        threshold = float(np.median(scorer.score_samples(_X)))
+        _estimate(scorer, threshold, "auto", "uniform", "splitting")
+
+
+def _score_by_neighbours() -> None:
+    """Score by the neighbours' rules that a study compares, in a tree and without one."""
+    # Only this needs it, not the other commands.
+    from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
+
+    rules = [Rule(kind, 2) for kind in get_args(RuleKind)]
+    for n_train in (1001, 20):
+        X = np.arange(float(n_train))[:, None]
+        Neighbourhood(X, rules).score_rows(X[:2])
+
+
+def _detectors() -> list[Any]:
+    """Return detectors that are not fitted, those of scikit-learn where it is there."""
+    own = fastad.detectors.KNNDetector(3)
+    if importlib.util.find_spec("sklearn") is None:
+        return [own]
+    from sklearn.covariance import EllipticEnvelope
+    from sklearn.ensemble import IsolationForest
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+    from sklearn.svm import OneClassSVM
+
+    return [
+        own,
+        *(OneClassSVM(kernel=kernel) for kernel in ("rbf", "linear", "poly", "sigmoid")),
+        *(GaussianMixture(2, covariance_type=kind) for kind in ("full", "diag")),
+        *(IsolationForest(n_estimators=5, random_state=0), LocalOutlierFactor(novelty=True)),
+        *(EllipticEnvelope(random_state=0), KernelDensity()),
+    ]
+
+
+def _resample(kind: npt.DTypeLike) -> None:
+    """Call what draws resamples, and what derives measures."""
+    for scores in _scores(kind):
+        ranked = fastad.rank_scores(_Y_TRUE, scores)
+        how: Any = {"n_resamples": 2, "rng": 0}
+        ranked.interval(measure="auc", method="bootstrap", **how)
+        for measure in ("auc", "ap"):
+            ranked.interval(measure=measure, method="bca", **how)
+        for measure in ("auc", "eer"):
+            ranked.chance_level(measure=measure, **how)
+            for method in ("permutation", "bootstrap"):
+                fastad.compare(_Y_TRUE, scores, _Y_TRUE, measure=measure, method=method, **how)
+
+
+def _measure(kind: npt.DTypeLike) -> None:
+    """Call all measures, with weights and without."""
+    values = [example_key(row) for row in MEASURES.values() if row.kind == "value"]
+    values.append("precision@p0.4")  # of so few samples, a smaller fraction draws no anomaly
+    for scores in _scores(kind):
+        fastad.roc_auc(_Y_TRUE, scores)
+        for weights in (None, np.array([1, 2, 1, 1, 1]), np.array([0.5, 1, 1, 1, 1])):
+            for groups in (None, np.array([1, 0, 0, 1, 0])):
+                fastad.evaluate(
+                    _Y_TRUE,
+                    scores,
+                    groups=groups,
+                    measures=values,
+                    score_range=(-1e300, 1e300),
+                    sample_weight=weights,
+                    on_error="record",
+                )
+            ranked = fastad.rank_scores(_Y_TRUE, scores, sample_weight=weights)
+            ranked.roc_curve()
+            ranked.pr_auc(prevalence=0.1)
+            ranked.average_precision(prevalence=0.1)
+        fastad.rank_scores(_Y_TRUE, scores).weighted_auc(quadrature="exact")
+        fastad.evaluate(_Y_TRUE, scores, groups=_Y_TRUE * 0, measures=["auc"])
