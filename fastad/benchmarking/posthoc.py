@@ -18,6 +18,7 @@ from fastad.benchmarking.ranks import (
     rank_rows,
     shared_points,
 )
+from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -238,6 +239,7 @@ class _Ranked:
     means: Means
     control: str | None
     measure: str
+    data: str
     alpha: float
     confidence_level: float
     n_resamples: int
@@ -287,6 +289,7 @@ class _Ranked:
             method,
             self.measure,
             len(self.ranks),
+            self.data,
             self.confidence_level,
             self.n_resamples,
             self.notes,
@@ -325,6 +328,7 @@ def _rank(
         resampling.means(ranks),
         control,
         column.name,
+        problems_text(table.clusters[counted]),
         alpha,
         resampling.confidence_level,
         resampling.n_resamples,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, count_text, interval_text, number_text
+from fastad._core.text_tables import TextTable, interval_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.ranks import best_ranks, intervals_text
 
@@ -53,6 +53,8 @@ class RankComparison(TableResult):
         Label of the measure.
     n_datasets : int
         Number of problems that count.
+    data : str
+        The same in words, and how many data sets they come from.
     confidence_level : float
         Of each interval, and of all comparisons together.
     n_resamples : int
@@ -72,6 +74,7 @@ class RankComparison(TableResult):
     method: str
     measure: str
     n_datasets: int
+    data: str
     confidence_level: float
     n_resamples: int
     _notes: Sequence[str]
@@ -91,8 +94,7 @@ class RankComparison(TableResult):
         """The significant differences as a sentence."""
         differences = self._of_all() if self.control is None else self._with_control()
         level = f"{100 * self.confidence_level:g} %"
-        data = count_text(self.n_datasets, "data set")
-        return f"{differences} ({self.measure}, {data}, {self.method}, {level})"
+        return f"{differences} ({self.measure}, {self.data}, {self.method}, {level})"
 
     @property
     def leaders(self) -> str:
@@ -104,8 +106,7 @@ class RankComparison(TableResult):
         lead = "has" if np.count_nonzero(best) == 1 else "have"
         first = (
             f"By {self.measure} {self._named(best)} {lead} the best mean rank, "
-            f"{self.mean_ranks[0]:.2f} among {len(self.detectors)} detectors on "
-            f"{count_text(self.n_datasets, 'data set')}"
+            f"{self.mean_ranks[0]:.2f} among {len(self.detectors)} detectors on {self.data}"
         )
         if self.control is not None:
             return f"{first}; {self._with_control()}"

@@ -12,6 +12,7 @@ from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable, best_three, count_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
@@ -263,8 +264,8 @@ def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]
     more = "; …" * (len(rows) > _NAMED)
     verb = "is" if len(rows) == 1 else "are"
     return [
-        f"{label}: {len(rows)} of {results.n_datasets} data sets {verb} left out, where a detector "
-        f"has no value ({'; '.join(names)}{more})"
+        f"{label}: {len(rows)} of {problems_text(results.clusters)} {verb} left out, where a "
+        f"detector has no value ({'; '.join(names)}{more})"
     ]
 
 

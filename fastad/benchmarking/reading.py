@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly, set_all_readonly
 from fastad._core.frames import table_columns
 from fastad._core.results import Result
+from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -292,6 +293,13 @@ def problem_names(datasets: Sequence[Any], classes: Sequence[Any] | None) -> lis
     if classes is None:
         return [_joined(name) for name in datasets]
     return [f"{_joined(name)} {label}" for name, label in zip(datasets, classes, strict=True)]
+
+
+def problems_text(clusters: IntVector) -> str:
+    """Return how many problems there are, and of how many data sets where some have several."""
+    n_problems, n_datasets = len(clusters), len(np.unique(clusters))
+    data = count_text(n_datasets, "data set")
+    return data if n_problems == n_datasets else f"{count_text(n_problems, 'problem')} of {data}"
 
 
 def _joined(name: Any) -> str:

@@ -21,6 +21,7 @@ from fastad._core.types import Point
 from fastad.benchmarking.columns import MeasureColumn, tpr_column
 from fastad.benchmarking.matrix import kendall_by_problem
 from fastad.benchmarking.means import defined_mean
+from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.benchmarking.selection import (
@@ -112,10 +113,11 @@ class Recommendation(TableResult):
             f"{_EVIDENCE[self.evidence]}, over {self.data}."
         ]
         if self.not_worse:
-            sentences.append(
-                f"At {100 * self.confidence_level:g} % not significantly worse: "
-                f"{self._named(self.not_worse)}."
-            )
+            # Without an interval there is one data set, and nothing was tested.
+            tested = not np.isnan(losses.low).all()
+            level = f"At {100 * self.confidence_level:g} % not significantly worse"
+            others = level if tested else "Others, not tested"
+            sentences.append(f"{others}: {self._named(self.not_worse)}.")
         if self.worse:
             sentences.append(f"Worse: {self._named(self.worse)}.")
         if self.not_evaluated:
@@ -316,7 +318,6 @@ def recommend(
     others = [i for i in order[1:].tolist() if evaluated[i]]
     names = [candidate.name for candidate in candidates]
     tau = [kendall_by_problem(table.merits([each, target]))[:, 0, 1] for each in candidates]
-    n_problems = int(np.count_nonzero(counted))
     return Recommendation(
         measure=names[first],
         target_measure=target.name,
@@ -327,10 +328,11 @@ def recommend(
         measures=[names[i] for i in order],
         losses={name: resampling.means(values[:, order]) for name, values in losses.items()},
         tau=resampling.means(np.stack(tau, axis=1)[:, order]),
+        # The losses on other classes of a data set are one.
         data=(
-            count_text(n_problems, "data set")
-            if n_problems == n_clusters or evidence == "other classes"
-            else f"{n_problems} problems of {count_text(n_clusters, 'data set')}"
+            count_text(n_clusters, "data set")
+            if evidence == "other classes"
+            else problems_text(table.clusters[counted])
         ),
         confidence_level=resampling.confidence_level,
         missing=table.omissions(),

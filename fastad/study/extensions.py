@@ -106,6 +106,10 @@ class Extension:
         """Return the labels of measures that are the default."""
         return ()
 
+    def compared_measures(self) -> Sequence[str]:
+        """Return the labels of the measures that the report compares, of those that there are."""
+        return ()
+
     def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
         """Return what reads each additional table of a configuration, by its name."""
         return {}

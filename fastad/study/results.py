@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,12 @@ class StudyTables:
         succeeded = _where(rows, "reason", "")
         if not succeeded.num_rows:
             raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
-        columns = {name: succeeded[name] for name in succeeded.column_names}
+        # What describes a split is no measure.
+        columns = {
+            name: succeeded[name]
+            for name in succeeded.column_names
+            if name != "contamination" and not name.startswith("n_")
+        }
         classes = columns.pop("anomaly_class").to_pylist()
         if any(name is not None for name in classes):
             columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
@@ -145,6 +150,26 @@ class StudyStatus:
 def is_failure(reason: str) -> bool:
     """Tell whether a reason of a task is that of a failure."""
     return reason != "" and not reason.startswith(NOT_APPLICABLE)
+
+
+def count_reasons(reasons: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the reasons of tasks that failed, and of those whose detector is not applicable.
+
+    Parameters
+    ----------
+    reasons : iterable of str
+        Of each task, empty where it succeeded.
+
+    Returns
+    -------
+    (dict of str to int, dict of str to int)
+        The most frequent first.
+    """
+    counts = Counter(filter(None, reasons)).most_common()
+    return (
+        {reason: n for reason, n in counts if is_failure(reason)},
+        {reason: n for reason, n in counts if not is_failure(reason)},
+    )
 
 
 def read_study(folder: str | os.PathLike[str]) -> StudyTables:
@@ -204,12 +229,12 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     tasks: ArrowTable = tables.get(TASKS)
     has_reasons = tasks is not None and "reason" in tasks.column_names
     reasons = tasks["reason"].to_pylist() if has_reasons else []
-    counts = dict(Counter(filter(None, reasons)).most_common())
+    failures, not_applicable = count_reasons(reasons)
     return StudyStatus(
         n_batches=len(manifest.all_batches),
         n_done=n_done,
-        failures={reason: n for reason, n in counts.items() if is_failure(reason)},
-        not_applicable={reason: n for reason, n in counts.items() if not is_failure(reason)},
+        failures=failures,
+        not_applicable=not_applicable,
         runner=active_runner(root),
         at_work=noted_work(root),
     )

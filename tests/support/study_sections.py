@@ -12,7 +12,7 @@ HOW: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 
 # In their order; after them come those of curves.
 SECTIONS = (
-    *("overview", "values", "ranks", "correlation", "selection", "classes", "operating"),
+    *("answer", "overview", "values", "ranks", "correlation", "selection", "classes", "operating"),
     *("unsupervised", "distance", "recommendation"),
 )
 

@@ -19,9 +19,7 @@ from fastad.benchmarking.operating_points import (
     LevelMeasure,
     discriminability,
 )
-from fastad.benchmarking.posthoc import nemenyi
 from fastad.benchmarking.ranks import average_ranks
-from fastad.benchmarking.recommendation import recommend
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.selected_fpr import loss_at_rates
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 # Collections of the tables of ranks, measures of their tests, and of tables of other classes.
 _RANK_TABLES = {"uci": "Table 3", "uci-umap": "Table 4"}
-_PRINCIPAL_MEASURES = ("auc@0.05", "auc")
 _CLASS_TABLES = {"uci-umap": "Table 10", "uci": "Table 11"}
 _CLASS_MEASURES = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
 # Contaminations of the tables of losses.
@@ -45,7 +42,6 @@ _CRITERIA: tuple[CriterionName, ...] = (
     *("welch-mean", "welch-median"),
 )
 _RATE_MEASURES = [label for label in TABLE_MEASURES if not label.startswith("cvol@")]
-_TARGETS = ("tpr@0.01", "tpr@0.05")
 # By the reference of an application, the measures that are compared.
 _USUAL = ("auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8")
 _REFERENCES = {"tpr@0.4": ("ht_auc@0.4", *_USUAL), "fpr@tpr0.8": ("lf_auc@0.8", *_USUAL)}
@@ -81,17 +77,13 @@ def ranks_section(results: StudyResults) -> Section:
                 "Whether detectors differ at all: Friedman's test",
                 partial(friedman, cell.table, measures=measures),
             ),
-        ):
+        )[: 1 + cell.has_several_datasets]:
             result = builder.attempt(cell.where, make)
             if result is not None:
                 builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", result)
-        for measure in _PRINCIPAL_MEASURES:
-            if measure not in measures:
-                continue
+        for measure in results.principal_measures(cell):
             what = f"{cell.where} by {measure}"
-            comparison = builder.attempt(
-                what, partial(nemenyi, cell.table, measure=measure, **results.options)
-            )
+            comparison = builder.attempt(what, partial(results.comparison, cell, measure))
             if comparison is not None:
                 ending = f"{file_name(measure)}-{cell.key}"
                 builder.table(f"nemenyi-{ending}", f"Which detectors differ, {what}", comparison)
@@ -296,19 +288,10 @@ def recommendation_section(results: StudyResults) -> Section:
         "one, and is evaluated on that one.",
     )
     for cell in results.cells(builder):
-        present = cell.present(TABLE_MEASURES, builder)
-        for target in _TARGETS:
-            if target not in present:
-                continue
+        cell.present(TABLE_MEASURES, builder)
+        for target in results.targets(cell):
             what = f"{cell.where}, for {target}"
-            make = partial(
-                recommend,
-                cell.table,
-                target_measure=target,
-                measures=present,
-                **results.options,
-            )
-            recommendation = builder.attempt(what, make)
+            recommendation = builder.attempt(what, partial(results.recommendation, cell, target))
             if recommendation is not None:
                 builder.paragraphs.append(f"{what}: {recommendation.text}")
                 name = f"recommendation-{file_name(target)}-{cell.key}"

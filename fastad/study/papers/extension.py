@@ -31,6 +31,12 @@ class Papers(Extension):
 
         return paper_measures()
 
+    def compared_measures(self) -> Sequence[str]:
+        """Return the labels of the papers' tables."""
+        from fastad.study.papers.grids import TABLE_MEASURES
+
+        return TABLE_MEASURES
+
     def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
         """Return what reads the table ``[goix]``."""
         from fastad.study.papers.goix_plan import read_goix_plan

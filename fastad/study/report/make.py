@@ -17,6 +17,7 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
 from fastad.errors import InvalidTypeError
 from fastad.study.extensions import extensions
+from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.made import made_section
 from fastad.study.report.overview import overview_section
@@ -98,8 +99,8 @@ def make_sections(
     Returns
     -------
     iterator of Section
-        An overview, values, those of extensions, curves, and how all was made. Pictures are drawn
-        where they are shown.
+        The results in short, an overview, values, those of extensions, curves, and how all was
+        made. Pictures are drawn where they are shown.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def make_sections(
     check_generator(rng)
     results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
     of_extensions = [make for extension in extensions() for make in extension.sections()]
-    makers = (overview_section, values_section, *of_extensions)
+    makers = (answer_section, overview_section, values_section, *of_extensions)
     of_curves = (curves_section, scores_section)
     return chain(
         (make(results) for make in makers),

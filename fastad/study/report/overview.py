@@ -11,7 +11,7 @@ from fastad.benchmarking.columns import find_measures
 from fastad.study.batch_files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import StudyResults, reasons_by_measure
-from fastad.study.results import StudyTables
+from fastad.study.results import NOT_APPLICABLE, StudyTables, count_reasons, is_failure
 
 _SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
 _MODEL = ("detector", "params")
@@ -45,8 +45,16 @@ def overview_section(results: StudyResults) -> Section:
                 f"Of {n_planned} configurations of detectors {n_seen} have rows yet; the others "
                 "are not counted as missing."
             )
+        unsuccessful = _unsuccessful(rows)
+        failed = [row for row in unsuccessful if is_failure(row[2])]
+        not_applicable = [
+            (*row[:2], row[2].removeprefix(NOT_APPLICABLE), *row[3:])
+            for row in unsuccessful
+            if not is_failure(row[2])
+        ]
         for name, title, header, rows_of_table in (
-            ("failures", "Tasks that failed", _FAILED, _failures(rows)),
+            ("failures", "Tasks that failed", _FAILED, failed),
+            ("not-applicable", "Tasks that are not applicable", _FAILED, not_applicable),
             ("missing", "Tasks that are missing", _MISSING, _missing(gaps)),
             ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
         ):
@@ -72,7 +80,7 @@ def _state(n_batches: int, n_done: int) -> str:
 def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -> SimpleTable:
     """Count what each collection consists of."""
     header = ["collection", "data sets", "problems", "detectors", "configurations"]
-    header += ["contaminations", "repeats", "done", "failed", "missing"]
+    header += ["contaminations", "repeats", "done", "failed", "not applicable", "missing"]
     counts = []
     for name, table in rows.items():
         problems, models = _distinct(table, _SPLIT[:2]), _distinct(table, _MODEL)
@@ -87,7 +95,7 @@ def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -
                 ", ".join(f"{100 * level:g} %" for level in levels),
                 len(_distinct(table, ("repeat",))),
                 table.num_rows,
-                sum(reason != "" for reason in table["reason"].to_pylist()),
+                *(sum(counts.values()) for counts in count_reasons(table["reason"].to_pylist())),
                 len(gaps[name]),
             ]
         )
@@ -98,8 +106,8 @@ def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -
 _FAILED = ("detector", "parameters", "reason", "tasks", "data sets")
 
 
-def _failures(rows: Mapping[str, ArrowTable]) -> list[Row]:
-    """Return how often each configuration failed for each reason, and where."""
+def _unsuccessful(rows: Mapping[str, ArrowTable]) -> list[Row]:
+    """Return how often each configuration has no values for each reason, and where."""
     datasets_of: dict[Row, list[str]] = {}
     for name, table in rows.items():
         failed = table.filter(np.asarray(table["reason"]) != "")

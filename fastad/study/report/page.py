@@ -9,7 +9,7 @@ from typing import Any
 
 from fastad._core.extras import missing_extra
 from fastad._core.text_tables import TextTable, count_text
-from fastad.study.results import StudyTables
+from fastad.study.results import StudyTables, count_reasons
 
 _TEMPLATE = "page.html.jinja"
 # Sections with more pictures show them on demand; longer tables scroll; columns
@@ -174,7 +174,8 @@ def _summary(study: StudyTables) -> str:
     problems = study.manifest["problems"]
     n_datasets = len({(problem["collection"], problem["dataset"]) for problem in problems})
     n_detectors = len(study.manifest["config"]["detectors"])
-    n_failed = sum(map(bool, study.tasks["reason"].to_pylist()))
+    reasons = study.tasks["reason"].to_pylist() if study.tasks.num_rows else []
+    n_failed, n_not_applicable = (sum(counts.values()) for counts in count_reasons(reasons))
     summary = (
         f"{count_text(n_datasets, 'data set')}, {count_text(len(problems), 'problem')}, "
         f"{count_text(n_detectors, 'configuration')} of detectors, "
@@ -182,6 +183,8 @@ def _summary(study: StudyTables) -> str:
     )
     if n_failed:
         summary += f", of which {n_failed} failed"
+    if n_not_applicable:
+        summary += f"{' and' if n_failed else ', of which'} {n_not_applicable} were not applicable"
     if study.n_done < study.n_batches:
         summary += f"; {study.n_done} of {study.n_batches} batches are done so far"
     return summary + "."

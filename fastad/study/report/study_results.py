@@ -9,11 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from fastad.benchmarking.posthoc import nemenyi
+from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.benchmarking.recommendation import Recommendation, recommend
 from fastad.benchmarking.result_table import ResultTable
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.study.batch_files import ArrowTable
+from fastad.study.extensions import extensions
 from fastad.study.report.sections import SectionBuilder
 from fastad.study.results import StudyTables
+
+# Of the measures that are compared: by which detectors are tested, and what counts where a detector
+# is applied.
+_PRINCIPAL = ("auc", "auc@0.05")
+_TARGETS = ("tpr@0.01", "tpr@0.05")
+_ALL = "all collections"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +46,11 @@ class Cell:
     contamination: float
     key: str
     table: ResultTable
+
+    @property
+    def has_several_datasets(self) -> bool:
+        """Whether there is a sample of data sets, so that detectors can be tested."""
+        return len(set(self.table.datasets)) > 1
 
     @property
     def where(self) -> str:
@@ -67,7 +82,9 @@ class StudyResults:
     def __init__(self, study: StudyTables, seed: int, n_resamples: int) -> None:
         self.study = study
         self.options: Mapping[str, Any] = {"rng": seed, "n_resamples": n_resamples}
-        self._tables: dict[tuple[str, float], ResultTable | InvalidInputError] = {}
+        self._tables: dict[tuple[str | None, float], ResultTable | InvalidInputError] = {}
+        self._comparisons: dict[tuple[str, str], RankComparison] = {}
+        self._recommendations: dict[tuple[str, str], Recommendation] = {}
 
     @cached_property
     def collections(self) -> Mapping[str, Sequence[float]]:
@@ -80,6 +97,12 @@ class StudyResults:
         for name, level in zip(names, levels, strict=True):
             levels_of.setdefault(name, set()).add(level)
         return {name: sorted(levels) for name, levels in levels_of.items()}
+
+    @cached_property
+    def detectors(self) -> Sequence[str]:
+        """All detectors that have rows, in the order of the table."""
+        tasks = self.study.tasks
+        return tasks["detector"].unique().to_pylist() if tasks.num_rows else []
 
     @property
     def without_rows(self) -> list[str]:
@@ -130,7 +153,64 @@ class StudyResults:
                 else:
                     builder.lacks(describe_cell(collection, level), str(table))
 
-    def _table(self, collection: str, contamination: float) -> ResultTable | InvalidInputError:
+    def whole(self) -> Cell | None:
+        """Return the results of all collections together; None where there is one alone."""
+        if len(self.collections) < 2:
+            return None
+        lowest = min(levels[0] for levels in self.collections.values())
+        table = self._table(None, lowest)
+        return Cell(_ALL, lowest, "", table) if isinstance(table, ResultTable) else None
+
+    def compared_measures(self, cell: Cell) -> list[str]:
+        """Return the measures that are compared: those of extensions, else all."""
+        wanted = [label for each in extensions() for label in each.compared_measures()]
+        return [label for label in wanted if label in cell.table.labels] or list(cell.table.labels)
+
+    def principal_measures(self, cell: Cell) -> list[str]:
+        """Return the measures by which detectors are tested."""
+        labels = self.compared_measures(cell)
+        return [label for label in _PRINCIPAL if label in labels] or labels[:1]
+
+    def targets(self, cell: Cell) -> list[str]:
+        """Return the measures that count in applications, which others may select for."""
+        return [label for label in _TARGETS if label in self.compared_measures(cell)]
+
+    def comparison(self, cell: Cell, measure: str) -> RankComparison:
+        """Compare detectors by their ranks, once.
+
+        Raises
+        ------
+        InvalidInputError, UndefinedMeasureError
+            As `fastad.benchmarking.nemenyi`; also if all results are of one data set.
+        """
+        if not cell.has_several_datasets:
+            raise UndefinedMeasureError("a single data set is no sample of data sets to test on")
+        key = (cell.where, measure)
+        if key not in self._comparisons:
+            self._comparisons[key] = nemenyi(cell.table, measure=measure, **self.options)
+        return self._comparisons[key]
+
+    def recommendation(self, cell: Cell, target: str) -> Recommendation:
+        """Return which measure to select models by where another counts, once.
+
+        Raises
+        ------
+        InvalidInputError, UndefinedMeasureError
+            As `fastad.benchmarking.recommend`.
+        """
+        key = (cell.where, target)
+        if key not in self._recommendations:
+            self._recommendations[key] = recommend(
+                cell.table,
+                target_measure=target,
+                measures=self.compared_measures(cell),
+                **self.options,
+            )
+        return self._recommendations[key]
+
+    def _table(
+        self, collection: str | None, contamination: float
+    ) -> ResultTable | InvalidInputError:
         key = (collection, contamination)
         if key not in self._tables:
             try:

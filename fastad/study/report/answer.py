@@ -1,0 +1,119 @@
+"""Section ``answer``: who leads, what does not differ from it, what to select by, what failed."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fastad._core.text_tables import count_text, number_text, some_of
+from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.benchmarking.reading import problems_text
+from fastad.benchmarking.values import mean_values
+from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
+from fastad.study.report.study_results import Cell, StudyResults
+from fastad.study.results import NOT_APPLICABLE, count_reasons
+
+# Detectors and reasons that are named in a sentence.
+_NAMED = 4
+
+
+def answer_section(results: StudyResults) -> Section:
+    """Return the results in sentences, and the mean ranks in all collections beside each other."""
+    builder = SectionBuilder(
+        "answer",
+        "Results in short",
+        "Mean ranks are over data sets, each detector with the parameters that are best there by "
+        "the measure; differences of ranks are significant or not by Nemenyi's test. The tables "
+        "and figures of all that is said here are below.",
+    )
+    cells = list(results.cells(builder))
+    whole = results.whole()
+    for cell in cells if whole is None else [whole, *cells]:
+        for measure in results.principal_measures(cell):
+            leads = builder.attempt(
+                f"{cell.where} by {measure}", partial(_leads, results, cell, measure)
+            )
+            if leads is not None:
+                builder.paragraphs.append(f"{cell.where}: {leads}.")
+    if whole is not None:
+        _add_ranks(builder, results, whole, cells)
+    for cell in cells:
+        for target in results.targets(cell):
+            what = f"{cell.where}, for {target}"
+            recommendation = builder.attempt(what, partial(results.recommendation, cell, target))
+            if recommendation is not None:
+                builder.paragraphs.append(f"{cell.where}: {recommendation.text}")
+    builder.paragraphs.extend(_outcomes(results))
+    return builder.section()
+
+
+def _leads(results: StudyResults, cell: Cell, measure: str) -> str:
+    """Return which detector leads: by ranks, or on one data set by its value."""
+    if cell.has_several_datasets:
+        return results.comparison(cell, measure).leaders
+    values = mean_values(cell.table, measures=[measure])
+    counted = ~np.isnan(values.mean[0]).any(axis=1)
+    means = values.mean[0][counted].mean(axis=0) if counted.any() else np.full(1, np.nan)
+    if np.isnan(means).any():
+        return f"By {measure} there is no problem on which all detectors have a value"
+    order = np.argsort(-cell.table.measure(measure).sign * means, kind="stable")
+    first, *others = (f"{values.detectors[i]} ({number_text(means[i], '.3f')})" for i in order)
+    after = f", before {some_of(others, _NAMED)}" if others else ""
+    return (
+        f"By {measure} {first} is the best{after}, on "
+        f"{problems_text(cell.table.clusters[counted])}; a single data set is no sample of data "
+        "sets, so that nothing is tested"
+    )
+
+
+def _add_ranks(
+    builder: SectionBuilder, results: StudyResults, whole: Cell, cells: list[Cell]
+) -> None:
+    """Add a table of mean ranks with a row for each detector and a column for each collection."""
+    for measure in results.principal_measures(whole):
+        ranks: dict[str, Mapping[str, float]] = {}
+        for cell in (whole, *cells):
+            comparison = builder.attempt(
+                f"ranks by {measure} of {cell.where}", partial(results.comparison, cell, measure)
+            )
+            ranks[cell.collection] = {} if comparison is None else _mean_ranks(comparison)
+        names = list(ranks[whole.collection])
+        names += [name for name in results.detectors if name not in names]
+        rows = [
+            [name, *(number_text(ranks[where].get(name, np.nan), ".2f") for where in ranks)]
+            for name in names
+        ]
+        values: dict[str, list[Any]] = {"detector": names}
+        values |= {where: [own.get(name) for name in names] for where, own in ranks.items()}
+        title = f"Mean ranks by {measure}, in all collections and in each"
+        content = SimpleTable(["detector", *ranks], rows, (), values)
+        builder.table(f"leaders-{measure.replace('@', '-')}", title, content)
+
+
+def _mean_ranks(comparison: RankComparison) -> dict[str, float]:
+    return dict(zip(comparison.detectors, comparison.mean_ranks.tolist(), strict=True))
+
+
+def _outcomes(results: StudyResults) -> Iterator[str]:
+    """Yield how many tasks failed or were not applicable, and why."""
+    study = results.study
+    n = study.tasks.num_rows
+    if not n:
+        return
+    failures, not_applicable = count_reasons(study.tasks["reason"].to_pylist())
+    tasks = count_text(n, "task")
+    yield f"Of {tasks} {_counted(failures, 'failed')}."
+    if not_applicable:
+        yield f"Of {tasks} {_counted(not_applicable, 'not applicable')}; that is no failure."
+    lost = study.failed_detectors()
+    if lost:
+        yield f"Every task of these configurations failed: {some_of(lost, _NAMED)}."
+
+
+def _counted(reasons: Mapping[str, int], what: str) -> str:
+    if not reasons:
+        return f"none {what}"
+    parts = [f"{why.removeprefix(NOT_APPLICABLE)} ({n})" for why, n in reasons.items()]
+    verb = what if what == "failed" else f"{'was' if sum(reasons.values()) == 1 else 'were'} {what}"
+    return f"{sum(reasons.values())} {verb}: {some_of(parts, _NAMED)}"
