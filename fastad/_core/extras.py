@@ -6,7 +6,7 @@ from fastad.errors import MissingExtraError
 def missing_extra(user: str, *libraries: str, extra: str) -> MissingExtraError:
     """Return the error that says what needs libraries, and what installs them.
 
-    fastad is in no package index, so that its extras can be installed from a clone only.
+    fastad is not published in a package index: its extras can be installed from a clone only.
 
     Parameters
     ----------

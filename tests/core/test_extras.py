@@ -74,8 +74,8 @@ def test_every_missing_library_is_reported_by_the_one_function() -> None:
     assert [path.name for path in with_hint] == ["extras.py"]
 
 
-def test_nothing_is_installed_under_a_name_that_no_index_has() -> None:
-    """``pip install .`` installs fastad; an index does not know its name."""
+def test_nothing_is_installed_under_a_name_that_is_not_published() -> None:
+    """``pip install .`` installs fastad; in an index that name is nobody's, or another's."""
     hint = re.compile(r"pip install (-\S+ )*['\"]?fastad\b")
     assert hint.search("pip install -q 'fastad[cli]'")
     assert [path for path in TEXTS if hint.search(path.read_text("utf-8"))] == []
