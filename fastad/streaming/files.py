@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastad._core.extras import missing_extra
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import AnyVector
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError
 
 # Rows of a batch.
 _ROWS = 2**20
@@ -155,7 +156,7 @@ def _open(paths: list[str]) -> Any:
         # Inside, as scores in memory need no pyarrow.
         from pyarrow import dataset
     except ModuleNotFoundError:
-        raise MissingExtraError("files of scores need pyarrow: pip install 'fastad[df]'") from None
+        raise missing_extra("a file of scores", "pyarrow", extra="df") from None
     formats = {path: _format(Path(path)) for path in paths}
     different = set(formats.values())
     if None in different or len(different) > 1:
