@@ -1,6 +1,6 @@
 """``fastad evaluate``: the measures of detectors whose scores are in files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,8 +9,8 @@ import typer
 
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
 from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
+from fastad.cli._saving import TYPESET, check_output, joined_columns, typeset
 from fastad.cli.table_files import (
-    SAVED_FORMATS,
     ScoreColumns,
     read_scored_table,
     save_columns,
@@ -23,12 +23,6 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
-
-# Tables for papers: how a table is written, and what names its file before it.
-_TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
-    ".md": (TableResult.to_markdown, "## {}\n\n"),
-    ".tex": (TableResult.to_latex, "% {}\n"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +105,7 @@ def run(files: Sequence[Path], task: Task) -> None:
 
 
 def _check_usage(task: Task) -> None:
-    extensions = (*SAVED_FORMATS, *_TYPESET)
-    if task.output is not None and task.output.suffix.lower() not in extensions:
-        raise typer.BadParameter(
-            f"unsupported file extension; it must be one of {', '.join(extensions)}; found "
-            f"{task.output.name!r}",
-            param_hint="--output",
-        )
+    check_output(task.output)
     if task.measures is not None:
         _check_measures(task.measures, task)
 
@@ -229,30 +217,17 @@ def _as_json(results: Mapping[str, Result], task: Task) -> str:
     return json_text(with_versions({"detectors": detectors}), indent=2)
 
 
-def _typeset(results: Mapping[str, Result], task: Task, extension: str) -> str:
-    """Return the tables in Markdown or LaTeX, each below its file if there are several."""
-    write, title = _TYPESET[extension]
-    tables = [
-        (title.format(name) if len(results) > 1 else "") + write(_shown(result, task)).rstrip()
-        for name, result in results.items()
-    ]
-    return "\n\n".join(tables) + "\n"
-
-
 def _save(results: Mapping[str, Result], task: Task, output: Path) -> None:
     try:
         if output.suffix.lower() == ".json":
             save_text(_as_json(results, task) + "\n", output)
             return
-        if output.suffix.lower() in _TYPESET:
-            save_text(_typeset(results, task, output.suffix.lower()), output)
+        shown = {name: _shown(result, task) for name, result in results.items()}
+        if output.suffix.lower() in TYPESET:
+            save_text(typeset(shown, output.suffix.lower()), output)
             return
-        joined: dict[str, list[Any]] = {}
-        for name, result in results.items():
-            columns = _shown(result, task).to_columns()
-            n_rows = len(next(iter(columns.values())))
-            for key, cells in {"file": [name] * n_rows, **columns}.items():
-                joined.setdefault(key, []).extend(cells)
-        save_columns(joined, output)
+        save_columns(
+            joined_columns({name: each.to_columns() for name, each in shown.items()}), output
+        )
     except OSError as error:
         raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None

@@ -44,6 +44,8 @@ _FREE: Sequence[Rule] = ()
 _TO_FIT = [Needs(["detector"])]
 _UNCERTAIN = [Needs(["ci", "chance"])]
 _NOT_DELONG = [Excludes("method", "DeLong's test draws nothing", ["delong"])]
+_IN_MEMORY = "it is for scores that are in memory"
+_NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor levels of chance"
 _NO_DRAWS = "the exact method draws nothing"
 
@@ -55,18 +57,20 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "score": _FREE,
         "pos_label": _FREE,
         "group": _FREE,
-        "summary": [Needs(["group"])],
+        "summary": [*_NOT_STREAMED, Needs(["group"])],
         "fpr": _FREE,
         "measure": _FREE,
-        "threshold": _FREE,
-        "score_range": [Needs(["measure"])],
-        "nan_policy": _FREE,
-        "ci": [Excludes("summary", _NO_RUNS)],
+        "threshold": _NOT_STREAMED,
+        "score_range": [*_NOT_STREAMED, Needs(["measure"])],
+        "nan_policy": _NOT_STREAMED,
+        "ci": [Excludes("summary", _NO_RUNS), *_NOT_STREAMED],
         "confidence_level": [Needs(["ci"])],
-        "chance": [Excludes("summary", _NO_RUNS)],
+        "chance": [Excludes("summary", _NO_RUNS), *_NOT_STREAMED],
         "n_resamples": _UNCERTAIN,
         "seed": _UNCERTAIN,
         "as_json": _FREE,
+        "memory": _FREE,
+        "exact": [Needs(["memory"])],
         "output": _FREE,
     },
     "compare": {

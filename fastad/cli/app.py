@@ -107,21 +107,48 @@ def evaluate(
     n_resamples: Resamples = 2000,
     seed: Seed = 0,
     as_json: AsJson = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Read files or folders of any size batch by batch, in so much memory (512MB): "
+            "values come with bounds that are certain."
+        ),
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Read them again until values are exact."),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too."),
     ] = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
+    from fastad.cli import _streamed
     from fastad.cli._evaluate import Task, Uncertainty, run
+    from fastad.cli._saving import check_output
     from fastad.cli.table_files import ScoreColumns
 
+    columns = ScoreColumns(
+        label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
+    )
+    in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
+    if memory is not None or (not in_memory and _streamed.needs_passes(files)):
+        check_output(output)
+        _streamed.run(
+            files,
+            columns,
+            _streamed.Passes(memory, exact),
+            measures=measure or None,
+            fpr=fpr or None,
+            as_json=as_json,
+            output=output,
+        )
+        return
     run(
         files,
         Task(
-            columns=ScoreColumns(
-                label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
-            ),
+            columns=columns,
             fpr=fpr or None,
             measures=measure or None,
             thresholds=threshold or [],

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastad._core.parameters import check_flag, check_rate
-from fastad._core.results import Result, with_versions
+from fastad._core.results import TableResult, with_versions
+from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
 from fastad.errors import InvalidInputError
@@ -24,7 +25,7 @@ Progress = Callable[[int, int | None], object]
 _MOST_PASSES = 10
 
 
-class StreamedEvaluation(Result, Mapping[Any, BoundedEvaluation]):
+class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
     """Measures with certain bounds of one column of scores or several, of all rows or of groups.
 
     ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
@@ -72,26 +73,37 @@ class StreamedEvaluation(Result, Mapping[Any, BoundedEvaluation]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with versions, as `to_json` writes them."""
-        return with_versions(
-            {
-                "results": [
-                    {
-                        **dict(zip(self.group_columns, self._groups(key), strict=True)),
-                        "detector": self._detector(key),
-                        **table.plain(),
-                    }
-                    for key, table in self._tables.items()
-                ]
-            }
-        )
+        return with_versions({"results": self.plain()})
 
-    def __str__(self) -> str:
-        blocks = []
-        for key, table in self._tables.items():
-            named = zip(self.group_columns, self._groups(key), strict=True)
-            title = ", ".join([*(f"{name} {value}" for name, value in named), self._detector(key)])
-            blocks.append(f"{title}\n{table}")
-        return "\n\n".join(blocks)
+    def plain(self) -> list[dict[str, Any]]:
+        """Return plain values of each detector, without versions."""
+        return [
+            {
+                **dict(zip(self.group_columns, self._groups(key), strict=True)),
+                "detector": self._detector(key),
+                **table.plain(),
+            }
+            for key, table in self._tables.items()
+        ]
+
+    def text_table(self) -> TextTable:
+        """Return a row for each measure, with its certain bounds."""
+        header = [*self.group_columns, "detector", "measure", "value", "certain bounds"]
+        rows = [
+            [*map(str, self._groups(key)), self._detector(key), measure, *bounded.cells()]
+            for key, table in self._tables.items()
+            for measure, bounded in table.items()
+        ]
+        return TextTable(header, rows)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is undefined, and why."""
+        return [
+            f"{', '.join([*map(str, self._groups(key)), self._detector(key)])}: {reason}"
+            for key, table in self._tables.items()
+            for reason in dict.fromkeys(table.undefined.values())
+        ]
 
     def _groups(self, key: Any) -> tuple[Any, ...]:
         if not self.group_columns:
@@ -184,9 +196,9 @@ def evaluate(
     ...     path = Path(folder, "scores.csv")
     ...     _ = path.write_text("label,score\n0,0.1\n0,0.4\n1,0.35\n1,0.8\n")
     ...     print(streaming.evaluate(path, measures=["auc", "ap"]))
-    score
-    auc  0.75 (exact)
-    ap   0.833333 (exact)
+    detector  measure     value  certain bounds
+    score         auc      0.75           exact
+    score          ap  0.833333           exact
     """
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)

@@ -156,7 +156,7 @@ def _open(paths: list[str]) -> Any:
         # Inside, as scores in memory need no pyarrow.
         from pyarrow import dataset
     except ModuleNotFoundError:
-        raise missing_extra("a file of scores", "pyarrow", extra="df") from None
+        raise missing_extra("fastad.streaming.evaluate", "pyarrow", extra="df") from None
     formats = {path: _format(Path(path)) for path in paths}
     different = set(formats.values())
     if None in different or len(different) > 1:

@@ -47,16 +47,19 @@ class BoundedValue:
         return float(self.value)
 
     def __str__(self) -> str:
+        value, bounds = self.cells()
+        return f"{value} ({bounds if self.is_exact else f'certainly from {bounds}'})"
+
+    def cells(self) -> tuple[str, str]:
+        """Return the value and its bounds as they stand in a table."""
         if self.is_exact:
-            return f"{self.value:.6g} (exact)"
+            return f"{self.value:.6g}", "exact"
         digits = 6
         if 0 < self.error < math.inf and self.value:
             # As many digits as show that the bounds differ.
             digits = max(6, math.ceil(math.log10(abs(self.value) / self.error)) + 2)
-        return (
-            f"{self.value:.{digits}g} (certainly from {self.low:.{digits}g} to "
-            f"{self.high:.{digits}g})"
-        )
+        bounds = f"{self.low:.{digits}g} to {self.high:.{digits}g}"
+        return f"{self.value:.{digits}g}", bounds
 
     def to_dict(self) -> dict[str, Any]:
         """Return value, low and high as plain numbers."""

@@ -1,0 +1,47 @@
+"""Results of several files in one file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fastad._core.results import TableResult
+from fastad.cli.table_files import SAVED_FORMATS
+
+# Tables for papers: how a table is written, and what names its file before it.
+TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
+    ".md": (TableResult.to_markdown, "## {}\n\n"),
+    ".tex": (TableResult.to_latex, "% {}\n"),
+}
+
+
+def check_output(output: Path | None) -> None:
+    """Check that results can be saved to a file of that name."""
+    extensions = (*SAVED_FORMATS, *TYPESET)
+    if output is not None and output.suffix.lower() not in extensions:
+        raise typer.BadParameter(
+            f"unsupported file extension; it must be one of {', '.join(extensions)}; found "
+            f"{output.name!r}",
+            param_hint="--output",
+        )
+
+
+def typeset(results: Mapping[str, TableResult], extension: str) -> str:
+    """Return tables in Markdown or LaTeX, each below its file if there are several."""
+    write, title = TYPESET[extension]
+    tables = [
+        (title.format(name) if len(results) > 1 else "") + write(result).rstrip()
+        for name, result in results.items()
+    ]
+    return "\n\n".join(tables) + "\n"
+
+
+def joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+    """Return the columns of all tables, below a column of their files."""
+    joined: dict[str, list[Any]] = {}
+    for name, columns in tables.items():
+        n_rows = len(next(iter(columns.values())))
+        for key, cells in {"file": [name] * n_rows, **columns}.items():
+            joined.setdefault(key, []).extend(cells)
+    return joined
