@@ -137,14 +137,22 @@ def large(sep: str = ",", lineterminator: str = "\n", quoting: Literal[0, 1] = 0
     ],
     ids=["plain", "semicolon", "tab", "quotes", "mark", "line break"],
 )
-def test_large_files_are_read_by_pyarrow(tmp_path: Path, content: bytes) -> None:
+def test_large_files_are_read_by_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(arrow_text, "_WORTHWHILE", len(content))
     file = DelimitedFile(save(tmp_path / "scores.csv", content))
     assert file._arrow.numbers([0, 1], []) is not None
     assert file._arrow.texts(2) is not None
     assert file.texts(file.names) == ["ünï"]
+    monkeypatch.setattr(arrow_text, "_WORTHWHILE", len(content) + 1)
+    assert DelimitedFile(file.path)._arrow.numbers([0, 1], []) is None
 
 
-def test_a_bad_cell_of_a_large_file_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_bad_cell_of_a_large_file_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_text, "_WORTHWHILE", 0)
     lines = large().decode().splitlines()
     for bad, message in {
         "1,high,text": "column 's', line 30001: 'high' is not a number",

@@ -12,7 +12,7 @@ from fastad._core.types import AnyVector
 from fastad.cli.table_files.content import Content
 
 # Of fewer bytes, NumPy's reader is faster than the import of pyarrow.
-_WORTHWHILE = 1_000_000
+_WORTHWHILE = 4_000_000
 _PIECE = 2**18
 # Cells that stand for a number that is missing.
 _MISSING = ["", "nan", "NaN"]
