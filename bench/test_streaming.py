@@ -95,7 +95,9 @@ def test_update_beside_peers(
 
 
 @pytest.mark.benchmark(min_rounds=5, disable_gc=True)
-@pytest.mark.parametrize("what", ["auc", "ap", "tpr@0.001", "all", "to_bytes", "merge", "update 10^4"])
+@pytest.mark.parametrize(
+    "what", ["auc", "ap", "tpr@0.001", "all", "to_bytes", "merge", "update 10^4"]
+)
 def test_reading(benchmark: BenchmarkFixture, what: str) -> None:
     labels, scores = points("float64")
     sketch = ScoreSketch()
