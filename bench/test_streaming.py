@@ -36,7 +36,8 @@ def test_update(benchmark: BenchmarkFixture, dtype: str, n_threads: int) -> None
     benchmark.group = "update of 10^7"
     with thread_limit(n_threads):
         benchmark(sketch.update, labels, scores)
-    benchmark.extra_info["scores_a_second"] = _N / benchmark.stats.stats.median
+    if benchmark.stats is not None:
+        benchmark.extra_info["scores_a_second"] = _N / benchmark.stats.stats.median
 
 
 def _fastad(labels: npt.NDArray[np.int8], scores: npt.NDArray[np.floating]) -> Callable[[], object]:
