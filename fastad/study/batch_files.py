@@ -1,7 +1,8 @@
 """``BatchFolder``: the rows of one table of a study, in Parquet files of one batch or of many.
 
 A file is written aside and renamed, so that a file with its final name is complete, unless a power
-cut or another program damaged it. Each row has its batch, and each file names its batches.
+cut or another program damaged it. Each row has its task, and each file names its tasks: those of a
+batch that was run at once, or of many, also some that the study does not name any more.
 
 Files of single batches are merged now and then: 2 000 of them take 4.9 s to ask for the reasons of
 failures and 19 s to read, and 36 MB; merged 0.05 s, 0.07 s and 16 kB (`pyarrow.dataset` reads the
@@ -23,16 +24,17 @@ import numpy as np
 from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.study.identity import is_name, is_name_of, renamed
 
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
 ArrowSchema: TypeAlias = Any
 
-# The column that says to which batch a row belongs.
-BATCH = "batch"
+# The column that says to which task a row belongs.
+TASK = "task"
 _SUFFIX = ".parquet"
-# Metadata of a file: its batches.
-_BATCHES = b"fastad.batches"
+# Metadata of a file: its tasks; and of a result: how many rows the files beside it have.
+_TASKS, _ROWS = b"fastad.tasks", b"fastad.rows"
 _MERGED = re.compile(r"all-(\d+)")
 
 
@@ -59,14 +61,14 @@ class BatchRows:
     ----------
     table : pyarrow.Table
         Rows in the order of the plan; without columns where there are none.
-    batches : frozenset of str
+    tasks : frozenset of str
         Whose they are.
     damaged : mapping of Path to str
         Files that are not whole, and what is wrong with them.
     """
 
     table: ArrowTable
-    batches: frozenset[str]
+    tasks: frozenset[str]
     damaged: Mapping[Path, str]
 
 
@@ -78,7 +80,7 @@ class BatchFolder:
     path : Path
         The folder; reading works without it.
     planned : sequence of str
-        The batches of the table, in order; other files are left alone.
+        The tasks of the table, in order; rows of others stay in their files and are not read.
     """
 
     def __init__(self, path: Path, planned: Sequence[str]) -> None:
@@ -90,16 +92,16 @@ class BatchFolder:
         return self.path / f"{batch}{_SUFFIX}"
 
     def files(self) -> list[Path]:
-        """Return the files of planned batches, sorted, and behind them the merged ones."""
-        paths = [path for path in self._candidates() if self._is_ours(path)]
+        """Return the files of batches, sorted, and behind them the merged ones."""
+        paths = [path for path in self._candidates() if _is_ours(path)]
         return sorted(paths, key=lambda path: (is_merged(path), path.name))
 
     def other_files(self) -> list[str]:
-        """Return the names of files that look like those of batches and are not planned."""
-        return sorted(path.name for path in self._candidates() if not self._is_ours(path))
+        """Return the names of files that are not those of batches, and are left alone."""
+        return sorted(path.name for path in self._candidates() if not _is_ours(path))
 
-    def batches_of(self, path: Path) -> tuple[set[str], ArrowSchema]:
-        """Return the planned batches and the columns of a file, all of which is read and checked.
+    def tasks_of(self, path: Path) -> tuple[set[str], ArrowSchema]:
+        """Return the planned tasks and the columns of a file, all of which is read and checked.
 
         Raises
         ------
@@ -110,18 +112,18 @@ class BatchFolder:
         """
         schema = _read(path).schema
         with _damage(path):
-            batches = self._planned.keys() & _named_batches(schema, path)
-            return batches, schema.remove(schema.names.index(BATCH)).remove_metadata()
+            tasks = self._planned.keys() & _named_tasks(schema, path)
+            return tasks, schema.remove(schema.names.index(TASK)).remove_metadata()
 
-    def write(self, batch: str, table: ArrowTable) -> None:
-        """Write the rows of a batch: all of them or, after an error, nothing."""
+    def write(self, batch: str, tasks: Sequence[str], table: ArrowTable) -> None:
+        """Write the rows of a batch, as many for each task: all or, after an error, nothing."""
         pa = arrow()
-        column = pa.array([batch] * table.num_rows, pa.string())
+        column = pa.array(np.repeat(tasks, table.num_rows // len(tasks)), pa.string())
         # A power cut may damage it, which shows, and the batch runs again: waiting for the disk
         # would cost more than most batches.
         _write(
             self.file(batch),
-            _name_batches(table.append_column(BATCH, column), [batch]),
+            _name_tasks(table.append_column(TASK, column), tasks),
             sync=False,
         )
 
@@ -141,58 +143,54 @@ class BatchFolder:
             last = max((int(match[1]) for match in numbers if match), default=0)
             whole = pa.concat_tables(tables.values(), promote_options="permissive").combine_chunks()
             target = self.file(f"all-{last + 1}")
-            _write(target, _name_batches(whole, [path.stem for path in tables]), sync=True)
+            tasks = set().union(*(_named_tasks(x.schema, path) for path, x in tables.items()))
+            _write(target, _name_tasks(whole, sorted(tasks)), sync=True)
             for path in tables:
                 # Windows keeps a file while it is read; it is merged once more then.
                 with contextlib.suppress(PermissionError):
                     path.unlink(missing_ok=True)
         return damaged
 
-    def remove(self, batches: Collection[str]) -> None:
-        """Remove batches, also from files of many."""
+    def remove(self, tasks: Collection[str]) -> None:
+        """Remove the rows of tasks from all files."""
         for path in self.files():
-            if not is_merged(path):
-                if path.stem in batches:
-                    path.unlink(missing_ok=True)
-                continue
             table = _read(path)
-            named = _named_batches(table.schema, path)
-            if named.isdisjoint(batches):
+            named = _named_tasks(table.schema, path)
+            if named.isdisjoint(tasks):
                 continue
-            left = sorted(named.difference(batches))
+            left = sorted(named.difference(tasks))
+            target = path if is_merged(path) else self.file(renamed(path.stem, left))
             if left:
-                _write(path, _name_batches(_drop_batches(table, batches), left), sync=True)
-            else:
+                _write(target, _name_tasks(_drop_tasks(table, tasks), left), sync=True)
+            if not left or target != path:
                 path.unlink()
 
-    def read(
-        self, columns: Sequence[str] | None = None, *, with_batches: bool = False
-    ) -> BatchRows:
-        """Return all rows of planned batches; works while a runner saves and merges.
+    def read(self, columns: Sequence[str] | None = None, *, with_tasks: bool = False) -> BatchRows:
+        """Return all rows of planned tasks; works while a runner saves and merges.
 
-        With ``with_batches`` the table has the column `BATCH` too.
+        With ``with_tasks`` the table has the column `TASK` too.
         """
         pa = arrow()
-        tables, damaged = self._read_files(None if columns is None else (BATCH, *columns))
+        tables, damaged = self._read_files(None if columns is None else (TASK, *columns))
         seen: set[str] = set()
         unique = []
         for path in sorted(tables):
-            batches = _named_batches(tables[path].schema, path)
-            unique.append(_drop_batches(tables[path], seen & batches))
-            seen |= batches
+            tasks = _named_tasks(tables[path].schema, path)
+            unique.append(_drop_tasks(tables[path], seen & tasks))
+            seen |= tasks
         done = frozenset(self._planned.keys() & seen)
         if not unique:
             return BatchRows(pa.table({}), done, damaged)
         bare = [table.replace_schema_metadata(None) for table in unique]
         # In one piece, from which rows are selected at once, not one by one as from many.
         whole = pa.concat_tables(bare, promote_options="permissive").combine_chunks()
-        # In the order of the plan; rows of a batch stay in the order in which they were saved.
+        # In the order of the plan; rows of a task stay in the order in which they were saved.
         planned = pa.array(self._planned, pa.string())
-        indices = pa.compute.index_in(whole[BATCH], value_set=planned)
+        indices = pa.compute.index_in(whole[TASK], value_set=planned)
         position = pa.compute.fill_null(indices, -1).to_numpy()
         order = np.argsort(position, kind="stable")
-        table = whole if with_batches else whole.drop_columns([BATCH])
-        table = table.take(pa.array(order[position[order] >= 0]))
+        table = whole if with_tasks else whole.drop_columns([TASK])
+        table = _without_types_of_none(table.take(pa.array(order[position[order] >= 0])))
         return BatchRows(table, done, damaged)
 
     def _read_files(
@@ -215,9 +213,6 @@ class BatchFolder:
             if set(filter(is_merged, self.files())) <= tables.keys() | damaged.keys():
                 return tables, damaged
 
-    def _is_ours(self, path: Path) -> bool:
-        return is_merged(path) or path.stem in self._planned
-
     def _candidates(self) -> list[Path]:
         try:
             with os.scandir(self.path) as entries:
@@ -230,6 +225,10 @@ class BatchFolder:
 def is_merged(path: Path) -> bool:
     """Tell whether a file is one of many batches."""
     return _MERGED.fullmatch(path.stem) is not None
+
+
+def _is_ours(path: Path) -> bool:
+    return is_merged(path) or is_name(path.stem)
 
 
 def make_table(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
@@ -259,8 +258,8 @@ def make_table(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
         )
     if not lengths or 0 in lengths:
         raise InvalidInputError(f"{name} must have at least one row; found none", argument=name)
-    if BATCH in arrays:
-        raise InvalidInputError(f"{name} must not have a column {BATCH!r}", argument=name)
+    if TASK in arrays:
+        raise InvalidInputError(f"{name} must not have a column {TASK!r}", argument=name)
     return pa.table(arrays)
 
 
@@ -291,9 +290,34 @@ def common_schema(
         ) from None
 
 
-def write_table(path: Path, table: ArrowTable) -> None:
-    """Write a table whose bytes depend on its rows alone, and wait until the disk has it."""
-    _write(path, table.replace_schema_metadata(None).combine_chunks(), sync=True)
+def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None = None) -> None:
+    """Write a table whose bytes depend on its rows alone, and wait until the disk has it.
+
+    It notes how many rows the files beside it have, which must be there whenever it is.
+    """
+    noted = {_ROWS: json.dumps(beside)} if beside else None
+    _write(path, table.replace_schema_metadata(noted).combine_chunks(), sync=True)
+
+
+def check_beside(path: Path, table: ArrowTable) -> None:
+    """Check that the files are there which a table that was read from a file needs beside it.
+
+    Raises
+    ------
+    DamagedFileError
+        If one is missing, or is not that of this table.
+    """
+    pa = arrow()
+    noted: dict[str, int] = json.loads((table.schema.metadata or {}).get(_ROWS, b"{}"))
+    for name, n_rows in noted.items():
+        file = path.with_name(name)
+        try:
+            with _damage(file):
+                found = pa.parquet.read_metadata(file).num_rows
+        except FileNotFoundError:
+            raise DamagedFileError(f"{file} is missing") from None
+        if found != n_rows:
+            raise DamagedFileError(f"{file} is damaged: it has {found} rows and not {n_rows}")
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:
@@ -310,7 +334,7 @@ def _read(path: Path, columns: Sequence[str] | None = None) -> ArrowTable:
     """Return the rows of a file, checked; its metadata name its batches."""
     pa = arrow()
     with _damage(path), pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        _named_batches(file.schema_arrow, path)
+        _named_tasks(file.schema_arrow, path)
         return file.read(columns=columns, use_threads=is_merged(path))
 
 
@@ -351,27 +375,36 @@ def _array(values: Sequence[Any], name: str) -> Any:
     return array
 
 
-def _name_batches(table: ArrowTable, batches: Sequence[str]) -> ArrowTable:
-    return table.replace_schema_metadata({_BATCHES: json.dumps(list(batches))})
+def _name_tasks(table: ArrowTable, tasks: Sequence[str]) -> ArrowTable:
+    return table.replace_schema_metadata({_TASKS: json.dumps(list(tasks))})
 
 
-def _named_batches(schema: ArrowSchema, path: Path) -> set[str]:
-    """Return the batches that a file names."""
-    if BATCH not in schema.names or _BATCHES not in (schema.metadata or {}):
+def _named_tasks(schema: ArrowSchema, path: Path) -> set[str]:
+    """Return the tasks that a file names."""
+    if TASK not in schema.names or _TASKS not in (schema.metadata or {}):
         raise ValueError("it is not a batch of a study")
-    batches = set(json.loads(schema.metadata[_BATCHES]))
-    if not is_merged(path) and batches != {path.stem}:
-        raise ValueError(f"it contains {', '.join(sorted(batches))}")
-    return batches
+    tasks: list[str] = json.loads(schema.metadata[_TASKS])
+    if not is_merged(path) and not is_name_of(path.stem, tasks):
+        raise ValueError(f"it contains other tasks: {', '.join(tasks)}")
+    return set(tasks)
 
 
-def _drop_batches(table: ArrowTable, batches: Iterable[str]) -> ArrowTable:
-    """Return the rows of other batches."""
+def _drop_tasks(table: ArrowTable, tasks: Iterable[str]) -> ArrowTable:
+    """Return the rows of other tasks."""
     pa = arrow()
-    dropped = pa.array(sorted(batches), pa.string())
+    dropped = pa.array(sorted(tasks), pa.string())
     if not len(dropped):
         return table
-    return table.filter(pa.compute.invert(pa.compute.is_in(table[BATCH], value_set=dropped)))
+    return table.filter(pa.compute.invert(pa.compute.is_in(table[TASK], value_set=dropped)))
+
+
+def _without_types_of_none(table: ArrowTable) -> ArrowTable:
+    """Return columns of None alone without the type that rows which are not read gave them."""
+    pa = arrow()
+    for i, column in enumerate(table.columns):
+        if 0 < column.null_count == table.num_rows and not pa.types.is_null(column.type):
+            table = table.set_column(i, table.column_names[i], pa.nulls(table.num_rows))
+    return table
 
 
 def _write(path: Path, table: ArrowTable, *, sync: bool) -> None:

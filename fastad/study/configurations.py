@@ -26,8 +26,10 @@ from fastad.study.factories import (
     make,
     set_seed,
 )
+from fastad.study.identity import digest_of
+from fastad.study.own_code import own_code
 from fastad.study.stated_scores import HIGHER_IS, HigherIs, scorer_of
-from fastad.study.value_texts import named_text
+from fastad.study.value_texts import named_text, value_text
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -81,6 +83,19 @@ class Configuration:
         maker = "" if self.factory is None else f" by {described(self.factory)}"
         higher = "" if self.higher_is is None else f", higher is {self.higher_is}"
         return f"<Configuration {self.key}{maker}{higher}>"
+
+    def code(self) -> list[Any]:
+        """Return the classes, functions and objects that it runs."""
+        if self.factory is None:
+            return []
+        named = isinstance(self.factory, str)
+        maker = import_class(self.factory, self.folder, "estimator") if named else self.factory
+        return [maker, dict(self.options)]
+
+    def digest(self) -> str:
+        """Return what stands for it and its own code: equal digests give equal scores."""
+        options = [[name, value_text(value, name)] for name, value in self.options]
+        return digest_of(repr(self), repr(self.rule), options, own_code(self.code()))
 
     def fit(self, X_train: FloatMatrix, seed: int) -> Any:
         """Return a new detector, fitted; what it warns of is not shown.

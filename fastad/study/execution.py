@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, TypeAlias
 
 from fastad._core.threads import thread_limit
+from fastad.errors import InvalidInputError
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.workers import WorkCall, run_on_workers
 
@@ -22,6 +23,28 @@ def runs_here(n_jobs: int | None) -> bool:
     """Tell whether batches run in this process, one after the other."""
     backend, configured = _backend()
     return n_jobs is None and _is_local(backend) and configured in (None, 1)
+
+
+def check_timeout(n_jobs: int | None) -> None:
+    """Check that batches run where they can be ended.
+
+    Raises
+    ------
+    InvalidInputError
+        If they would run in this process, or on another backend of joblib.
+    """
+    backend = _backend()[0]
+    if runs_here(n_jobs):
+        raise InvalidInputError(
+            "timeout needs worker processes: give n_jobs too, such as n_jobs=1; found None",
+            argument="n_jobs",
+        )
+    if not _is_local(backend):
+        raise InvalidInputError(
+            "timeout must be None on a backend of joblib whose processes cannot be ended one by "
+            f"one; found {type(backend).__name__}",
+            argument="timeout",
+        )
 
 
 def run_batches(

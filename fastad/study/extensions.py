@@ -4,7 +4,7 @@ The study itself knows no paper. `fastad.study.papers` is an extension, known by
 imported where a configuration or a report asks for it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias
@@ -48,9 +48,12 @@ class Batch(Protocol):
     Attributes
     ----------
     name : str
-        Unique in the study, of characters that names of files may have.
+        As of `fastad.study.identity.name_of`; that of the file of its rows.
     table : str
         To which table of the study its rows belong.
+    tasks : tuple of str
+        For each of its tasks a digest of all that the rows depend on: what has an equal one was
+        done. Each has as many rows as the others, which come in this order.
     """
 
     @property
@@ -62,8 +65,15 @@ class Batch(Protocol):
         """Name of its table."""
 
     @property
+    def tasks(self) -> tuple[str, ...]:
+        """Digests of its tasks."""
+
+    @property
     def title(self) -> str:
         """What it is, for people."""
+
+    def only(self, tasks: Collection[str]) -> "Batch":
+        """Return the batch of some of its tasks, whose rows are the same."""
 
     def run(self) -> BatchResult:
         """Return its rows, the same whenever and wherever it runs, but for times."""

@@ -1,13 +1,10 @@
 """What makes detectors: a class, its name, or an estimator to copy."""
 
 import copy
-import hashlib
 import importlib
 import inspect
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -146,39 +143,3 @@ def described(factory: Any, where: str = "estimator") -> str:
     if isinstance(factory, str):
         return factory
     return class_name(factory) if isinstance(factory, type) else object_text(factory, where)
-
-
-def library_of(module: str) -> tuple[str, str] | None:
-    """Return name and version of the library of a module, None where it has no version."""
-    top = module.partition(".")[0]
-    try:
-        name = {"sklearn": "scikit-learn"}.get(top, top)
-        return name, version(name)
-    except (PackageNotFoundError, ValueError):
-        found = getattr(sys.modules.get(top), "__version__", None)
-        return None if found is None else (top, str(found))
-
-
-def code_digest(kind: type) -> str:
-    """Return a digest of the code of a class: of the file of its module.
-
-    Of ``__main__``, which is also what runs the study, the lines of the class count; where there
-    are none, as at a prompt, its names.
-    """
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if kind.__module__ != "__main__" and file is not None and Path(file).exists():
-        return _file_digest(file, Path(file).stat().st_mtime_ns)
-    try:
-        text = inspect.getsource(kind)
-    except (OSError, TypeError):
-        text = repr(sorted(vars(kind)))
-    return _digest(text.encode())
-
-
-@lru_cache(maxsize=64)
-def _file_digest(file: str, _mtime_ns: int) -> str:
-    return _digest(Path(file).read_bytes())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,24 +1,23 @@
 """The plan of a study: its batches in their order, and its manifest."""
 
 import platform
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import Batch
 from fastad.study.fitting import group_of
-from fastad.study.manifest import Manifest
+from fastad.study.identity import digest_of
+from fastad.study.manifest import AXES, SETTINGS, Manifest
+from fastad.study.own_code import library_versions, own_code
 from fastad.study.problems import FoundProblems, Problem
 from fastad.study.tasks import Settings, TaskBatch
 
-# Characters of a batch's name, so that it can be the name of a file.
-_MAX_NAME = 80
-# Libraries whose versions are noted.
+# Libraries whose versions are noted, with those of the detectors.
 _LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")
 
 
@@ -41,20 +40,17 @@ def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch
     batches: list[Batch] = list(_task_batches(config, problems))
     for plan in config.extra.values():
         batches += plan.batches(problems, config.seed)
-    digits = len(str(len(batches)))
-    return [
-        replace(batch, name=_file_name(f"{number:0{digits}d}-{batch.name}"))  # type: ignore[type-var]
-        for number, batch in enumerate(batches)
-    ]
+    return batches
 
 
 def make_manifest(
     config: StudyConfig, selected: FoundProblems, batches: Sequence[Batch]
 ) -> Manifest:
     """Return the manifest of a study that is about to run with the libraries that are here."""
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, dict[str, Sequence[str]]] = {}
     for batch in batches:
-        tables.setdefault(batch.table, []).append(batch.name)
+        tables.setdefault(batch.table, {})[batch.name] = batch.tasks
+    code = [detector.code() for detector in config.detectors]
     return Manifest(
         config=config.to_dict(),
         problems=[
@@ -71,9 +67,10 @@ def make_manifest(
             for problem in selected.problems
         ],
         batches=tables,
-        versions=versions_here(),
+        versions=library_versions(code) | versions_here(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         notes=selected.notes,
+        code=own_code(code),
     )
 
 
@@ -91,29 +88,45 @@ def versions_here() -> dict[str, str]:
 
 def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[TaskBatch]:
     settings = Settings.of(config)
+    common = _common_settings(config.to_dict())
     groups: dict[str, list[Configuration]] = {}
     for configuration in config.detectors:
         groups.setdefault(group_of(configuration), []).append(configuration)
+    digests = {configuration: configuration.digest() for configuration in config.detectors}
+    code = {
+        group: own_code([configuration.code() for configuration in members])
+        for group, members in groups.items()
+    }
     seen: set[tuple[str, str]] = set()
     for problem in problems:
         key = problem.collection, problem.dataset
         is_first = key not in seen
         seen.add(key)
-        for contamination in config.protocol.contaminations:
+        data = [problem.name, problem.digest, problem.anomaly_class, problem.difficulties]
+        for contamination in map(float, config.protocol.contaminations):
             for repeat in range(1, config.protocol.repeats + 1):
                 is_usual = contamination == config.protocol.contaminations[0] and repeat == 1
-                split = f"{problem.name}-c{contamination:g}-r{repeat}"
+                with_curves = is_first and is_usual
+                split = digest_of("task", common, data, contamination, repeat, with_curves)
                 for group, members in groups.items():
                     yield TaskBatch(
-                        f"{split}-{group}",
+                        tuple(digest_of(split, digests[one]) for one in members),
                         problem,
-                        float(contamination),
+                        contamination,
                         repeat,
                         tuple(members),
                         settings,
-                        with_curves=is_first and is_usual,
+                        with_curves=with_curves,
+                        code=code[group],
                     )
 
 
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.=-]+", "_", name, flags=re.ASCII)[:_MAX_NAME]
+def _common_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what all tasks depend on."""
+    common: dict[str, Any] = {}
+    for name in SETTINGS:
+        value = config[name]
+        if isinstance(value, Mapping):
+            value = {key: x for key, x in value.items() if f"{name}.{key}" not in AXES}
+        common[name] = value
+    return common

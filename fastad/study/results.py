@@ -11,7 +11,14 @@ import numpy as np
 
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
-from fastad.study.batch_files import ArrowTable, BatchFolder, DamagedFileError, arrow, read_table
+from fastad.study.batch_files import (
+    ArrowTable,
+    BatchFolder,
+    DamagedFileError,
+    arrow,
+    check_beside,
+    read_table,
+)
 from fastad.study.lock import active_runner, noted_work
 from fastad.study.manifest import MANIFEST, Manifest, read_manifest
 
@@ -195,13 +202,13 @@ def read_study(folder: str | os.PathLike[str]) -> StudyTables:
     tables, n_done = _read(root, manifest)
     tasks = tables.pop(TASKS, arrow().table({}))
     curves = _read_result(root / CURVES_FILE) if table_file(root, TASKS).exists() else None
-    parts = split_tasks(tasks)
+    parts = split_tasks(tasks.replace_schema_metadata(None))
     return StudyTables(
         tasks=parts.tasks,
         curves=parts.curves if curves is None else curves,
         extra=tables,
         manifest=manifest.to_dict(),
-        n_batches=len(manifest.all_batches),
+        n_batches=manifest.n_batches,
         n_done=n_done,
     )
 
@@ -231,7 +238,7 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     reasons = tasks["reason"].to_pylist() if has_reasons else []
     failures, not_applicable = count_reasons(reasons)
     return StudyStatus(
-        n_batches=len(manifest.all_batches),
+        n_batches=manifest.n_batches,
         n_done=n_done,
         failures=failures,
         not_applicable=not_applicable,
@@ -271,11 +278,22 @@ def table_file(root: Path, table: str) -> Path:
     return root / f"{table}.parquet"
 
 
+def remove_results(root: Path, tables: Sequence[str]) -> None:
+    """Remove the files of the results of a study."""
+    # That of the tasks first: where it exists, the other files are complete.
+    for file in (
+        table_file(root, TASKS),
+        *(root / name for name in (CURVES_FILE, TIMES_FILE)),
+        *(table_file(root, table) for table in tables),
+    ):
+        file.unlink(missing_ok=True)
+
+
 def batch_folders(root: Path, manifest: Manifest) -> dict[str, BatchFolder]:
     """Return by table where its batches are."""
     return {
-        table: BatchFolder(root / _BATCHES / table, batches)
-        for table, batches in manifest.batches.items()
+        table: BatchFolder(root / _BATCHES / table, manifest.tasks(table))
+        for table in manifest.batches
     }
 
 
@@ -301,13 +319,16 @@ def _read(
         else:
             rows = folder.read(columns)
             tables[name] = rows.table
-            n_done += len(rows.batches)
+            n_done += manifest.n_done(name, rows.tasks)
     return tables, n_done
 
 
 def _read_result(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:
     try:
-        return read_table(path, columns)
+        table = read_table(path, columns)
+        if table is not None:
+            check_beside(path, table)
+        return table
     except DamagedFileError as error:
         raise InvalidInputError(f"{error}; run the study again to write it anew") from None
 

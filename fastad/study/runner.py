@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,11 @@ from fastad._core.parameters import check_flag, check_positive
 from fastad._core.threads import available_threads
 from fastad.errors import InvalidInputError
 from fastad.study.config import StudyConfig
-from fastad.study.execution import run_batches, runs_here
+from fastad.study.configurations import Configuration
+from fastad.study.execution import check_timeout, run_batches, runs_here
 from fastad.study.extensions import Batch, BatchResult
-from fastad.study.manifest import read_manifest
+from fastad.study.manifest import Manifest, read_manifest
+from fastad.study.own_code import own_code
 from fastad.study.plan import make_manifest, plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import StudyTables, read_study
@@ -80,7 +82,8 @@ def run_study(
     config : StudyConfig
         What to run; `read_config` reads it from a file.
     output : path
-        Folder of the results: a new one, or that of the same study, which is resumed.
+        Folder of the results: a new one, or that of the same study, which is resumed. What it has
+        in common with a study of other detectors, data, repeats or contaminations is not run again.
     n_jobs : int, optional
         Worker processes, -1 is one for each processor. None runs everything in this process,
         unless `joblib.parallel_config` says otherwise, such as a Dask cluster.
@@ -89,7 +92,9 @@ def run_study(
         while workers are at work.
     timeout : float, optional
         Seconds that a task, a detector on a split, may take; if it takes longer, its process is
-        ended, and it has failed. Needs worker processes.
+        ended, and it has failed. A data set in goix's protocol may take as long for each fit of
+        each detector. Needs worker processes of this machine: those of Dask and other backends of
+        joblib cannot be ended one by one.
     retry_failed : bool, default False
         Whether tasks that failed in an earlier run are run again.
 
@@ -102,15 +107,16 @@ def run_study(
     ------
     InvalidInputError
         If an argument or a data set is not as described, a detector fails on a few rows and on all
-        of a split, the folder contains another study, or another runner is at work there; before
-        any work.
+        of a split, the folder contains a study of another seed, protocol, volumes or measures, or
+        another runner is at work there; before any work.
     MissingExtraError
         If a library of the extra ``study`` is not installed.
 
     Warns
     -----
     UserWarning
-        If what is resumed was begun with other versions of libraries, or files were damaged.
+        If what is resumed was begun with other versions of libraries, data or code of a detector
+        changed, so that what depends on it is run anew, or files were damaged.
 
     Notes
     -----
@@ -143,18 +149,12 @@ def run_study(
     check_flag(retry_failed, "retry_failed")
     if timeout is not None:
         timeout = float(check_positive(timeout, "timeout"))
-        if runs_here(n_jobs):
-            raise InvalidInputError(
-                "timeout needs worker processes: give n_jobs too, such as n_jobs=1; found None",
-                argument="n_jobs",
-            )
+        check_timeout(n_jobs)
     available_threads()  # which refuses a variable that is wrong, else every task would fail
     selected = find_problems(config.data, folder=config.folder, seed=config.seed)
     batches = plan_batches(config, selected.problems)
     run = partial(run_batches, n_jobs=n_jobs, timeout=timeout)
-    before = read_manifest(Path(output))
-    known = set() if before is None else set(before.config.get("detectors", ()))
-    new = [one for one in config.detectors if repr(one) not in known]
+    new = _untried(config.detectors, read_manifest(Path(output)))
     # What libraries load when they are first used is no reason to refuse a detector.
     patience_s = None if timeout is None else max(timeout, _TRIAL_S)
     trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=_nobody)
@@ -166,8 +166,8 @@ def run_study(
             warnings.warn(note, stacklevel=2)
         n_notes = len(store.notes)
         for attempt in range(1, _ATTEMPTS + 1):
-            done = store.done()
-            waiting = [batch for batch in batches if batch.name not in done]
+            waiting = _waiting(batches, store.done())
+            tasks_of = {batch.name: batch.tasks for batch in waiting}
             if waiting:
                 store.remove_results()
             clock = _Clock(batches, waiting, n_jobs, progress)
@@ -175,7 +175,7 @@ def run_study(
             results = run(waiting, at_work=work)
             with contextlib.closing(results):
                 for number, (name, result) in enumerate(results, 1):
-                    store.save(name, result.rows)
+                    store.save(name, tasks_of[name], result.rows)
                     if number % _MERGE_EVERY == 0:
                         store.compact()
                     clock.tick(name, result)
@@ -188,6 +188,28 @@ def run_study(
         for note in store.notes[n_notes:]:
             warnings.warn(note, stacklevel=2)
     return read_study(output)
+
+
+def _untried(detectors: Sequence[Configuration], before: Manifest | None) -> list[Configuration]:
+    """Return the detectors that a study does not have, or with other code."""
+    if before is None:
+        return list(detectors)
+    known, code = set(before.config.get("detectors", ())), before.code.items()
+    return [
+        one
+        for one in detectors
+        if repr(one) not in known or not own_code(one.code()).items() <= code
+    ]
+
+
+def _waiting(batches: Sequence[Batch], done: Collection[str]) -> list[Batch]:
+    """Return the batches of the tasks that are not done."""
+    waiting = []
+    for batch in batches:
+        missing = [task for task in batch.tasks if task not in done]
+        if missing:
+            waiting.append(batch.only(missing))
+    return waiting
 
 
 def _nobody(_batches: Sequence[Batch]) -> None:

@@ -17,17 +17,17 @@ from fastad._core.parameters import short_repr
 from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
 from fastad.study.batch_files import (
-    BATCH,
+    TASK,
     ArrowSchema,
     DamagedFileError,
     arrow,
     common_schema,
-    is_merged,
     make_table,
     write_table,
 )
+from fastad.study.identity import is_name_of
 from fastad.study.lock import LOCK, RUNNER, file_lock, runner_lock
-from fastad.study.manifest import MANIFEST, Manifest, begin_study
+from fastad.study.manifest import MANIFEST, Manifest
 from fastad.study.results import (
     CURVES,
     CURVES_FILE,
@@ -35,9 +35,11 @@ from fastad.study.results import (
     TIMES_FILE,
     batch_folders,
     is_failure,
+    remove_results,
     split_tasks,
     table_file,
 )
+from fastad.study.resumption import begin_study
 
 # What a folder may contain before a study begins there, beside hidden files.
 _HARMLESS = (LOCK, RUNNER, "report")
@@ -71,7 +73,7 @@ class StudyStore:
         self._notes = list(notes)
         self._folders = batch_folders(folder, manifest)
         self._table_of = {
-            batch: table for table, batches in manifest.batches.items() for batch in batches
+            task: table for table in manifest.batches for task in manifest.tasks(table)
         }
         self._done: set[str] = set()
         self._schemas: dict[str, ArrowSchema] = {}
@@ -84,7 +86,7 @@ class StudyStore:
         Parameters
         ----------
         folder : path
-            New, empty, or that of the same study.
+            New, empty, or that of the same study, perhaps with other detectors or data.
         manifest : Manifest
             The study.
 
@@ -109,8 +111,7 @@ class StudyStore:
             store = cls(root, *begin_study(root, manifest))
             store.note_work = note_work
             store._make_folders()
-            for table in store._folders:
-                store._find_batches(table)
+            store._find_tasks()
             store._lock = lock.pop_all()
         return store
 
@@ -135,31 +136,33 @@ class StudyStore:
         return tuple(self._notes)
 
     def forget_failed(self) -> None:
-        """Remove the batches with tasks that failed, which are to be done again."""
+        """Remove the tasks that failed, which are to be done again."""
         for folder in self._folders.values():
-            rows = folder.read(("reason",), with_batches=True)
+            rows = folder.read(("reason",), with_tasks=True)
             if "reason" not in rows.table.column_names:
                 continue
             reasons = rows.table["reason"].to_pylist()
-            names = rows.table[BATCH].to_pylist()
-            failed = {n for n, reason in zip(names, reasons, strict=True) if is_failure(reason)}
+            tasks = rows.table[TASK].to_pylist()
+            failed = {one for one, why in zip(tasks, reasons, strict=True) if is_failure(why)}
             folder.remove(failed)
             self._done -= failed
 
     def done(self) -> frozenset[str]:
-        """Return the ids of the batches that are done."""
+        """Return the tasks that are done."""
         return frozenset(self._done)
 
-    def save(self, batch: str, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Keep the rows of a batch, which is done then.
+    def save(self, batch: str, tasks: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> None:
+        """Keep the rows of a batch, whose tasks are done then.
 
         Parameters
         ----------
         batch : str
-            Its id, one of those planned.
+            Its name.
+        tasks : sequence of str
+            Its tasks, of those planned.
         rows : mapping of str to sequence
             A column for each name; the same columns for all batches of a table, but for those of
-            curves, which may be left out.
+            curves, which may be left out. As many rows for each task.
 
         Raises
         ------
@@ -168,43 +171,51 @@ class StudyStore:
         OSError
             If it cannot be written, for example to a full disk; nothing is left of it then.
         """
-        if batch not in self._table_of:
+        if not is_name_of(batch, tasks):
             raise InvalidInputError(
-                f"batch must be one of those planned; found {short_repr(batch)}",
-                argument="batch",
+                f"batch must be the name of its tasks; found {short_repr(batch)}", argument="batch"
             )
-        if batch in self._done:
-            raise InvalidInputError(
-                f"batch must not be done already; found {batch!r}", argument="batch"
-            )
+        for task in tasks:
+            if task not in self._table_of:
+                raise InvalidInputError(
+                    f"tasks must be of those planned; found {short_repr(task)}", argument="tasks"
+                )
+            if task in self._done:
+                raise InvalidInputError(
+                    f"tasks must not be done already; found {task!r}", argument="tasks"
+                )
         table = make_table(rows, "rows")
-        target = self._table_of[batch]
+        if table.num_rows % len(tasks):
+            raise InvalidInputError(
+                f"rows must be as many for each of {len(tasks)} tasks; found {table.num_rows}",
+                argument="rows",
+            )
+        target = self._table_of[tasks[0]]
         schema = self._common_schema(target, table.schema, "rows")
         # In the same order in all batches.
         names = set(table.column_names)
         table = table.select([name for name in schema.names if name in names])
         with _on_full_disk(self.folder):
-            self._folders[target].write(batch, table)
+            self._folders[target].write(batch, tasks, table)
         self._schemas[target] = schema
-        self._done.add(batch)
+        self._done.update(tasks)
 
     def compact(self) -> None:
         """Merge the files of single batches, of which a study may have very many.
 
         Takes about 2 ms a file; worth it every few hundred batches.
         """
+        damaged: dict[Path, str] = {}
         for folder in self._folders.values():
-            for path, error in folder.merge().items():
+            damaged |= folder.merge()
+        if damaged:
+            for path, error in damaged.items():
                 self._discard(path, error)
+            self._find_tasks()
 
     def remove_results(self) -> None:
         """Remove the files of the results, which lack what is to be done."""
-        # That of the tasks first: where it exists, the other files are complete.
-        files = [table_file(self.folder, TASKS), self.folder / CURVES_FILE]
-        files += [self.folder / TIMES_FILE]
-        files += [table_file(self.folder, table) for table in self._folders]
-        for file in files:
-            file.unlink(missing_ok=True)
+        remove_results(self.folder, list(self._folders))
 
     def finish(self) -> None:
         """Write all rows, in the order of the plan, to the files of the results.
@@ -221,7 +232,7 @@ class StudyStore:
         """
         self._refuse_unfinished()
         found = {name: folder.read() for name, folder in self._folders.items()}
-        self._done = set().union(*(rows.batches for rows in found.values()))
+        self._done = set().union(*(rows.tasks for rows in found.values()))
         # What the foot of a file promised may turn out to be damaged when all of it is read.
         for rows in found.values():
             for path, error in rows.damaged.items():
@@ -230,64 +241,71 @@ class StudyStore:
         with _on_full_disk(self.folder):
             for name, rows in found.items():
                 table = rows.table
+                beside: dict[str, int] = {}
                 if name == TASKS:
                     parts = split_tasks(table)
                     for file, part in ((TIMES_FILE, parts.times), (CURVES_FILE, parts.curves)):
                         if part.num_rows:
                             write_table(self.folder / file, part)
+                            beside[file] = part.num_rows
                     table = parts.tasks
                 # Last: where it exists, the other files are complete.
-                write_table(table_file(self.folder, name), table)
+                write_table(table_file(self.folder, name), table, beside)
 
     def _make_folders(self) -> None:
         """Make the folders of batches, and remove what a killed run was writing."""
-        folders = [folder.path for folder in self._folders.values()]
+        paths = [folder.path for folder in self._folders.values()]
         try:
-            for folder in folders:
-                folder.mkdir(parents=True, exist_ok=True)
+            for path in paths:
+                path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise InvalidInputError(
                 f"folder must be that of a study; {error.filename} is a file",
                 argument="folder",
             ) from None
-        for folder in (self.folder, *folders):
-            for path in folder.glob(_LEFTOVERS):
-                path.unlink(missing_ok=True)
+        for path in (self.folder, *paths):
+            for leftover in path.glob(_LEFTOVERS):
+                leftover.unlink(missing_ok=True)
+        for folder in self._folders.values():
+            others = folder.other_files()
+            if others:
+                self._notes.append(
+                    f"{folder.path} has files of no batch, which are left alone: "
+                    f"{some_of(others, _MAX_NAMES)}"
+                )
 
-    def _find_batches(self, table: str) -> None:
+    def _find_tasks(self) -> None:
         """Learn what is done, and remove what is damaged."""
-        folder = self._folders[table]
-        for path in folder.files():
-            try:
-                batches, schema = folder.batches_of(path)
-            except DamagedFileError as error:
-                self._discard(path, str(error))
-            else:
-                self._schemas[table] = self._common_schema(table, schema, str(path))
-                self._done |= batches
-        others = folder.other_files()
-        if others:
-            self._notes.append(
-                f"{folder.path} has files of no batch, which are left alone: "
-                f"{some_of(others, _MAX_NAMES)}"
-            )
+        self._done = set()
+        for table, folder in self._folders.items():
+            for path in folder.files():
+                try:
+                    tasks, schema = folder.tasks_of(path)
+                except DamagedFileError as error:
+                    self._discard(path, str(error))
+                else:
+                    self._schemas[table] = self._common_schema(table, schema, str(path))
+                    self._done |= tasks
 
     def _discard(self, path: Path, error: str) -> None:
-        """Remove a damaged file; its batches run again."""
-        if not is_merged(path):
-            self._done.discard(path.stem)
+        """Remove a damaged file; its tasks run again."""
         path.unlink(missing_ok=True)
-        self._notes.append(f"{error}; the file is removed, and its batches are to be done again")
+        self._notes.append(f"{error}; the file is removed, and its tasks are to be done again")
 
     def _common_schema(self, table: str, schema: ArrowSchema, name: str) -> ArrowSchema:
         """Return the columns of all that is there and of a table."""
         return common_schema(self._schemas.get(table, schema), schema, name, optional=CURVES)
 
     def _refuse_unfinished(self) -> None:
-        missing = [batch for batch in self.manifest.all_batches if batch not in self._done]
+        missing = [
+            name
+            for batches in self.manifest.batches.values()
+            for name, tasks in batches.items()
+            if not self._done.issuperset(tasks)
+        ]
         if missing:
             raise InvalidInputError(
-                f"all {len(self._table_of)} batches must be done; {len(missing)} are not: "
+                f"all {self.manifest.n_batches} batches must be done; {len(missing)} are not: "
                 f"{some_of(missing, _MAX_NAMES)}"
             )
 

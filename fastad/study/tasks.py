@@ -1,7 +1,7 @@
 """The tasks of a study: one detector with one set of parameters on one split of a problem."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -27,7 +27,9 @@ from fastad.study.fitting import (
     scores_of_draws,
     scores_of_rows,
 )
+from fastad.study.identity import name_of
 from fastad.study.measuring import EM, MV, Measured, cvol_label, measure_scores
+from fastad.study.own_code import check_code
 from fastad.study.problems import Problem
 from fastad.study.results import CURVES, TASKS, is_failure
 from fastad.study.split import Protocol, Split, split_problem
@@ -76,8 +78,8 @@ class TaskBatch:
 
     Attributes
     ----------
-    name : str
-        Unique in the study, of characters that names of files may have.
+    tasks : tuple of str
+        Digests of all that the row of each task depends on.
     problem : Problem
         Data set and class of anomalies.
     contamination : float
@@ -90,15 +92,24 @@ class TaskBatch:
         Those of the study.
     with_curves : bool
         Whether curves are kept.
+    code : mapping of str to str
+        As of `own_code`, of all of its detectors.
     """
 
-    name: str
+    tasks: tuple[str, ...]
     problem: Problem
     contamination: float
     repeat: int
     configurations: tuple[Configuration, ...]
     settings: Settings
     with_curves: bool
+    code: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name, which can be that of a file."""
+        split = f"{self.problem.name}-c{self.contamination:g}-r{self.repeat}"
+        return name_of(f"{split}-{group_of(self.configurations[0])}", self.tasks)
 
     @property
     def table(self) -> str:
@@ -108,6 +119,7 @@ class TaskBatch:
     def run(self) -> BatchResult:
         """Return a row for each task; that of a detector that fails has the reason."""
         settings = self.settings
+        check_code([one.code() for one in self.configurations], self.code)
         split, box = _split_of(
             self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
         )
@@ -162,7 +174,16 @@ class TaskBatch:
 
     def parts(self) -> "Sequence[TaskBatch]":
         """Return a batch for each of its tasks."""
-        return [replace(self, configurations=(one,)) for one in self.configurations]
+        return [self.only([task]) for task in self.tasks]
+
+    def only(self, tasks: Collection[str]) -> "TaskBatch":
+        """Return the batch of some of its tasks; no row depends on the others."""
+        kept = [i for i, task in enumerate(self.tasks) if task in tasks]
+        return replace(
+            self,
+            tasks=tuple(self.tasks[i] for i in kept),
+            configurations=tuple(self.configurations[i] for i in kept),
+        )
 
     def failed(self, reason: str) -> BatchResult:
         """Return a row for each task, with the reason why there is no more."""

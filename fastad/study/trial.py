@@ -86,7 +86,7 @@ def _batch(
         replace(config, volumes=VolumePlan(_DRAWS), protocol=replace(protocol, **limits))
     )
     return TaskBatch(
-        f"trial-{number}",
+        (f"trial-{number}",),
         problem,
         float(protocol.contaminations[0]),
         1,

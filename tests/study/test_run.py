@@ -398,27 +398,6 @@ def test_outputs_that_cannot_be_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_another_study_is_refused_with_what_differs(expected: Path, tmp_path: Path) -> None:
-    before = contents(expected)
-    for old, new, says in [
-        ("repeats = 2", "repeats = 3", "protocol.repeats is 3 here and 2 in the folder"),
-        ("seed = 7", "seed = 8", "seed is 8 here and 7 in the folder"),
-        ("n_estimators = 10", "n_estimators = 11", "detectors is .*n_estimators=11"),
-        ("n_draws = 300", "n_draws = 301", "volumes.n_draws is 301 here and 300 in the folder"),
-        ('paths = ["toy"]', 'paths = ["toy/plain.csv"]', r'"toy/classes \(p\)" is missing here'),
-        ("n_uniform = 300", "n_uniform = 400", "goix.protocol.n_uniform is 400 here"),
-    ]:
-        config = read_config(write_config(tmp_path, TOML.replace(old, new)))
-        with pytest.raises(InvalidInputError, match=f"contains another: .*{says}"):
-            run_study(config, expected)
-    config = read_config(write_config(tmp_path))
-    with (tmp_path / "toy" / "plain.csv").open("a") as file:
-        file.write("0.5,0.5,0\n")
-    with pytest.raises(InvalidInputError, match='the data of "toy/plain" changed'):
-        run_study(config, expected)
-    assert contents(expected) == before
-
-
 def test_data_may_lie_elsewhere(expected: Path, tmp_path: Path) -> None:
     seen: list[Progress] = []
     run_study(read_config(write_config(tmp_path / "new")), expected, progress=seen.append)

@@ -183,10 +183,11 @@ def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) ->
     assert set(study.tasks["params"].to_pylist()) == {"", "power=1", "power=3"}
     # Any power orders points in the same way.
     assert len({(r["dataset"], r["anomaly_class"], r["auc"]) for r in study.tasks.to_pylist()}) == 3
-    # Another parameter of the object is another study.
+    # Another parameter of the object is another detector.
+    seen: list[Progress] = []
     changed = few(tmp_path, [{"name": "given", "estimator": Centre(power=0.25)}, detectors[1]])
-    with pytest.raises(InvalidInputError, match="contains another: detectors is"):
-        run_study(changed, tmp_path / "out")
+    run_study(changed, tmp_path / "out", progress=seen.append)
+    assert (seen[0].done, seen[-1].done) == (6, 9)
 
 
 @pytest.mark.filterwarnings("ignore")

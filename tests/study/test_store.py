@@ -26,6 +26,7 @@ from tests.support.stored import (
     leftovers,
     plan,
     rows_of,
+    single,
 )
 
 
@@ -35,7 +36,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @settings(max_examples=25)
-@given(st.permutations(plan().all_batches), st.lists(st.sampled_from(["", "merge", "again"])))
+@given(st.permutations([*TASKS, *GOIX]), st.lists(st.sampled_from(["", "merge", "again"])))
 def test_results_do_not_depend_on_the_order_of_runs(
     expected: dict[str, bytes], order: list[str], steps: list[str]
 ) -> None:
@@ -76,7 +77,9 @@ def test_types_are_the_same_whatever_single_batches_hold(tmp_path: Path) -> None
 def test_a_new_study_has_empty_tables(tmp_path: Path) -> None:
     with StudyStore.open(tmp_path / "a" / "b", plan()) as store:
         assert store.done() == frozenset()
-        with pytest.raises(InvalidInputError, match="7 are not: uci-b, uci-a"):
+        with pytest.raises(
+            InvalidInputError, match=f"7 are not: {single('uci-b')}, {single('uci-a')}"
+        ):
             store.finish()
     study = read_study(tmp_path / "a" / "b")
     assert study.tasks.num_rows == study.curves.num_rows == study.extra["goix"].num_rows == 0
@@ -116,7 +119,7 @@ def overwrite(path: Path) -> None:
 
 
 def swap(path: Path) -> None:
-    shutil.copy(path.with_name("uci-b.parquet"), path)
+    shutil.copy(path.with_name(f"{single('uci-b')}.parquet"), path)
 
 
 def foreign(path: Path) -> None:
@@ -133,12 +136,12 @@ def test_damaged_batches_run_again(
     with StudyStore.open(tmp_path, plan()) as store:
         for batch in TASKS:
             keep(store, batch)
-    spoil(tmp_path / BATCHES / "uci-d.parquet")
+    spoil(tmp_path / BATCHES / f"{single('uci-d')}.parquet")
     check_tables(tmp_path, {*TASKS} - {"uci-d"})
     with StudyStore.open(tmp_path, plan()) as store:
         assert store.done() == {*TASKS} - {"uci-d"}
         assert len(store.notes) == 1
-        assert "uci-d.parquet is damaged" in store.notes[0]
+        assert f"{single('uci-d')}.parquet is damaged" in store.notes[0]
     assert finish(tmp_path) == expected
 
 
@@ -153,13 +156,13 @@ def test_damage_in_the_middle_of_a_file_is_found_when_it_is_read(
     tmp_path: Path, expected: dict[str, bytes], merge: bool
 ) -> None:
     with StudyStore.open(tmp_path, plan()) as store:
-        for batch in plan().all_batches:
+        for batch in [*TASKS, *GOIX]:
             keep(store, batch)
-        flip(tmp_path / BATCHES / "uci-d.parquet")
+        flip(tmp_path / BATCHES / f"{single('uci-d')}.parquet")
         if merge:
             store.compact()
-            assert store.done() == {*plan().all_batches} - {"uci-d"}
-        with pytest.raises(InvalidInputError, match="1 are not: uci-d"):
+            assert store.done() == {*TASKS, *GOIX} - {"uci-d"}
+        with pytest.raises(InvalidInputError, match=f"1 are not: {single('uci-d')}"):
             store.finish()
         assert len(store.notes) == 1
         assert not list(tmp_path.glob("*.parquet"))
@@ -253,7 +256,7 @@ def test_a_reader_follows_what_is_merged_meanwhile(
             return []
 
         monkeypatch.setattr(BatchFolder, "files", missed)
-        assert BatchFolder(tmp_path / BATCHES, TASKS).read().batches == {*TASKS}
+        assert BatchFolder(tmp_path / BATCHES, TASKS).read().tasks == {*TASKS}
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,7 @@ def test_a_reader_follows_what_is_merged_meanwhile(
         ({}, InvalidInputError, "at least one row"),
         ({"a": []}, InvalidInputError, "at least one row"),
         ({"a": [1], "b": [1, 2]}, InvalidInputError, "1 of a, 2 of b"),
-        ({"batch": ["x"]}, InvalidInputError, "column 'batch'"),
+        ({"task": ["x"]}, InvalidInputError, "column 'task'"),
         ([{"a": 1}], TypeError, "must map columns"),
         ({"a": [1, "x"]}, TypeError, r"rows\['a'\]"),
         ({"a": [b"x"]}, TypeError, "found binary"),
@@ -278,7 +281,7 @@ def test_rows_that_do_not_fit_are_refused(
         keep(store, "uci-a")
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(error, match=says):
-            store.save("uci-b", rows)
+            store.save(single("uci-b"), ["uci-b"], rows)
         with pytest.raises(InvalidInputError, match="planned; found 'uci-z'"):
             keep(store, "uci-z")
         with pytest.raises(InvalidInputError, match="done already; found 'uci-a'"):

@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joblib import parallel_config
 
 from fastad.errors import InvalidInputError
+from fastad.study.papers.goix_plan import GoixBatch
+from fastad.study.plan import plan_batches
+from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
 from tests.support.study_runs import GOOD, Ends, Waits, few
@@ -77,6 +81,40 @@ def test_what_is_at_work_is_named(tmp_path: Path) -> None:
         ["good on toy/plain, contamination 0, repeat 1"],
     ]
     assert not study_status(tmp_path / "out").at_work
+
+
+def test_a_data_set_in_goix_s_protocol_has_a_limit(tmp_path: Path) -> None:
+    protocol = {"n_subspaces": 4, "max_direct": 2, "n_features": 2}
+    config = few(tmp_path, [GOOD], goix=protocol)
+    problems = find_problems(config.data, folder=config.folder, seed=config.seed).problems
+    limits = {
+        (batch.problem.n_features, batch.time_limit(10.0))
+        for batch in plan_batches(config, problems)
+        if isinstance(batch, GoixBatch)
+    }
+    # Three detectors, once on all features and in as many draws of features as there are.
+    assert limits == {(2, 30.0), (3, 150.0)}
+
+
+@pytest.mark.system
+def test_what_takes_too_long_in_goix_s_protocol_fails_with_that_reason(tmp_path: Path) -> None:
+    slow = {"n_subspaces": 1000, "max_direct": 1, "n_features": 2, "n_uniform": 10**7}
+    config = few(tmp_path, [{"kind": "knn", "k": 1}], data={"paths": ["toy/plain.csv"]}, goix=slow)
+    study = run_study(config, tmp_path / "out", n_jobs=1, timeout=0.001)
+    reasons = study.extra["goix"]["reason"].to_pylist()
+    assert len(reasons) == 2 * 3
+    assert {reason.partition("longer")[0] for reason in reasons} == {"took "}
+
+
+def test_timeout_is_refused_where_processes_cannot_be_ended(tmp_path: Path) -> None:
+    config = few(tmp_path, [GOOD])
+    for n_jobs in (None, 2):
+        with (
+            parallel_config(backend="threading", n_jobs=2),
+            pytest.raises(InvalidInputError, match=r"cannot be ended one by one; found Threading"),
+        ):
+            run_study(config, tmp_path / "out", timeout=5, n_jobs=n_jobs)
+    assert not (tmp_path / "out").exists()
 
 
 def test_timeout_needs_processes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fastad.study.identity import name_of
 from fastad.study.manifest import Manifest
 from fastad.study.results import read_study
 from fastad.study.store import StudyStore
@@ -16,11 +17,21 @@ BATCHES = Path("batches", "results")
 Columns = dict[str, list[Any]]
 
 
+def single(task: str) -> str:
+    """The name of a batch of one task."""
+    return name_of("batch", [task])
+
+
+def singles(tasks: list[str]) -> dict[str, list[str]]:
+    """A batch for each task."""
+    return {single(task): [task] for task in tasks}
+
+
 def plan(**changes: Any) -> Manifest:
     values: dict[str, Any] = {
-        "config": {"protocol": {"repeats": 3, "contaminations": (0, 0.01)}, "report": True},
+        "config": {"protocol": {"repeats": 3, "max_train": 50}, "measures": ["auc", "ap"]},
         "problems": [{"name": "uci/ecoli", "digest": "1f", "n_features": 7}],
-        "batches": {"results": TASKS, "goix": GOIX},
+        "batches": {"results": singles(TASKS), "goix": singles(GOIX)},
         "versions": {"fastad": "1", "numpy": "2"},
         "created": "2026-01-02T03:04:05+00:00",
     }
@@ -65,14 +76,14 @@ def goix_of(batch: str) -> Columns:
 
 def keep(store: StudyStore, batch: str) -> None:
     rows = goix_of(batch) if batch in GOIX else {**rows_of(batch), **(curves_of(batch) or {})}
-    store.save(batch, rows)
+    store.save(single(batch), [batch], rows)
 
 
 def finish(folder: Path, order: list[str] | None = None) -> dict[str, bytes]:
     """Do what is left, and return the bytes of the results."""
     manifest = plan()
     with StudyStore.open(folder, manifest) as store:
-        for batch in order or manifest.all_batches:
+        for batch in order or [*TASKS, *GOIX]:
             if batch not in store.done():
                 keep(store, batch)
         store.finish()

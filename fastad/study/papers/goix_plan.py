@@ -1,8 +1,7 @@
 """``GoixPlan``: goix's protocol on the data sets of a study, the table ``[goix]``."""
 
 import dataclasses
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.config import check_keys
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
+from fastad.study.identity import digest_of, name_of
 from fastad.study.papers.goix import goix_cell, undefined_rows
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark
@@ -50,10 +50,10 @@ class GoixPlan:
         datasets: dict[str, Problem] = {}
         for problem in problems:
             datasets.setdefault(f"{problem.collection}/{problem.dataset}", problem)
-        for name, problem in datasets.items():
+        for problem in datasets.values():
             for setting in self.settings:
                 whole = replace(problem, anomaly_class=None)
-                yield GoixBatch(f"goix-{name}-{setting}", whole, setting, self.protocol, seed)
+                yield GoixBatch(whole, setting, self.protocol, seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings and protocol as values that JSON can represent."""
@@ -66,8 +66,6 @@ class GoixBatch:
 
     Attributes
     ----------
-    name : str
-        Unique in the study, of characters that names of files may have.
     problem : Problem
         The data set with all its anomalies.
     setting : {"novelty", "unsupervised"}
@@ -78,11 +76,23 @@ class GoixBatch:
         That of the study.
     """
 
-    name: str
     problem: Problem
     setting: Setting
     protocol: GoixProtocol
     seed: int
+
+    @property
+    def name(self) -> str:
+        """Its name, which can be that of a file."""
+        return name_of(f"goix-{self._dataset}-{self.setting}", self.tasks)
+
+    @property
+    def tasks(self) -> tuple[str]:
+        """A digest of all that its rows depend on."""
+        problem = self.problem
+        data = [self._dataset, problem.digest, problem.difficulties]
+        protocol = dataclasses.asdict(self.protocol)
+        return (digest_of("goix", data, self.setting, protocol, self.seed),)
 
     @property
     def table(self) -> str:
@@ -114,6 +124,10 @@ class GoixBatch:
         """Return itself: its detectors have their data in common."""
         return [self]
 
+    def only(self, tasks: Collection[str]) -> "GoixBatch":
+        """Return itself."""
+        return self
+
     def failed(self, reason: str) -> BatchResult:
         """Return a row for each detector, with the reason."""
         rows = undefined_rows(self._dataset, self.setting, self.protocol, reason)
@@ -121,13 +135,19 @@ class GoixBatch:
 
     def estimated_seconds(self) -> float:
         """Return how long it takes on one core, about."""
-        protocol = self.protocol
-        n_subspaces = 1 if self.problem.n_features <= protocol.max_direct else protocol.n_subspaces
-        return n_subspaces * (_SUBSPACE_COST[0] + _SUBSPACE_COST[1] * protocol.n_uniform)
+        seconds = _SUBSPACE_COST[0] + _SUBSPACE_COST[1] * self.protocol.n_uniform
+        return max(self._n_subspaces, 1) * seconds
 
     def time_limit(self, timeout: float) -> float:
-        """Return no limit: its detectors are known."""
-        return math.inf
+        """Return how long it may take: so long for each fit of each of its detectors."""
+        n_detectors = len(self.failed("").rows["detector"])
+        return timeout * n_detectors * (1 + self._n_subspaces)
+
+    @property
+    def _n_subspaces(self) -> int:
+        """At most: features that are dropped may leave so few that there are none."""
+        protocol = self.protocol
+        return 0 if self.problem.n_features <= protocol.max_direct else protocol.n_subspaces
 
     @property
     def _dataset(self) -> str:
