@@ -21,7 +21,7 @@ _RANKS, _TWO_NAMES, _AXIS = 9.0, 0.27, 1.3
 # Inches: of each column and row of a heat map, and for the names beside them.
 _CELL, _NAMES = (0.66, 0.34), (2.2, 2.0)
 # Inches: of the panel of a criterion; panels in a row.
-_PANEL, _COLUMNS = (4.2, 3.1), 3
+_PANEL, _COLUMNS = (4.1, 3.1), 3
 
 
 def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:

@@ -89,7 +89,8 @@ def test_headings_go_down_one_by_one(page: Page) -> None:
 
 def test_what_users_named_is_text(page: Page, written: Path) -> None:
     assert "<b>" not in written.read_text("utf-8")
-    assert page.text.count(HOSTILE) == 4  # contents, heading, title of the picture, cell
+    # Contents and heading of the section, contents and title of the picture, cell.
+    assert page.text.count(HOSTILE) == 5
     assert f"words of {HOSTILE}" in page.text
     assert HOSTILE in [image["alt"] for image in page.of("img")]
 
@@ -201,7 +202,7 @@ def test_many_pictures_are_folded(study: StudyTables, tmp_path: Path, n: int, fo
     pictures = [Picture(f"p{i}", f"P {i}", small_figure) for i in range(n)]
     path = write_report(study, tmp_path, [Section("many", "Many", (), pictures)])
     result = Page(path.read_text("utf-8"))
-    assert len(result.of("details")) == folded
+    assert sum(one.get("class") == "part" for one in result.of("details")) == folded
     assert [one["loading"] for one in result.of("img")] == ["lazy"] * n
 
 

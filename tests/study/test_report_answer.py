@@ -30,6 +30,11 @@ def answer(study: StudyTables) -> Section:
     return answer_section(StudyResults(study, 0, 40))
 
 
+def sentences(section: Section) -> list[str]:
+    """All sentences of its lists."""
+    return [sentence for _, each in section.lists for sentence in each]
+
+
 def with_reasons(study: StudyTables, reasons: Sequence[str]) -> StudyTables:
     place = study.tasks.schema.get_field_index("reason")
     return replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
@@ -70,7 +75,7 @@ def test_the_leader_has_the_best_mean_rank(
         leader = min(own, key=own.__getitem__)
         said = f"{where} at 0 % contamination: By {measure} {leader} has the best mean rank, "
         said += f"{own[leader]:.2f} among 4 detectors on "
-        assert sum(words.startswith(said) for words in answer.paragraphs) == 1
+        assert sum(words.startswith(said) for words in sentences(answer)) == 1
     shown = table(answer, f"leaders-{measure.replace('@', '-')}").to_columns()
     assert list(shown) == ["detector", *ranks]
     for where, own in ranks.items():
@@ -81,17 +86,17 @@ def test_sentences_are_those_of_the_comparisons(study: StudyTables, answer: Sect
     for name in PROBLEMS:
         results = study.results(collection=name)
         nemenyi = fastad.benchmarking.nemenyi(results, measure="auc", **HOW)
-        assert f"{name} at 0 % contamination: {nemenyi.leaders}." in answer.paragraphs
+        assert f"{name} at 0 % contamination: {nemenyi.leaders}." in sentences(answer)
         text = table(sections_of(study)["recommendation"], f"recommendation-tpr-0.05-{name}-0").text
-        assert f"{name} at 0 % contamination: {text}" in answer.paragraphs
+        assert f"{name} at 0 % contamination: {text}" in sentences(answer)
 
 
 def test_problems_are_not_called_data_sets(answer: Section) -> None:
     start = "uci at 0 % contamination: By auc "
-    (words,) = (each for each in answer.paragraphs if each.startswith(start))
+    (words,) = (each for each in sentences(answer) if each.startswith(start))
     n_problems = sum(map(len, PROBLEMS["uci"].values()))
     assert f"on {n_problems} problems of {len(PROBLEMS['uci'])} data sets;" in words
-    assert not any(f"{n_problems} data sets" in each for each in answer.paragraphs)
+    assert not any(f"{n_problems} data sets" in each for each in sentences(answer))
 
 
 def test_each_comparison_is_made_once(study: StudyTables, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +124,7 @@ def test_failures_are_told_from_what_is_not_applicable(study: StudyTables) -> No
     reasons = [few if name == "LOF" else reason for name, reason in kinds]
     n_few = reasons.count(few)
     sections = sections_of(with_reasons(study, reasons))
-    said = sections["answer"].paragraphs
+    said = sentences(sections["answer"])
     n = study.tasks.num_rows
     assert f"Of {n} tasks {n_old} failed: {FAILURE} ({n_old})." in said
     applicable = few.removeprefix(NOT_APPLICABLE)
@@ -139,9 +144,9 @@ def test_configurations_of_which_every_task_failed_are_named(study: StudyTables)
     bad = ("LOF", "n_neighbors=50")
     tasks = study.tasks.to_pylist()
     reasons = ["no" if (row["detector"], row["params"]) == bad else "" for row in tasks]
-    said = answer_section(StudyResults(with_reasons(study, reasons), 0, 10)).paragraphs
+    said = sentences(answer_section(StudyResults(with_reasons(study, reasons), 0, 10)))
     assert "Every task of these configurations failed: LOF n_neighbors=50." in said
-    nothing = answer_section(StudyResults(with_reasons(study, [""] * len(tasks)), 0, 10)).paragraphs
+    nothing = sentences(answer_section(StudyResults(with_reasons(study, [""] * len(tasks)), 0, 10)))
     assert f"Of {len(tasks)} tasks none failed." in nothing
     assert not any("not applicable" in words or "Every task" in words for words in nothing)
 
@@ -172,21 +177,21 @@ def test_nothing_is_tested_on_one_data_set(classes: Sequence[str | None]) -> Non
         for detector in ("kNN", "LOF", "IForest", "OCSVM")
     }
     leader = max(values, key=values.__getitem__)
-    (words,) = (each for each in sections["answer"].paragraphs if "By auc " in each)
+    (words,) = (each for each in sentences(sections["answer"]) if "By auc " in each)
     assert f"By auc {leader} ({values[leader]:.3f}) is the best, before " in words
     assert "nothing is tested" in words
     names = [part.name for part in sections["ranks"].parts]
     assert names == ["ranks-own-0"]
     assert not [part for part in sections["ranks"].parts if isinstance(part, Picture)]
     assert "a single data set is no sample" in " ".join(sections["ranks"].paragraphs)
-    shown = " ".join(sections["answer"].paragraphs[1:])
+    shown = " ".join(sentences(sections["answer"]))
     assert not re.search(r"significant", shown)
 
 
 def test_a_study_without_the_papers_measures_has_answers_by_its_own(study: StudyTables) -> None:
     kept = [name for name in study.tasks.column_names if name not in fastad_labels(study)]
     own = replace(study, tasks=study.tasks.select([*kept, "fpr@tpr0.8", "ht_auc@0.4"]))
-    said = answer_section(StudyResults(own, 0, 10)).paragraphs
+    said = sentences(answer_section(StudyResults(own, 0, 10)))
     assert sum("By fpr@tpr0.8 " in words for words in said) == 1 + len(PROBLEMS)
 
 

@@ -24,7 +24,7 @@ from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.selected_fpr import loss_at_rates
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
 from fastad.study.papers.grids import TABLE_MEASURES
-from fastad.study.report.sections import Picture, Section, SectionBuilder, SimpleTable
+from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults, file_name
 
 if TYPE_CHECKING:
@@ -86,8 +86,13 @@ def ranks_section(results: StudyResults) -> Section:
             comparison = builder.attempt(what, partial(results.comparison, cell, measure))
             if comparison is not None:
                 ending = f"{file_name(measure)}-{cell.key}"
-                builder.table(f"nemenyi-{ending}", f"Which detectors differ, {what}", comparison)
-                builder.picture(f"critical-difference-{ending}", f"Mean ranks, {what}", comparison)
+                builder.drawn(
+                    f"nemenyi-{ending}",
+                    f"critical-difference-{ending}",
+                    f"Which detectors differ, {what}",
+                    comparison,
+                    notes=[comparison.summary],
+                )
     return builder.section()
 
 
@@ -196,7 +201,7 @@ def operating_section(results: StudyResults) -> Section:
             if loss is not None:
                 title = f"Loss with AUC and TPR at the rate that {criterion} selects"
                 name = f"loss-at-{criterion}-{cell.key}"
-                builder.table(name, f"{title}, {cell.where}", loss)
+                builder.table(name, f"{title}, {cell.where}", loss, folded=True)
     return builder.section()
 
 
@@ -227,9 +232,7 @@ def distance_section(results: StudyResults) -> Section:
             if result is not None:
                 name = f"rank-distance-{file_name(reference)}-{cell.key}"
                 title = f"Distance from the ranking by {reference}, {cell.where}"
-                builder.table(name, title, result)
-                picture = Picture(f"{name}-by-data-set", title, partial(draw_distances, result))
-                builder.parts.append(picture)
+                builder.drawn(name, f"{name}-by-data-set", title, result, draw=draw_distances)
     return builder.section()
 
 
@@ -295,7 +298,7 @@ def recommendation_section(results: StudyResults) -> Section:
             if recommendation is not None:
                 builder.paragraphs.append(f"{what}: {recommendation.text}")
                 name = f"recommendation-{file_name(target)}-{cell.key}"
-                builder.table(name, f"Evidence, {what}", recommendation)
+                builder.table(name, f"Evidence, {what}", recommendation, folded=True)
     return builder.section()
 
 
@@ -313,10 +316,10 @@ def _note_collections(
 def _add_matrix(
     builder: SectionBuilder, name: str, title: str, cell: Cell, matrix: MeasureMatrix | None
 ) -> None:
-    """Add a table and its heat map."""
+    """Add a heat map and its table."""
     if matrix is not None:
-        builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", matrix)
-        builder.picture(f"{name}-map-{cell.key}", f"{title}, {cell.where}", matrix)
+        names = f"{name}-{cell.key}", f"{name}-map-{cell.key}"
+        builder.drawn(*names, f"{title}, {cell.where}", matrix)
 
 
 def _mean_losses(losses: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
@@ -355,6 +358,6 @@ def _discriminability(
         if result is not None:
             comparisons[measure] = result
             title = f"False positive rates where models differ by {measure.upper()}, {cell.where}"
-            builder.table(f"discriminability-{measure}-{cell.key}", title, result)
-            builder.picture(f"discriminability-{measure}-curves-{cell.key}", title, result)
+            name = f"discriminability-{measure}"
+            builder.drawn(f"{name}-{cell.key}", f"{name}-curves-{cell.key}", title, result)
     return comparisons

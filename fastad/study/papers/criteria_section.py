@@ -67,6 +67,7 @@ def criteria_section(results: StudyResults) -> Section:
                 f"unsupervised-undefined-{cell.key}",
                 f"Where criteria are undefined, {cell.where}",
                 SimpleTable(header, undefined),
+                folded=True,
             )
     _add_goix(builder, results)
     return builder.section()

@@ -29,13 +29,14 @@ def answer_section(results: StudyResults) -> Section:
     )
     cells = list(results.cells(builder))
     whole = results.whole()
+    leaders, selection = [], []
     for cell in cells if whole is None else [whole, *cells]:
         for measure in results.principal_measures(cell):
             leads = builder.attempt(
                 f"{cell.where} by {measure}", partial(_leads, results, cell, measure)
             )
             if leads is not None:
-                builder.paragraphs.append(f"{cell.where}: {leads}.")
+                leaders.append(f"{cell.where}: {leads}.")
     if whole is not None:
         _add_ranks(builder, results, whole, cells)
     for cell in cells:
@@ -43,8 +44,13 @@ def answer_section(results: StudyResults) -> Section:
             what = f"{cell.where}, for {target}"
             recommendation = builder.attempt(what, partial(results.recommendation, cell, target))
             if recommendation is not None:
-                builder.paragraphs.append(f"{cell.where}: {recommendation.text}")
-    builder.paragraphs.extend(_outcomes(results))
+                selection.append(f"{cell.where}: {recommendation.text}")
+    lists = {
+        "Who leads": leaders,
+        "What to select models by": selection,
+        "What failed": list(_outcomes(results)),
+    }
+    builder.lists += [(head, sentences) for head, sentences in lists.items() if sentences]
     return builder.section()
 
 

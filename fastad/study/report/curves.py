@@ -43,8 +43,8 @@ class _Dataset:
 
     Attributes
     ----------
-    title, name : str
-        To read, and for a file.
+    title, name, collection : str
+        To read, for a file, and where it is.
     best : sequence of _Best
         In the order of the study's detectors.
     failed : sequence of str
@@ -53,6 +53,7 @@ class _Dataset:
 
     title: str
     name: str
+    collection: str
     best: Sequence[_Best]
     failed: Sequence[str]
 
@@ -127,7 +128,10 @@ def _section(
     if not datasets:
         return Section(name, title, [_NONE_KEPT])
     parts = [
-        Picture(f"{name}-{dataset.name}", dataset.title, partial(draw, dataset), _notes(dataset))
+        Picture(
+            *(f"{name}-{dataset.name}", dataset.title, partial(draw, dataset), _notes(dataset)),
+            group=dataset.collection,
+        )
         for dataset in datasets
     ]
     return Section(name, title, paragraphs, parts)
@@ -163,6 +167,7 @@ def _with_curves(study: StudyTables) -> list[_Dataset]:
         _Dataset(
             _title(problem),
             name,
+            problem[0],
             [selected[detector] for detector in sorted(selected, key=order.__getitem__)],
             sorted(tried.get(problem, set()) - selected.keys(), key=order.__getitem__),
         )

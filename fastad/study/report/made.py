@@ -44,10 +44,12 @@ def made_section(results: StudyResults) -> Section:
     if detectors:
         rows = [(i, _plain_name(text)) for i, text in enumerate(detectors, start=1)]
         title = count_text(len(rows), "configuration") + " of detectors"
-        builder.table("configurations", title, SimpleTable(("number", "configuration"), rows))
+        builder.table(
+            "configurations", title, SimpleTable(("number", "configuration"), rows), folded=True
+        )
     problems = manifest.get("problems", ())
     if problems:
-        builder.table("data", "Data", _data(problems))
+        builder.table("data", "Data", _data(problems), folded=True)
     notes = [(note,) for note in manifest.get("notes", ())]
     if notes:
         builder.table("left-out", "What was left out of the data", SimpleTable(("note",), notes))

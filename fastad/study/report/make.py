@@ -179,7 +179,9 @@ def write_report(
                 else _write_picture(part, aside)
                 for part in section.parts
             ]
-            shown.append(PageSection(section.name, section.title, section.paragraphs, parts))
+            shown.append(
+                PageSection(section.name, section.title, section.paragraphs, parts, section.lists)
+            )
         _write_text(aside / _PAGE, render_page(study, shown))
         _replace_report(folder, aside)
     return folder / _PAGE
@@ -213,15 +215,24 @@ def _write_table(table: Table, folder: Path) -> PageTable:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
+    markdown = "".join(f"- {note}\n" for note in table.notes)
+    if markdown and not content.notes:
+        markdown = f"\n{markdown}"
+    latex = "".join(f"% {note}\n" for note in table.notes)
     files = {
         "CSV": (".csv", text.getvalue()),
-        "Markdown": (".md", content.to_markdown()),
-        "LaTeX": (".tex", content.to_latex()),
+        "Markdown": (".md", content.to_markdown() + markdown),
+        "LaTeX": (".tex", content.to_latex() + latex),
     }
     for suffix, body in files.values():
         _write_text(stem.with_name(stem.name + suffix), body)
     links = {kind: f"{_TABLES}/{table.name}{suffix}" for kind, (suffix, _) in files.items()}
-    return PageTable(table.name, table.title, content.text_table(), content.notes, links)
+    notes = [*content.notes, *table.notes]
+    return PageTable(
+        *(table.name, table.title, content.text_table(), notes, links),
+        group=table.group,
+        folded=table.folded,
+    )
 
 
 def _write_picture(picture: Picture, folder: Path) -> PagePicture:
@@ -239,7 +250,8 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
     image = (folder / links["PNG"]).read_bytes()
     width, height = (round(inches * _SCREEN) for inches in figure.get_size_inches())
     return PagePicture(
-        picture.name, picture.title, _compress(image), width, height, picture.notes, links
+        *(picture.name, picture.title, _compress(image), width, height, picture.notes, links),
+        group=picture.group,
     )
 
 

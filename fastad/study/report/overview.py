@@ -59,7 +59,7 @@ def overview_section(results: StudyResults) -> Section:
             ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
         ):
             if rows_of_table:
-                builder.table(name, title, SimpleTable(header, rows_of_table))
+                builder.table(name, title, SimpleTable(header, rows_of_table), folded=True)
             else:
                 builder.paragraphs.append(f"{title}: none.")
     else:

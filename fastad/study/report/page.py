@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastad._core.extras import missing_extra
 from fastad._core.text_tables import TextTable, count_text
@@ -13,13 +13,22 @@ from fastad.study.results import StudyTables, count_reasons
 
 _TEMPLATE = "page.html.jinja"
 # Sections with more pictures show them on demand; longer tables scroll; columns
-# with longer cells have lines that break.
-_OPEN, _LONG, _PROSE = 12, 25, 24
+# with longer cells have lines that break; more notes are shown on demand.
+_OPEN, _LONG, _PROSE, _NOTES = 12, 25, 24, 3
+# Pixels: what a card has room for in a window of 1400; of a character of a table at most, of a
+# column around its text, and of a column of prose.
+_ROOM, _CHARACTER, _PADDING, _PROSE_WIDTH = 1020, 8.6, 16, 224
+# Where the head of a column may break.
+_BREAKS = re.compile(r"\s|(?<=@)")
 # Fraction of its size on the screen that a picture keeps where there is no room: its type can be
 # read.
 _MIN_FRACTION = 0.85
 # Cells of numbers; a dash or an empty cell stands for a missing number.
 _NUMBERS = re.compile(r"([-+±<=≤.,:;/%∞\[\]()\s\d]|(?<=\d)e(?=[-+]\d)|\bof\b)*")
+
+# A text with its style; heads and rows of a table.
+Cell: TypeAlias = tuple[str, str]
+Block: TypeAlias = tuple[list[Cell], list[list[Cell]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,10 @@ class PageTable:
         Remarks below it.
     links : mapping of str to str
         Addresses of its files, by kind.
+    group : str
+        The collection that it is of; empty if it is of none alone.
+    folded : bool
+        Whether it is a click away.
     """
 
     name: str
@@ -43,6 +56,8 @@ class PageTable:
     text: TextTable
     notes: Sequence[str]
     links: Mapping[str, str]
+    group: str = ""
+    folded: bool = False
 
     @property
     def heads(self) -> list[tuple[str, str]]:
@@ -63,6 +78,31 @@ class PageTable:
             ]
 
     @property
+    def blocks(self) -> list[Block]:
+        """The table as one that fits into its card, or as several below one another.
+
+        Columns of words at its left, which say what a row is, are in all of them.
+        """
+        heads, rows = self.heads, list(self.rows)
+        widths = [
+            _width(head, style, cells)
+            for (head, style), cells in zip(heads, self._columns(), strict=True)
+        ]
+        n_labels = next((i for i, (_, style) in enumerate(heads) if not style), 1) or 1
+        if n_labels == len(heads) or sum(widths[:n_labels]) > _ROOM / 2:
+            n_labels = 1
+        labels = list(range(n_labels))
+        blocks = [labels]
+        for i in range(n_labels, len(heads)):
+            if len(blocks[-1]) > n_labels and sum(widths[j] for j in (*blocks[-1], i)) > _ROOM:
+                blocks.append(labels)
+            blocks[-1] = [*blocks[-1], i]
+        return [
+            ([heads[i] for i in block], [[row[i] for i in block] for row in rows])
+            for block in blocks
+        ]
+
+    @property
     def long(self) -> bool:
         """Whether there are so many rows that the table scrolls."""
         return len(self.text.rows) > _LONG
@@ -78,7 +118,7 @@ class PagePicture:
 
     Attributes
     ----------
-    name, title, notes, links
+    name, title, notes, links, group
         As of a `PageTable`.
     image : bytes
         A PNG file.
@@ -93,6 +133,7 @@ class PagePicture:
     height: int
     notes: Sequence[str]
     links: Mapping[str, str]
+    group: str = ""
 
     @property
     def address(self) -> str:
@@ -117,12 +158,23 @@ class PageSection:
         Below the heading.
     parts : sequence of PageTable or PagePicture
         In their order.
+    lists : sequence of (str, sequence of str)
+        Lists below the paragraphs, with their headings.
     """
 
     name: str
     title: str
     paragraphs: Sequence[str]
     parts: Sequence[PageTable | PagePicture]
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
+
+    @property
+    def groups(self) -> dict[str, list[PageTable | PagePicture]]:
+        """The parts of each collection, for the contents."""
+        groups: dict[str, list[PageTable | PagePicture]] = {}
+        for part in self.parts:
+            groups.setdefault(part.group, []).append(part)
+        return groups
 
     @property
     def folded(self) -> bool:
@@ -159,6 +211,7 @@ def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
         title=study.manifest["config"]["title"],
         summary=_summary(study),
         sections=sections,
+        n_notes=_NOTES,
     )
     return text
 
@@ -167,6 +220,14 @@ def _style(cells: Sequence[str]) -> str:
     if all(map(_NUMBERS.fullmatch, cells)):
         return ""
     return "words prose" if max(map(len, cells)) > _PROSE else "words"
+
+
+def _width(head: str, style: str, cells: Sequence[str]) -> float:
+    """Return how many pixels a column takes at most."""
+    words = max(map(len, _BREAKS.split(head))) * _CHARACTER
+    if "prose" in style:
+        return max(words + _PADDING, _PROSE_WIDTH)
+    return max(words, max(map(len, cells), default=0) * _CHARACTER) + _PADDING
 
 
 def _summary(study: StudyTables) -> str:

@@ -29,11 +29,20 @@ class Table:
         What is above it.
     content : TableResult
         The result; its notes are below it.
+    notes : sequence of str
+        Further notes.
+    group : str
+        The collection that it is of; empty if it is of none alone.
+    folded : bool
+        Whether it is a click away: a detail, or the numbers of a picture.
     """
 
     name: str
     title: str
     content: TableResult
+    notes: Sequence[str] = ()
+    group: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,7 @@ class Picture:
 
     Attributes
     ----------
-    name, title
+    name, title, group
         As of a `Table`.
     draw : callable
         Returns the figure, which pyplot does not know of.
@@ -54,6 +63,7 @@ class Picture:
     title: str
     draw: "Callable[[], Figure]"
     notes: Sequence[str] = ()
+    group: str = ""
 
 
 Part: TypeAlias = Table | Picture
@@ -73,12 +83,15 @@ class Section:
         Paragraphs below the heading; what is missing is named here, with the reason.
     parts : sequence of Table or Picture
         In their order.
+    lists : sequence of (str, sequence of str)
+        Lists of sentences below the paragraphs, each with its heading.
     """
 
     name: str
     title: str
     paragraphs: Sequence[str] = ()
     parts: Sequence[Part] = ()
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,11 +143,20 @@ class SectionBuilder:
         Those so far.
     parts : list of Table or Picture
         In their order.
+    lists : list of (str, sequence of str)
+        As of a `Section`.
+    group : str
+        The collection that new parts are of.
+    without_values : sequence of str
+        What new tables have no values of.
     """
 
     def __init__(self, name: str, title: str, *paragraphs: str) -> None:
         self.paragraphs = list(paragraphs)
         self.parts: list[Part] = []
+        self.lists: list[tuple[str, Sequence[str]]] = []
+        self.group = ""
+        self.without_values: Sequence[str] = ()
         self._name, self._title = name, title
         self._missing: dict[str, list[str]] = {}
 
@@ -150,13 +172,28 @@ class SectionBuilder:
             self.lacks(what, str(error))
             return None
 
-    def table(self, name: str, title: str, content: TableResult) -> None:
-        """Add a table."""
-        self.parts.append(Table(name, title, content))
+    def table(self, name: str, title: str, content: TableResult, *, folded: bool = False) -> None:
+        """Add a table; what it has no values of is named below it."""
+        notes = []
+        if self.without_values:
+            named = some_of(self.without_values, _MAX_NAMES)
+            notes.append(f"without any value, as every task failed or was not applicable: {named}")
+        self.parts.append(Table(name, title, content, notes, self.group, folded))
 
-    def picture(self, name: str, title: str, content: TableResult) -> None:
-        """Add the picture of a comparison."""
-        self.parts.append(Picture(name, title, partial(_draw, content)))
+    def drawn(
+        self,
+        name: str,
+        picture_name: str,
+        title: str,
+        content: TableResult,
+        *,
+        draw: "Callable[[Any], Figure] | None" = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Add the picture of a comparison, and its table, a click away."""
+        make = partial(draw or _draw, content)
+        self.parts.append(Picture(picture_name, title, make, notes, self.group))
+        self.table(name, f"{title}, as a table", content, folded=True)
 
     def section(self) -> Section:
         """Return the section, with a paragraph for each reason why something is missing."""
@@ -164,7 +201,8 @@ class SectionBuilder:
             f"Missing: {some_of(list(dict.fromkeys(what)), _MAX_NAMES)}: {why}."
             for why, what in self._missing.items()
         ]
-        return Section(self._name, self._title, (*self.paragraphs, *missing), tuple(self.parts))
+        paragraphs = (*self.paragraphs, *missing)
+        return Section(self._name, self._title, paragraphs, tuple(self.parts), tuple(self.lists))
 
 
 def _draw(content: TableResult) -> "Figure":

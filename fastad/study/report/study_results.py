@@ -149,9 +149,29 @@ class StudyResults:
             for level in levels[:1] if lowest else levels:
                 table = self._table(collection, level)
                 if isinstance(table, ResultTable):
+                    # Tables that are made meanwhile are of this cell.
+                    builder.group = collection
+                    builder.without_values = self._without_values(collection, level)
                     yield Cell(collection, level, f"{self.slugs[collection]}-{level:g}", table)
+                    builder.group, builder.without_values = "", ()
                 else:
                     builder.lacks(describe_cell(collection, level), str(table))
+
+    def _without_values(self, collection: str, contamination: float) -> list[str]:
+        """Return the detectors, or else their configurations, of which no task succeeded."""
+        rows = self.rows_of(collection, contamination)
+        succeeded: dict[str, dict[str, bool]] = {}
+        columns = (rows[name].to_pylist() for name in ("detector", "params", "reason"))
+        for detector, params, reason in zip(*columns, strict=True):
+            own = succeeded.setdefault(detector, {})
+            own[params] = own.get(params, False) or not reason
+        names = []
+        for detector, own in succeeded.items():
+            if not any(own.values()):
+                names.append(detector)
+            else:
+                names += [f"{detector} {params}" for params, any_ in own.items() if not any_]
+        return names
 
     def whole(self) -> Cell | None:
         """Return the results of all collections together; None where there is one alone."""
