@@ -314,6 +314,7 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "nan_policy": st.sampled_from(["raise", "omit"]),
     "drop_collinear": st.booleans(),
     "n_threads": st.sampled_from([None, 1, 2]),
+    "progress": st.sampled_from([None, False, lambda *_: None]),
     "n_repeats": st.sampled_from([None, 2]),
     "confidence_level": st.sampled_from([None, None, 0.9]),
     "chance": st.sampled_from([False, False, True]),

@@ -7,12 +7,17 @@ it back.
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.types import AnyVector
+
+Memory = TypeVar("Memory")
 
 # The process keeps at most so many bytes that are not in use: what a million scores take.
 _KEPT = 2**26
@@ -92,3 +97,21 @@ def borrow_buffer(name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
     """Return memory, with whatever is left in it; new memory outside of any block."""
     buffers: _Buffers | None = getattr(_state, "buffers", None)
     return np.empty(size, dtype) if buffers is None else buffers.borrow(name, size, dtype)
+
+
+class MemoryPool(Generic[Memory]):
+    """Memory for the same work in several threads: made where none is idle, and used again."""
+
+    def __init__(self, make: Callable[[], Memory]) -> None:
+        self._make = make
+        self._idle: deque[Memory] = deque()
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Memory]:
+        """Return memory that no other thread uses within the block, with whatever is left in it."""
+        try:
+            memory = self._idle.pop()
+        except IndexError:
+            memory = self._make()
+        yield memory
+        self._idle.append(memory)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TypeVar
 
+from fastad._core.progress import Progress
 from fastad._core.threads import current_threads, in_steps, thread_map
 
 Result = TypeVar("Result")
@@ -57,3 +58,14 @@ class Pace:
             self.took(n_points, perf_counter() - began)
             yield end, results
             start = end
+
+
+def fill_in_steps(
+    fill: Callable[[range], None], n_items: int, step: int, progress: Progress | None
+) -> None:
+    """Call a function with all items on threads, at most so many at once; report the progress."""
+    if progress is None:
+        thread_map(fill, in_steps(0, n_items, step))
+        return
+    for done, _ in Pace().map(fill, 0, n_items, step):
+        progress(done, n_items)

@@ -2,22 +2,35 @@
 
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from contextlib import ExitStack, contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastad.errors import InvalidTypeError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 # Called with what is done and what is to be done, None if that is not known.
 Progress: TypeAlias = Callable[[int, int | None], object]
-_Option: TypeAlias = Progress | bool | None
+ProgressOption: TypeAlias = Progress | bool | None
+
+# Seconds after which a bar is drawn of what is mostly done by then.
+LATE = 1.0
+# Seconds between two calls, where parts are finished one after the other.
+_PAUSE = 0.05
 
 
 @contextmanager
-def reporting(progress: _Option, what: str) -> Iterator[Progress | None]:
+def reporting(
+    progress: ProgressOption, what: str, *, after: float = 0.0
+) -> Iterator[Progress | None]:
     """Return what to call with progress: a function as it is, or what draws a bar for True.
 
-    The bar is that of rich or else of tqdm; without both of them there is none.
+    The bar is that of rich or else of tqdm; without both of them there is none. It is drawn when so
+    many seconds are over, and not at all if it is closed before.
     """
     if progress is not True:
         if not (progress is None or progress is False or callable(progress)):
@@ -27,31 +40,108 @@ def reporting(progress: _Option, what: str) -> Iterator[Progress | None]:
             )
         yield progress or None
     elif importlib.util.find_spec("rich") is not None:
-        yield from _rich_bar(what)
+        # Here, because rich is an optional extra.
+        from rich.console import Console
+
+        with rich_bar(what, Console(file=sys.stderr), after=after) as show:
+            yield show
     elif importlib.util.find_spec("tqdm") is not None:
-        yield from _tqdm_bar(what)
+        with ExitStack() as stack:
+            yield _late(lambda: _tqdm_bar(what, stack), after)
     else:
         yield None
 
 
-def _rich_bar(what: str) -> Iterator[Progress]:
+@contextmanager
+def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[Progress]:
+    """Return what draws a bar of rich's when so many seconds are over."""
     # Here, because rich is an optional extra.
-    from rich import progress
-    from rich.console import Console
+    from rich.progress import Progress as Bar
 
-    with progress.Progress(console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with ExitStack() as stack:
+
+        def open_bar() -> Progress:
+            bar = stack.enter_context(Bar(console=console, transient=True))
+            task = bar.add_task(what, total=None)
+            return lambda done, total: bar.update(task, completed=done, total=total)
+
+        yield _late(open_bar, after)
 
 
-def _tqdm_bar(what: str) -> Iterator[Progress]:
+def _tqdm_bar(what: str, stack: ExitStack) -> Progress:
     # Here, because tqdm may be absent.
     tqdm: Any = importlib.import_module("tqdm").tqdm
-    with tqdm(desc=what, leave=False) as bar:
+    bar = stack.enter_context(tqdm(desc=what, leave=False))
 
-        def show(done: int, total: int | None) -> None:
-            bar.total = total
-            # Several detectors are reported on one after the other, each from 0.
-            bar.update(done - bar.n)
+    def show(done: int, total: int | None) -> None:
+        bar.total = total
+        # Several detectors are reported on one after the other, each from 0.
+        bar.update(done - bar.n)
 
-        yield show
+    return show
+
+
+def _late(open_bar: Callable[[], Progress], after: float) -> Progress:
+    """Return what opens a bar when so many seconds are over."""
+    began = perf_counter()
+    bar = open_bar() if after == 0 else None
+
+    def show(done: int, total: int | None) -> None:
+        nonlocal bar
+        if bar is None and perf_counter() - began >= after:
+            bar = open_bar()
+        if bar is not None:
+            bar(done, total)
+
+    return show
+
+
+def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
+    """Return what to call with the progress of one of several parts of one size, done in turn."""
+    if progress is None:
+        return None
+
+    def report(done: int, total: int | None) -> None:
+        progress(done if total is None else part * total + done, total and n_parts * total)
+
+    return report
+
+
+class SharedProgress:
+    """Progress of several computations, which may be under way at once in threads, as one.
+
+    Parameters
+    ----------
+    progress : Progress
+        Called by one thread at a time, with what is done of all.
+    n_parts, size : int
+        How many computations there are, and how much each of them counts.
+    """
+
+    def __init__(self, progress: Progress, n_parts: int, size: int) -> None:
+        self._progress = progress
+        self._size, self._total = size, n_parts * size
+        self._done, self._last = 0, perf_counter()
+        self._lock = threading.Lock()
+
+    def part(self) -> Progress:
+        """Return what to call with the progress of one computation."""
+        before = 0
+
+        def report(done: int, total: int | None) -> None:
+            nonlocal before
+            # What ends without any work is done.
+            now = self._size * done // total if total else self._size
+            if now > before:
+                self._add(now - before)
+                before = now
+
+        return report
+
+    def _add(self, more: int) -> None:
+        with self._lock:
+            self._done += more
+            now = perf_counter()
+            if self._done == self._total or now - self._last >= _PAUSE:
+                self._last = now
+                self._progress(self._done, self._total)

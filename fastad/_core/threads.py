@@ -7,7 +7,7 @@ used.
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -89,13 +89,11 @@ def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> lis
 
     The caller takes part, so that nothing waits for a busy pool, not even a worker of the pool
     itself. After an error, and after Ctrl-C, no item is begun any more; of several errors that of
-    the first item is raised.
+    the first item is raised. After Ctrl-C no item of an inner call is begun either.
     """
-    if len(items) == 1:
-        return [function(items[0])]
+    if len(items) < 2 or current_threads() < 2:
+        return [function(item) for item in _while_wanted(items)]
     n_threads = min(current_threads(), len(items))
-    if n_threads < 2:
-        return [function(item) for item in items]
     job = _Job(function, items)
     helpers = _submit(job.work, n_threads - 1)
     try:
@@ -104,11 +102,24 @@ def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> lis
             if not helper.cancel():
                 helper.result()
     except BaseException:
-        job.stop()
+        job.abandon()
         for helper in helpers:
             helper.cancel()
         raise
     return job.results()
+
+
+class _AbandonedError(Exception):
+    """Nobody waits for the result any more."""
+
+
+def _while_wanted(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items as long as somebody waits for the job that this thread works on."""
+    job: _Job[Any, Any] | None = getattr(_state, "job", None)
+    for item in items:
+        if job is not None and job.is_abandoned:
+            raise _AbandonedError
+        yield item
 
 
 class _Job(Generic[Item, Result]):
@@ -121,16 +132,27 @@ class _Job(Generic[Item, Result]):
         self._errors: dict[int, Exception] = {}
         self._claimed = 0
         self._lock = threading.Lock()
+        self.is_abandoned = False
 
     def work(self) -> None:
         """Process items until none is left."""
-        with thread_limit(1):
-            while (i := self._claim()) is not None:
-                try:
-                    self._results[i] = self._function(self._items[i])
-                except Exception as error:
-                    self._errors[i] = error
-                    self.stop()
+        outer: _Job[Any, Any] | None = getattr(_state, "job", None)
+        _state.job = self
+        try:
+            with thread_limit(1):
+                while (i := self._claim()) is not None:
+                    try:
+                        self._results[i] = self._function(self._items[i])
+                    except Exception as error:
+                        self._errors[i] = error
+                        self.stop()
+        finally:
+            _state.job = outer
+
+    def abandon(self) -> None:
+        """Stop, and leave what items themselves have not begun: nobody waits for it."""
+        self.is_abandoned = True
+        self.stop()
 
     def stop(self) -> None:
         """Leave the items that no thread has begun."""

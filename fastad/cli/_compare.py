@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from fastad._core.files import written_aside
+from fastad._core.progress import LATE
 from fastad._core.results import json_text, plain_rows, with_versions
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.runs_overview import RunsOverview
@@ -49,7 +50,8 @@ def run_compare(
         raise typer.BadParameter(f"two columns of scores are needed{found}", param_hint="--score")
     with data_from(path, table.columns):
         try:
-            results, skipped = _compare_groups(table, options)
+            with progress_bar("replicates", after=LATE) as progress:
+                results, skipped = _compare_groups(table, {**options, "progress": progress})
         except InvalidTypeError as error:
             # A function in place of the label of a measure.
             raise typer.BadParameter(str(error), param_hint="--measure") from None

@@ -10,10 +10,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from typer.models import OptionInfo
 
+from fastad._core.progress import Progress, rich_bar
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
 from fastad.errors import (
@@ -177,12 +177,14 @@ def print_table(text: TextTable, title: str = "") -> None:
 
 
 @contextmanager
-def progress_bar(what: str = "points") -> Iterator[Callable[[int, int | None], object]]:
-    """Show on a terminal how many points, or what else, are done."""
+def progress_bar(what: str = "points", *, after: float = 0.0) -> Iterator[Progress]:
+    """Show on a terminal how many points, or what else, are done, when so many seconds are over."""
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    with rich_bar(what, console, after=after) as show:
+        yield show
 
 
 @contextmanager

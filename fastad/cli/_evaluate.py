@@ -7,8 +7,16 @@ from typing import Any, TypeAlias
 
 import typer
 
+from fastad._core.progress import LATE
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
-from fastad.cli._console import DataError, data_from, print_message, print_result, print_table
+from fastad.cli._console import (
+    DataError,
+    data_from,
+    print_message,
+    print_result,
+    print_table,
+    progress_bar,
+)
 from fastad.cli._saving import TYPESET, check_output, joined_columns, typeset
 from fastad.cli.table_files import (
     ScoreColumns,
@@ -178,8 +186,8 @@ def _evaluate_file(
         options["fpr"] = task.fpr
     if table.groups:
         options["groups"] = table.groups
-    with data_from(path, table.columns):
-        result: Result = evaluate(table.labels, table.scores, **options)
+    with data_from(path, table.columns), progress_bar("replicates", after=LATE) as progress:
+        result: Result = evaluate(table.labels, table.scores, **options, progress=progress)
     return result, table.message
 
 

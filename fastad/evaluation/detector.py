@@ -1,6 +1,7 @@
 """The evaluation of one detector on one set of labelled samples."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
+from fastad._core.progress import Progress, SharedProgress
 from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
@@ -46,6 +48,8 @@ class EvaluationRequest:
         Options of the resamples that tell the level of chance of the values.
     own_measures : mapping of str to sequence of BoundMeasure
         By detector the measures with a threshold of its own; empty where all have the same.
+    progress : SharedProgress or None
+        Of the intervals and of the levels of chance, each a part, of each detector and group.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -60,6 +64,7 @@ class EvaluationRequest:
     intervals: "IntervalOptions | None" = None
     chance: "IntervalOptions | None" = None
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
+    progress: SharedProgress | None = None
     rates: Sequence[Fraction] = field(init=False)
     thresholds: Mapping[str, Threshold] = field(init=False)
     resolutions: Mapping[str, Resolution] = field(init=False)
@@ -150,10 +155,10 @@ def evaluate_measures(
             values[bound.key] = float("nan")
             undefined[bound.key] = message
     defined = [bound for bound in request.measures if bound.key not in undefined]
-    intervals = _intervals(counts, defined, request.intervals)
+    intervals = _intervals(counts, defined, request)
     # By chance, a number of samples is what it is.
     merits = [bound for bound in defined if bound.measure.higher_is_better is not None]
-    chance = _chance(counts, merits, request.chance)
+    chance = _chance(counts, merits, request)
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -182,29 +187,47 @@ def _unresolved(
 
 
 def _intervals(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: "IntervalOptions | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], request: EvaluationRequest
 ) -> "dict[str, Interval | UndefinedMeasureError]":
     """Return the interval of each value, or why it has none."""
-    if options is None:
+    if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
     from fastad.uncertainty.intervals import intervals_of
 
-    intervals = intervals_of(counts, measures, options)
+    with _part(request.progress) as report:
+        intervals = intervals_of(counts, measures, request.intervals, report)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 
 def _chance(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: "IntervalOptions | None"
+    counts: OrderedCounts, measures: Sequence[BoundMeasure], request: EvaluationRequest
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
     """Return the level of chance of each value, or why that is undefined."""
+    options = request.chance
     if options is None:
         return {}
     # Here, as the functions of intervals are.
     from fastad.uncertainty.chance import chances_of
 
-    levels = chances_of(counts, measures, n_resamples=options.n_resamples, key=options.key)
+    with _part(request.progress) as report:
+        levels = chances_of(
+            counts,
+            measures,
+            n_resamples=options.n_resamples,
+            key=options.key,
+            progress=report,
+        )
     return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
+
+
+@contextmanager
+def _part(progress: SharedProgress | None) -> Iterator[Progress | None]:
+    """Return what to call with the progress of a part, which is done at the end of the block."""
+    report = None if progress is None else progress.part()
+    yield report
+    if report is not None:
+        report(1, 1)
 
 
 def _defined(results: "Mapping[str, Result | UndefinedMeasureError]") -> "dict[str, Result]":

@@ -19,6 +19,7 @@ from fastad._core.parameters import (
     check_rate,
     check_thresholds,
 )
+from fastad._core.progress import LATE, Progress, ProgressOption, SharedProgress, reporting
 from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, NanPolicy, OnError, Point, Points, Threshold
@@ -56,6 +57,7 @@ def evaluate(
     n_resamples: int = ...,
     rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
+    progress: ProgressOption = ...,
 ) -> Evaluation: ...
 @overload
 def evaluate(
@@ -76,6 +78,7 @@ def evaluate(
     n_resamples: int = ...,
     rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
+    progress: ProgressOption = ...,
 ) -> GroupedEvaluation: ...
 def evaluate(
     y_true: ArrayLike,
@@ -95,6 +98,7 @@ def evaluate(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
+    progress: ProgressOption = None,
 ) -> Evaluation | GroupedEvaluation:
     """Measure one or many detectors on the same labelled samples.
 
@@ -147,6 +151,10 @@ def evaluate(
     n_threads : int, optional
         Threads over detectors, over groups, and over the points of one detector; by default the
         environment variable FASTAD_NUM_THREADS, else the processors that the process may use.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates and permutations done and to be done, about ten times a second, by
+        whichever thread has done them; what turns out to need none counts as done.
 
     Returns
     -------
@@ -205,7 +213,7 @@ def evaluate(
         options = check_interval_options("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else options
         request = replace(request, intervals=intervals, chance=options if chance else None)
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.n_rows)
         if own_measures:
@@ -213,9 +221,22 @@ def evaluate(
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels.n_rows, labels.rows)
+            n_runs = len(detectors) * (runs.starts.shape[0] - 1)
+            request = _with_progress(request, report, n_runs, n_resamples)
             return evaluate_groups(labels, detectors, runs, request)
+        request = _with_progress(request, report, len(detectors), n_resamples)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))
+
+
+def _with_progress(
+    request: EvaluationRequest, progress: Progress | None, n_runs: int, n_resamples: int
+) -> EvaluationRequest:
+    """Return a request that reports on the replicates of so many runs."""
+    n_kinds = (request.intervals is not None) + (request.chance is not None)
+    if progress is None or n_kinds == 0:
+        return request
+    return replace(request, progress=SharedProgress(progress, n_runs * n_kinds, int(n_resamples)))
 
 
 def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:

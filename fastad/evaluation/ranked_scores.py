@@ -13,6 +13,7 @@ from fastad._core.parameters import (
     check_prevalence,
     check_rate,
 )
+from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
@@ -82,6 +83,7 @@ class RankedScores(MeasureMethods):
         stratified: bool = True,
         rng: int | np.random.Generator | None = None,
         n_threads: int | None = None,
+        progress: ProgressOption = None,
         **operating_point: Any,
     ) -> Interval:
         """See `fastad.interval`."""
@@ -97,8 +99,8 @@ class RankedScores(MeasureMethods):
             rng,
             stratified=stratified,
         )
-        with thread_limit(n_threads):
-            return intervals.interval_of(self._counts, bound, options)
+        with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+            return intervals.interval_of(self._counts, bound, options, report)
 
     def roc_band(
         self,
@@ -145,6 +147,7 @@ class RankedScores(MeasureMethods):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
         n_threads: int | None = None,
+        progress: ProgressOption = None,
         **options: Any,
     ) -> "ChanceLevel":
         """See `fastad.chance_level`."""
@@ -153,8 +156,10 @@ class RankedScores(MeasureMethods):
 
         bound = bind(measure, options, chance.chance_level)
         repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
-        with thread_limit(n_threads):
-            return chance.chance_of(self._counts, bound, n_resamples=repeats, key=key)
+        with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
+            return chance.chance_of(
+                self._counts, bound, n_resamples=repeats, key=key, progress=report
+            )
 
 
 def rank_scores(

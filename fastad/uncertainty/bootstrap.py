@@ -5,8 +5,7 @@ measure, for every detector, and for any number of threads. Measures that read a
 have that part drawn alone: how many samples are drawn beside it is a binomial number.
 """
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +14,9 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
-from fastad._core.pace import Pace
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
-from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
@@ -135,49 +134,40 @@ def replicate_values(
     if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(ranking, resamples):
         return _areas(ranking, resamples, progress)[np.newaxis]
     values = np.empty((len(measures), resamples.n_resamples))
-    read = _part_that_is_read(measures)
-    window = _Window.around(ranking, read)
-    # Appending to a deque and popping from it are atomic.
-    idle: deque[_Memory] = deque()
+    windows = _windows(ranking, measures)
+    pool = MemoryPool(lambda: [_Memory.of(window) for window in windows])
 
     def fill(part: range) -> None:
-        try:
-            memory = idle.pop()
-        except IndexError:
-            memory = _Memory.of(window)
-        for replicate in part:
-            counts = _replicate(ranking, resamples, replicate, window, memory)
-            if read is not None and not covers(counts, read):
-                whole = _Window.around(ranking, None)
-                counts = _replicate(ranking, resamples, replicate, whole, _Memory.of(whole))
-            for i, bound in enumerate(measures):
-                values[i, replicate] = bound.value_or_nan(counts)
-        idle.append(memory)
+        with pool.borrowed() as memories:
+            for replicate in part:
+                for window, memory in zip(windows, memories, strict=True):
+                    counts = _replicate(ranking, resamples, replicate, window, memory)
+                    if window.part is not None and not covers(counts, window.part):
+                        whole = _Window.around(ranking, None, window.measures)
+                        counts = _replicate(ranking, resamples, replicate, whole, _Memory.of(whole))
+                    for i in window.measures:
+                        values[i, replicate] = measures[i].value_or_nan(counts)
 
-    run_replicates(fill, resamples.n_resamples, window.cost, progress)
+    step = max(1, int(_SAMPLES_PER_STEP / sum(window.cost for window in windows)))
+    fill_in_steps(fill, resamples.n_resamples, step, progress)
     return values
 
 
-def run_replicates(
-    fill: Callable[[range], None], n_resamples: int, cost: float, progress: Progress | None
-) -> None:
-    """Fill all replicates, each of which takes as long as so many samples, in steps in threads."""
-    step = max(1, int(_SAMPLES_PER_STEP / max(cost, 1)))
-    if progress is None:
-        thread_map(fill, in_steps(0, n_resamples, step))
-        return
-    for done, _ in Pace().map(fill, 0, n_resamples, step):
-        progress(done, n_resamples)
+def _windows(ranking: Ranking, measures: Sequence[BoundMeasure]) -> list["_Window"]:
+    """Return the windows in which replicates are drawn, so that they are soonest done.
 
-
-def _part_that_is_read(measures: Sequence[BoundMeasure]) -> CurvePart | None:
-    """Return the part of the curve that holds all that these measures read; None for all of it."""
-    parts = []
-    for bound in measures:
-        if bound.measure.curve_part is None:
-            return None
-        parts.append(bound.measure.curve_part(bound.parameters))
-    return CurvePart(min(part.low for part in parts), max(part.high for part in parts))
+    One for all measures, or one for each part of the curve that some of them read.
+    """
+    positions = range(len(measures))
+    readers: dict[CurvePart, list[int]] = {}
+    for i, bound in enumerate(measures):
+        if bound.measure.curve_part is None or ranking.rows is not None:
+            return [_Window.around(ranking, None, positions)]
+        readers.setdefault(bound.measure.curve_part(bound.parameters), []).append(i)
+    hull = CurvePart(min(part.low for part in readers), max(part.high for part in readers))
+    together = _Window.around(ranking, hull, positions)
+    apart = [_Window.around(ranking, part, of_part) for part, of_part in readers.items()]
+    return apart if sum(window.cost for window in apart) < together.cost else [together]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,6 +176,10 @@ class _Window:
 
     Attributes
     ----------
+    part : CurvePart or None
+        The part of the curve that is read in it; None for all of it.
+    measures : sequence of int
+        Positions of the measures that read it.
     points : tuple of numpy.ndarray
         Keys (k,), and counts of normals and anomalies at and around them (k + 1,).
     starts, sizes : numpy.ndarray of shape (2,)
@@ -194,20 +188,19 @@ class _Window:
         Of both classes, in the window or not.
     """
 
+    part: CurvePart | None
+    measures: Sequence[int]
     points: tuple[IntVector, IntVector, IntVector]
     starts: IntVector
     sizes: IntVector
     n_samples: IntVector
 
     @classmethod
-    def around(cls, ranking: Ranking, part: CurvePart | None) -> "_Window":
-        """Return the window for a part of the curve, wide enough for nearly all replicates.
-
-        Samples that are numbered in another order than this one are all drawn.
-        """
+    def around(cls, ranking: Ranking, part: CurvePart | None, measures: Sequence[int]) -> "_Window":
+        """Return the window for a part of the curve, wide enough for nearly all replicates."""
         counts = ranking.counts
         first, last = 0, counts.keys.shape[0]
-        if part is not None and ranking.rows is None:
+        if part is not None:
             low, high = (float(rate) * counts.n_normals for rate in (part.low, part.high))
             above, below = low - _DEVIATIONS * low**0.5, high + _DEVIATIONS * high**0.5
             first = max(int(np.searchsorted(counts.fps, above)) - _POINTS, 0)
@@ -222,7 +215,7 @@ class _Window:
             counts.fps[first : last + 1],
             counts.tps[first : last + 1],
         )
-        return cls(points, starts, np.maximum(ends - starts, 0), n_samples)
+        return cls(part, measures, points, starts, np.maximum(ends - starts, 0), n_samples)
 
     @property
     def cost(self) -> float:
@@ -311,7 +304,8 @@ def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) ->
             twice[block],
         )
 
-    run_replicates(fill, resamples.n_resamples, float(counts.total), progress)
+    step = max(1, _SAMPLES_PER_STEP // int(counts.total))
+    fill_in_steps(fill, resamples.n_resamples, step, progress)
     pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
     areas: FloatVector = np.full(twice.shape, np.nan)
     np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)

@@ -8,6 +8,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import numpy as np
 
 from fastad._core.parameters import check_count
+from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, Label
@@ -83,6 +84,7 @@ def chance_level(
     rng: int | np.random.Generator | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
+    progress: ProgressOption = None,
     **options: Any,
 ) -> ChanceLevel:
     """Level of chance of a measure, the value adjusted for it, and a p-value.
@@ -111,6 +113,9 @@ def chance_level(
     n_threads : int, optional
         Threads over the permutations; by default the environment variable FASTAD_NUM_THREADS,
         else the processors that the process may use.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of permutations done and to be done, about ten times a second.
     **options
         Operating point and options of the measure.
 
@@ -152,23 +157,33 @@ def chance_level(
     bound = bind(measure, options, chance_level)
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
         counts = count(y_true, y_score, pos_label=pos_label)
-        return chance_of(counts, bound, n_resamples=n_drawn, key=key)
+        return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)
 
 
 def chance_of(
-    counts: OrderedCounts, bound: BoundMeasure, *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts,
+    bound: BoundMeasure,
+    *,
+    n_resamples: int,
+    key: np.uint64,
+    progress: Progress | None = None,
 ) -> ChanceLevel:
     """Return the level of chance of one measure, or raise where it has none."""
-    (level,) = chances_of(counts, [bound], n_resamples=n_resamples, key=key)
+    (level,) = chances_of(counts, [bound], n_resamples=n_resamples, key=key, progress=progress)
     if isinstance(level, UndefinedMeasureError):
         raise level
     return level
 
 
 def chances_of(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], *, n_resamples: int, key: np.uint64
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    *,
+    n_resamples: int,
+    key: np.uint64,
+    progress: Progress | None = None,
 ) -> list[ChanceLevel | UndefinedMeasureError]:
     """Return the level of chance of each measure, or why it has none.
 
@@ -178,7 +193,7 @@ def chances_of(
     """
     levels = [_or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
     remaining = [bound for bound, level in zip(measures, levels, strict=True) if level is None]
-    draws = iter(drawn_values(counts, remaining, n_resamples, key))
+    draws = iter(drawn_values(counts, remaining, n_resamples, key, progress))
     return [
         _or_error(_from_draws, counts, bound, next(draws)) if level is None else level
         for bound, level in zip(measures, levels, strict=True)

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +18,7 @@ from fastad._core.parameters import (
     check_inside,
     check_positive,
 )
+from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, ComparisonMethod, Correction, Label, Point
@@ -55,6 +57,7 @@ def compare(
     power: Point = 0.8,
     pos_label: Label | None = None,
     n_threads: int | None = None,
+    progress: ProgressOption = None,
     **operating_point: Any,
 ) -> Comparison:
     """Compare two detectors on the same samples.
@@ -98,6 +101,9 @@ def compare(
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
         Threads over replicates; the same seed gives the same result for any number.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates done and to be done, about ten times a second.
     **operating_point
         Operating point and options of the measure: ``fpr=0.01``, ….
 
@@ -157,7 +163,8 @@ def compare(
         min_difference=min_difference,
         power=power,
     )
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        options = replace(options, progress=report)
         labels = check_labels(y_true, pos_label=pos_label)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
@@ -182,6 +189,7 @@ def compare_all(
     power: Point = 0.8,
     pos_label: Label | None = None,
     n_threads: int | None = None,
+    progress: ProgressOption = None,
     **operating_point: Any,
 ) -> Comparisons:
     """Compare all pairs of several detectors on the same samples.
@@ -215,6 +223,9 @@ def compare_all(
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
         Threads over detectors and replicates; the same seed gives the same result for any number.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates done and to be done, about ten times a second.
     **operating_point
         Operating point and options of the measure: ``fpr=0.01``, ….
 
@@ -261,7 +272,8 @@ def compare_all(
         min_difference=min_difference,
         power=power,
     )
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        options = replace(options, progress=report)
         detectors = rank_table(y_true, y_score, pos_label)
         if len(detectors.names) < 2:
             raise InvalidInputError(

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.threads import in_steps, thread_map
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress
 from fastad._core.types import CountVector, FloatVector, IntMatrix
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -117,7 +118,11 @@ def has_fiducial(bound: BoundMeasure) -> bool:
 
 
 def fiducial_values(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], n_resamples: int, key: np.uint64
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    n_resamples: int,
+    key: np.uint64,
+    progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return each measure on random lower and upper curves, shape (n_measures, 2, n_resamples).
 
@@ -161,7 +166,7 @@ def fiducial_values(
                     values[i, end, replicate] = bound.value_or_nan(curve)
 
     step = max(1, _SAMPLES_PER_STEP // fps.shape[0])
-    thread_map(fill, in_steps(0, n_resamples, step))
+    fill_in_steps(fill, n_resamples, step, progress)
     return values
 
 

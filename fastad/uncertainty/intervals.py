@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, check_flag, check_inside
+from fastad._core.progress import LATE, Progress, ProgressOption, part_of, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, IntervalMethod, Label, Point
@@ -68,6 +69,7 @@ def interval(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
+    progress: ProgressOption = None,
     **operating_point: Any,
 ) -> Interval:
     """Confidence interval of a measure.
@@ -126,6 +128,9 @@ def interval(
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
         Threads over replicates; the same seed gives the same interval for any number.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates done and to be done, about ten times a second.
     **operating_point
         Operating point and options of the measure: ``fpr=0.01``, ``threshold=0.5``, ….
 
@@ -181,9 +186,9 @@ def interval(
         rng,
         stratified=stratified,
     )
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        return interval_of(counts, bound, options)
+        return interval_of(counts, bound, options, report)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,12 +270,17 @@ def check_interval(
     return bound, options
 
 
-def interval_of(counts: OrderedCounts, bound: BoundMeasure, options: IntervalOptions) -> Interval:
+def interval_of(
+    counts: OrderedCounts,
+    bound: BoundMeasure,
+    options: IntervalOptions,
+    progress: Progress | None = None,
+) -> Interval:
     """Return the interval of one measure; warn if it is unreliable.
 
     For a function that users call: the warning names the line that called it.
     """
-    result = intervals_of(counts, [bound], options)[0]
+    result = intervals_of(counts, [bound], options, progress)[0]
     if isinstance(result, UndefinedMeasureError):
         raise result
     if result.reliability_note is not None:
@@ -279,21 +289,35 @@ def interval_of(counts: OrderedCounts, bound: BoundMeasure, options: IntervalOpt
 
 
 def intervals_of(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], options: IntervalOptions
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    options: IntervalOptions,
+    progress: Progress | None = None,
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     check_drawable(counts)
     tasks = [_task(counts, bound, options) for bound in measures]
     drawn: dict[int, npt.NDArray[np.float64]] = {}
     resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
+    enclosed = [task for task in tasks if isinstance(task, Task) and task.method == "fiducial"]
+    n_parts = bool(resampled) + bool(enclosed)
     if resampled:
         resamples = plan(counts, options.n_resamples, options.key, stratified=options.stratified)
-        values = replicate_values(Ranking(counts), [task.bound for task in resampled], resamples)
+        values = replicate_values(
+            Ranking(counts),
+            [task.bound for task in resampled],
+            resamples,
+            part_of(progress, 0, n_parts),
+        )
         drawn.update(zip(map(id, resampled), values, strict=True))
-    enclosed = [task for task in tasks if isinstance(task, Task) and task.method == "fiducial"]
     if enclosed:
-        bound_measures = [task.bound for task in enclosed]
-        curves = fiducial_values(counts, bound_measures, options.n_resamples, options.key)
+        curves = fiducial_values(
+            counts,
+            [task.bound for task in enclosed],
+            options.n_resamples,
+            options.key,
+            part_of(progress, n_parts - 1, n_parts),
+        )
         drawn.update(zip(map(id, enclosed), curves, strict=True))
     return [
         task

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.threads import in_steps, thread_map
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.resample import relabel
@@ -237,12 +239,17 @@ _DISTRIBUTIONS: Mapping[str, Callable[[OrderedCounts, Parameters], NullDistribut
 
 # Permutations are counted in integers, of thousands of digits with more samples than this.
 _MOST_POINTS = 10_000
-# Permutations that a thread takes at once; it allocates once for them.
+# Permutations, and work, of a thread between two checks of whether it is to stop.
 _CHUNK = 32
+_SAMPLES_PER_STEP = 1_000_000
 
 
 def drawn_values(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], n_resamples: int, key: np.uint64
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    n_resamples: int,
+    key: np.uint64,
+    progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the values of each measure on drawn permutations; NaN where it is undefined.
 
@@ -256,16 +263,20 @@ def drawn_values(
     lasts = np.zeros(n + m, np.uint8)
     lasts[flagged[1:] - 1] = 1
 
-    def draw(replicates: range) -> None:
-        fps, tps = np.empty((2, flagged.shape[0]), np.int64)
-        marks = np.empty(n + m, np.uint8)
-        smaller, larger = (tps, fps) if n <= m else (fps, tps)
-        permuted = replace(counts, fps=as_readonly(fps), tps=as_readonly(tps))
-        for i in replicates:
-            relabel(np.uint64(bits(key, i)), lasts, min(n, m), marks, smaller, larger)
-            values[:, i] = [bound.value_or_nan(permuted) for bound in measures]
+    pool = MemoryPool(
+        lambda: (np.empty((2, flagged.shape[0]), np.int64), np.empty(n + m, np.uint8))
+    )
 
-    thread_map(draw, in_steps(0, n_resamples, _CHUNK))
+    def draw(replicates: range) -> None:
+        with pool.borrowed() as ((fps, tps), marks):
+            smaller, larger = (tps, fps) if n <= m else (fps, tps)
+            permuted = replace(counts, fps=as_readonly(fps), tps=as_readonly(tps))
+            for i in replicates:
+                relabel(np.uint64(bits(key, i)), lasts, min(n, m), marks, smaller, larger)
+                values[:, i] = [bound.value_or_nan(permuted) for bound in measures]
+
+    step = max(1, min(_CHUNK, _SAMPLES_PER_STEP // (n + m)))
+    fill_in_steps(draw, n_resamples, step, progress)
     return values
 
 

@@ -12,7 +12,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
-from fastad._core.threads import in_steps, thread_map
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress, part_of
+from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, FloatVector, IntVector, Label, ShortVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
@@ -44,6 +47,7 @@ class ComparisonOptions:
     key: np.uint64
     min_difference: Fraction | None
     power: Fraction
+    progress: Progress | None = None
 
     @property
     def alpha(self) -> float:
@@ -237,8 +241,10 @@ def _bootstrap(
         options.key,
         stratified=options.stratified,
     )
+    n_detectors = len(detectors.rankings)
     replicates = [
-        replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings
+        replicate_values(ranking, [bound], resamples, part_of(options.progress, i, n_detectors))[0]
+        for i, ranking in enumerate(detectors.rankings)
     ]
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
@@ -285,8 +291,9 @@ def _permutation(
         )
     rounding = _rounding(bound)
     estimates = []
-    for pair, difference in zip(pairs, differences, strict=True):
-        values, is_exact = _permuted_differences(detectors, pair, bound, options)
+    for i, (pair, difference) in enumerate(zip(pairs, differences, strict=True)):
+        report = part_of(options.progress, i, len(pairs))
+        values, is_exact = _permuted_differences(detectors, pair, bound, options, report)
         null = values[~np.isnan(values)]
         n_undefined = values.shape[0] - null.shape[0]
         _check_defined(bound, n_undefined, values.shape[0])
@@ -336,7 +343,11 @@ def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> N
 
 
 def _permuted_differences(
-    detectors: Detectors, pair: tuple[int, int], bound: BoundMeasure, options: ComparisonOptions
+    detectors: Detectors,
+    pair: tuple[int, int],
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    progress: Progress | None,
 ) -> tuple[FloatVector, bool]:
     """Return the differences if each sample's two ranks are exchangeable, and whether all are here.
 
@@ -344,11 +355,12 @@ def _permuted_differences(
     ranks, and a coin decides which detector gets which (Venkatraman and Begg 1996, for areas).
     """
     first, second = (mean_ranks(detectors.rankings[i], detectors) for i in pair)
-    distinct = np.unique(np.concatenate([first, second]))
-    ranks = (
-        np.searchsorted(distinct, first).astype(np.int32),
-        np.searchsorted(distinct, second).astype(np.int32),
-    )
+    # Twice a mean rank is an integer: which occur is known without sorting.
+    occurs = np.zeros(2 * first.shape[0] + 1, bool)
+    occurs[first] = occurs[second] = True
+    position = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    n_distinct = int(position[-1]) + 1
+    ranks = position[first], position[second]
     labels = as_readonly(detectors.labels.values)
     differ = np.flatnonzero(first != second)
     is_exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= options.n_resamples
@@ -356,20 +368,26 @@ def _permuted_differences(
     template = replace(detectors.rankings[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
     differences = np.empty(n_tried)
 
+    pool = MemoryPool(
+        lambda: (
+            np.zeros(labels.shape[0], np.uint8),
+            np.empty((2, 2, n_distinct + 1), np.int64),
+        )
+    )
+
     def fill(part: range) -> None:
-        flips = np.zeros(labels.shape[0], np.uint8)
-        fps, tps = np.empty((2, 2, distinct.shape[0] + 1), np.int64)
-        for i in part:
-            if is_exact:
-                flips[differ] = (i >> np.arange(differ.shape[0])) & 1
-            else:
-                resample.flip(np.uint64(bits(options.key, i)), flips)
-            resample.count_swapped(flips, labels, ranks, fps, tps)
-            values = [bound.value_or_nan(_counts(template, fps[k], tps[k])) for k in range(2)]
-            differences[i] = values[0] - values[1]
+        with pool.borrowed() as (flips, (fps, tps)):
+            for i in part:
+                if is_exact:
+                    flips[differ] = (i >> np.arange(differ.shape[0])) & 1
+                else:
+                    resample.flip(np.uint64(bits(options.key, i)), flips)
+                resample.count_swapped(flips, labels, ranks, fps, tps)
+                values = [bound.value_or_nan(_counts(template, fps[k], tps[k])) for k in range(2)]
+                differences[i] = values[0] - values[1]
 
     step = max(1, _SAMPLES_PER_STEP // labels.shape[0])
-    thread_map(fill, in_steps(0, n_tried, step))
+    fill_in_steps(fill, n_tried, step, progress)
     return differences, is_exact
 
 

@@ -99,6 +99,49 @@ def test_progress_is_shown_on_a_terminal_and_the_table_stays_clean(
     assert b"\x1b" not in out
 
 
+REPLICATES = {
+    "intervals": ("evaluate", "--measure", "eer", "--ci"),
+    "of a part": ("evaluate", "--measure", "tpr@0.05", "--ci"),
+    "chance": ("evaluate", "--measure", "eer", "--chance"),
+    "compare": ("compare", "--measure", "eer"),
+}
+
+
+@pytest.fixture(scope="module")
+def many_scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "scores.npz"
+    y = np.arange(1_000_000) % 10 == 0
+    np.savez(path, y=y.astype(int), a=_RNG.normal(size=y.size) + y, b=_RNG.normal(size=y.size) + y)
+    return path
+
+
+@pytest.mark.parametrize("kind", list(REPLICATES))
+def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
+    many_scores: Path, kind: str
+) -> None:
+    command, *options = REPLICATES[kind]
+    with on_terminal(command, many_scores, *options, "--n-resamples", 10**6) as (process, terminal):
+        assert b"replicates" in shown_on(terminal, until=b"replicates")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        shown = shown_on(terminal)
+        assert process.wait(60) not in (0, 1, 2)
+        # Some tenths of a second, and room for a busy machine.
+        assert time.monotonic() - start < 5
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert b"Traceback" not in shown
+
+
+def test_replicates_of_few_points_are_not_shown(scores: Path) -> None:
+    with on_terminal("evaluate", scores, "--ci", "--chance") as (process, terminal):
+        shown = shown_on(terminal)
+        assert process.stdout is not None
+        assert process.stdout.read()
+    assert b"replicates" not in shown
+
+
 @pytest.mark.parametrize("kind", list(ENDLESS))
 @pytest.mark.parametrize("detector", ["knn", "iforest"])
 def test_ctrl_c_ends_a_long_run(points: Path, kind: str, detector: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import fastad
 from fastad._core import buffers as _scratch
-from fastad._core.buffers import ReusedBuffers, borrow_buffer
+from fastad._core.buffers import MemoryPool, ReusedBuffers, borrow_buffer
 from fastad.measures.registry import MEASURES
 from tests.support.operating import options_of
 
@@ -153,3 +153,19 @@ def test_a_hundred_thousand_calls_keep_no_memory() -> None:
         assert tracemalloc.get_traced_memory()[0] - before < 50_000
     finally:
         tracemalloc.stop()
+
+
+def test_memory_of_a_pool_is_used_again_and_never_twice_at_once() -> None:
+    made: list[list[int]] = []
+
+    def make() -> list[int]:
+        made.append([])
+        return made[-1]
+
+    pool = MemoryPool(make)
+    with pool.borrowed() as first, pool.borrowed() as second:
+        assert first is not second
+    for _ in range(3):
+        with pool.borrowed() as again:
+            assert again is first or again is second
+    assert len(made) == 2

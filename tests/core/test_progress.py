@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import fastad
-from fastad._core.progress import reporting
+from fastad._core import progress as module
+from fastad._core.progress import SharedProgress, part_of, reporting
 
 
 def with_only(monkeypatch: Any, *libraries: str) -> None:
@@ -75,3 +76,91 @@ def test_a_bar_of_tqdm(monkeypatch: Any) -> None:
         for done in (3, 10, 2):
             report(done, 10)
     assert seen == ["points", (3, 10), (10, 10), (2, 10), "closed"]
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+
+
+def test_a_bar_is_not_drawn_before_its_time(monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    clock = Clock(monkeypatch)
+    with reporting(True, "replicates", after=1.0) as report:
+        assert report is not None
+        report(1, 10)
+        clock.now += 0.9
+        report(9, 10)
+    assert capsys.readouterr().err == ""
+    with reporting(True, "replicates", after=1.0) as report:
+        assert report is not None
+        clock.now += 1.1
+        report(4, 10)
+        report(5, 10)
+    assert "replicates" in capsys.readouterr().err
+
+
+def test_a_bar_of_tqdm_is_not_drawn_before_its_time(monkeypatch: Any) -> None:
+    opened: list[str] = []
+
+    class Bar:
+        n, total = 0, None
+
+        def __init__(self, **options: Any) -> None:
+            opened.append(options["desc"])
+
+        def __enter__(self) -> "Bar":
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            opened.append("closed")
+
+        def update(self, more: int) -> None:
+            self.n += more
+
+    with_only(monkeypatch, "tqdm")
+    fake = types.ModuleType("tqdm")
+    fake.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", fake)
+    clock = Clock(monkeypatch)
+    with reporting(True, "replicates", after=1.0) as report:
+        assert report is not None
+        report(1, 10)
+        assert opened == []
+        clock.now += 1
+        report(2, 10)
+    assert opened == ["replicates", "closed"]
+
+
+def test_parts_that_are_done_in_turn_are_one() -> None:
+    calls: list[Any] = []
+    for part in range(3):
+        report = part_of(lambda *at: calls.append(at), part, 3)
+        assert report is not None
+        report(2, 5)
+        report(5, 5)
+    assert calls == [(2, 15), (5, 15), (7, 15), (10, 15), (12, 15), (15, 15)]
+    assert part_of(None, 0, 3) is None
+
+
+def test_computations_at_once_are_one(monkeypatch: Any) -> None:
+    """Of different sizes, one with no work at all; calls are some time apart, but the last."""
+    calls: list[Any] = []
+    clock = Clock(monkeypatch)
+    shared = SharedProgress(lambda *at: calls.append(at), 3, 100)
+    first, second, third = (shared.part() for _ in range(3))
+    clock.now += 1
+    first(5, 20)
+    second(500, 1000)
+    assert calls == [(25, 300)]
+    clock.now += 1
+    first(20, 20)
+    clock.now += 1
+    first(1, 1)
+    second(1, 1)
+    third(1, 1)
+    assert calls == [(25, 300), (150, 300), (200, 300), (300, 300)]

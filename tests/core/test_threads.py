@@ -210,3 +210,34 @@ def test_thirty_two_threads_find_the_bits_of_one_in_every_measure() -> None:
     alone = [measure(job) for job in jobs]
     with ThreadPoolExecutor(32) as pool:
         assert list(pool.map(measure, jobs + jobs[::-1])) == alone + alone[::-1]
+
+
+def test_after_ctrl_c_inner_work_of_other_threads_ends() -> None:
+    """Else the process, which waits for its threads, would go on until all is done."""
+    begun, ended = threading.Event(), threading.Event()
+    n_done = 0
+
+    def step(_: int) -> None:
+        nonlocal n_done
+        n_done += 1
+        begun.set()
+        time.sleep(0.001)
+
+    def work(_: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(10)
+            raise KeyboardInterrupt
+        try:
+            thread_map(step, range(10**6))
+        finally:
+            ended.set()
+
+    with thread_limit(2), pytest.raises(KeyboardInterrupt):
+        thread_map(work, range(2))
+    assert ended.wait(10)
+    assert n_done < 10**6
+    # Neither this thread nor those of the pool remember it.
+    with thread_limit(2):
+        assert thread_map(lambda i: thread_map(lambda j: i + j, range(3)), range(4)) == [
+            [i, i + 1, i + 2] for i in range(4)
+        ]

@@ -18,7 +18,6 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.ordering.cuts import CurvePart
 from fastad.uncertainty import bootstrap
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 
@@ -180,10 +179,15 @@ def test_a_part_that_is_too_narrow_is_drawn_again_as_a_whole(
 def test_a_part_is_small() -> None:
     counts = many("none", 1_000_000)
     for rate, most in (("0.01", 5 * BLOCK), ("0.5", 7 * BLOCK)):
-        around = CurvePart.around(bind(f"tpr@{rate}", {}).parameters["fpr"])
-        window = bootstrap._Window.around(Ranking(counts), around)
+        (window,) = bootstrap._windows(Ranking(counts), [bind(f"tpr@{rate}", {})])
         assert window.sizes.sum() <= most
         assert window.cost < 0.07 * counts.total
+    # Measures of points that are far from one another have a small part each, others one together.
+    far = [bind(key, {}) for key in ("tpr@0.01", "tpr@0.9", "f1@0.01")]
+    assert [window.measures for window in bootstrap._windows(Ranking(counts), far)] == [[0, 2], [1]]
+    near = [bind(key, {}) for key in ("tpr@0.01", "auc@0.011")]
+    (window,) = bootstrap._windows(Ranking(counts), near)
+    assert list(window.measures) == [0, 1]
 
 
 def literal(
