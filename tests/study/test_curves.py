@@ -143,7 +143,7 @@ def test_volumes_of_nothing_are_no_undefined_ones() -> None:
     assert "0" in texts
     assert not [text for text in texts if "undefined" in text]
     # 0 is seen, below all that is not 0.
-    axes = figure.axes[2]
+    axes = figure.axes[3]
     assert axes.get_yscale() == "log"
     lowest = values(axes.lines[1])
     assert np.all((axes.get_ylim()[0] < lowest) & (lowest < 1e-4))
@@ -156,7 +156,7 @@ def test_volumes_of_nothing_are_no_undefined_ones() -> None:
 )
 def test_volumes_over_decades_are_logarithmic(volumes: Sequence[float], scale: str) -> None:
     one = one_detector(mv_mass=[0.9, 0.95, 0.99], mv_volume=volumes)
-    assert draw_curves([one], "one", 0.1).axes[2].get_yscale() == scale
+    assert draw_curves([one], "one", 0.1).axes[3].get_yscale() == scale
 
 
 def test_distances_are_those_of_the_library() -> None:
@@ -264,18 +264,23 @@ def best_rows(study: StudyTables, dataset: str) -> list[dict[str, Any]]:
 
 def test_lines_are_those_of_the_tables(study: StudyTables) -> None:
     for place, dataset in enumerate(("cardio", "wine", "wide")):
-        roc, precision, volume, excess = drawn(curves_section(study), place).axes[:4]
+        roc, low_rates, precision, volume, excess = drawn(curves_section(study), place).axes[:5]
+        assert low_rates.get_xscale() == "log"
         rows = best_rows(study, dataset)
         (_, *of_roc), (share, *of_precision) = roc.lines, precision.lines
+        chance, *of_low_rates = low_rates.lines
+        np.testing.assert_array_equal(values(chance, "x"), values(chance))
         np.testing.assert_allclose(values(share), [12 / 60] * 2)
-        drawn_lines = (of_roc, of_precision, volume.lines, excess.lines)
-        assert [len(lines) for lines in drawn_lines] == [len(rows)] * 4
-        for row, one, two, three, four in zip(rows, *drawn_lines, strict=True):
+        drawn_lines = (of_roc, of_precision, volume.lines, excess.lines, of_low_rates)
+        assert [len(lines) for lines in drawn_lines] == [len(rows)] * 5
+        for row, one, two, three, four, five in zip(rows, *drawn_lines, strict=True):
             for line, x, y in (
                 (one, np.arange(101) / 100, row["roc"]),
                 (two, np.arange(1, 101) / 100, row["pr"]),
                 (three, row["mv_mass"], row["mv_volume"]),
                 (four, row["em_level"], row["em_mass"]),
+                # A rate of 0 has no place on a logarithmic axis.
+                (five, np.arange(1, 101) / 100, row["roc"][1:]),
             ):
                 np.testing.assert_allclose(values(line, "x"), x, rtol=0, atol=1e-15)
                 np.testing.assert_array_equal(values(line), y)
@@ -326,7 +331,7 @@ def test_power_of_small_volumes_leaves_the_title_alone() -> None:
     one = one_detector(mv_mass=[0.9, 0.95, 0.99], mv_volume=[0, 1e-5, 2e-5])
     figure = draw_curves([one], "one", 0.1)
     FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
-    roc, _, volumes = figure.axes[:3]
+    roc, _, _, volumes = figure.axes[:4]
     power = volumes.yaxis.get_offset_text()
     assert power.get_text() == "1e\N{MINUS SIGN}5"
     # Titles stand as high as they would without it, and beside it.

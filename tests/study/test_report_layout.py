@@ -9,16 +9,17 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from fastad._core.text_tables import TextTable
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.rank_comparison import RankComparison
-from fastad.study.report.make import write_report
-from fastad.study.report.page import PageTable
+from fastad.study.report.make import make_sections, write_report
+from fastad.study.report.page import _MIN_FRACTION, PageTable
 from fastad.study.report.sections import Picture, Section, SectionBuilder, SimpleTable, Table
 from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.report_pages import Cells, Page, small_figure
-from tests.support.study_sections import sections_of
+from tests.support.study_sections import HOW, sections_of
 from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study
 
 # Pixels in a window of 1400: of a card; of the widest characters of usual fonts, a digit in bold
@@ -152,6 +153,25 @@ def test_tables_fit_into_their_cards_whole(data: st.DataObject) -> None:
 def test_narrow_tables_are_one() -> None:
     table = PageTable("t", "T", TextTable(["a", "b"], [["x", "0.5"]]), (), {})
     assert len(table.blocks) == 1
+
+
+# --- type
+
+
+def test_type_of_all_pictures_can_be_read() -> None:
+    made = make_sections(make_study(n_repeats=2, contaminations=(0.0,)), **HOW)
+    sizes: dict[float, str] = {}
+    for part in (part for section in made for part in section.parts):
+        if isinstance(part, Picture) and ("uci-0" in part.name or part.group == "uci"):
+            figure = part.draw()
+            figure.canvas.draw()
+            for text in figure.findobj(Text):
+                if text.get_visible() and text.get_text().strip():
+                    sizes[float(text.get_fontsize())] = part.name
+    assert len(sizes) > 3
+    # Pixels of the smallest, in a picture that was made smaller for lack of room.
+    smallest = min(sizes)
+    assert smallest * 96 / 72 * _MIN_FRACTION >= 9, sizes[smallest]
 
 
 # --- what a table lacks

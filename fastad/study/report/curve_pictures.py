@@ -29,6 +29,8 @@ _SMALL = 8.5
 _COLUMN = 10
 _MARKED = 90
 _CLASSES = {"normal points": drawing.COLOURS[0], "anomalies": drawing.COLOURS[1]}
+# Rates at which chance is drawn on a logarithmic axis: curves have a point at each percent.
+_RATES = np.geomspace(0.01, 1, 50)
 _PERCENTILES = ("normal_percentiles", "anomaly_percentiles")
 _NO_VOLUME = "no uniform point lies inside a level set"
 _Lines: TypeAlias = list[tuple["DetectorCurves", FloatVector, FloatVector]]
@@ -77,6 +79,9 @@ def draw_curves(
 ) -> "Figure":
     """Draw the ROC, precision-recall, mass-volume and excess-mass curves of detectors.
 
+    The ROC curve has two panels, the second with a logarithmic false positive rate, where
+    detectors work.
+
     Parameters
     ----------
     detectors : sequence of DetectorCurves
@@ -87,20 +92,15 @@ def draw_curves(
         Fraction of anomalies among the test points: the precision of chance; NaN draws none.
     """
     height = _TOP + 2 * _PANEL[1] + _BETWEEN + _BOTTOM
-    figure = _new_figure(max(height, _TOP + _HEAD + _ROW * len(detectors) + 0.1), title)
-    panels = [
-        _add_axes(
-            figure,
-            _LEFT + (_PANEL[0] + _ACROSS) * column,
-            _TOP + (_PANEL[1] + _BETWEEN) * row,
-            _PANEL,
-        )
-        for row in range(2)
-        for column in range(2)
-    ]
-    _draw_rates(panels[0], panels[1], detectors, anomaly_fraction)
-    _draw_volumes(panels[2], detectors)
-    _draw_excess(panels[3], detectors)
+    columns = [_LEFT + (_PANEL[0] + _ACROSS) * i for i in range(3)]
+    second = _TOP + _PANEL[1] + _BETWEEN
+    figure = _new_figure(max(height, second + _HEAD + _ROW * len(detectors) + 0.1), title)
+    # The table takes the place of a sixth panel.
+    places = [*((x, _TOP) for x in columns), *((x, second) for x in columns[:2])]
+    panels = [_add_axes(figure, x, y, _PANEL) for x, y in places]
+    _draw_rates(panels[0], panels[1], panels[2], detectors, anomaly_fraction)
+    _draw_volumes(panels[3], detectors)
+    _draw_excess(panels[4], detectors)
     rows = [
         _Row(
             detector.detector,
@@ -113,8 +113,7 @@ def draw_curves(
         )
         for detector in detectors
     ]
-    x = _LEFT + 2 * (_PANEL[0] + _ACROSS) - 0.3
-    _draw_table(figure, x, ("AUC", "AUC-PR", "MV", "EM"), rows)
+    _draw_table(figure, (columns[2] - 0.3, second), ("AUC", "AUC-PR", "MV", "EM"), rows)
     return figure
 
 
@@ -157,7 +156,7 @@ def draw_scores(detectors: Sequence[DetectorCurves], title: str) -> "Figure":
         cells = [f"{area:.3f}", number_text(float(distance[_MARKED]), ".2f"), zero]
         rows.append(_Row(detector.detector, detector.params, detector.style, cells))
     x = _LABELS + _BARS + _APART + _DISTANCES + 0.2
-    _draw_table(figure, x, ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
+    _draw_table(figure, (x, _TOP), ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
     return figure
 
 
@@ -182,21 +181,31 @@ def _add_axes(figure: "Figure", x: float, y: float, size: tuple[float, float]) -
 
 
 def _draw_rates(
-    roc: "Axes", precision: "Axes", detectors: Sequence[DetectorCurves], fraction: float
+    roc: "Axes",
+    low_rates: "Axes",
+    precision: "Axes",
+    detectors: Sequence[DetectorCurves],
+    fraction: float,
 ) -> None:
-    """Draw the two panels whose curves need labels."""
+    """Draw the panels whose curves need labels."""
     _label(roc, "ROC", "False positive rate", "True positive rate")
+    _label(low_rates, "ROC, low rates", "False positive rate", "True positive rate")
     _label(precision, "Precision-recall", "Recall", "Precision")
     drawing.draw_reference(roc, [0, 1], [0, 1], "chance")
+    drawing.draw_reference(low_rates, _RATES, _RATES, "chance")
     if not np.isnan(fraction):
         drawing.draw_reference(precision, [0, 1], [fraction, fraction], "chance")
     for detector in detectors:
         tpr, at_recall = detector.curves["roc"], detector.curves["pr"]
-        roc.plot(np.linspace(0, 1, tpr.size), tpr, **drawing.line_style(detector.style))
+        fpr = np.linspace(0, 1, tpr.size)
+        roc.plot(fpr, tpr, **drawing.line_style(detector.style))
+        low_rates.plot(fpr[1:], tpr[1:], **drawing.line_style(detector.style))
         recall = np.linspace(0, 1, at_recall.size + 1)[1:]
         precision.plot(recall, at_recall, **drawing.line_style(detector.style))
     for axes in (roc, precision):
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    low_rates.set(xscale="log", xlim=(_RATES[0], 1), ylim=(-0.02, 1.02))
+    low_rates.set_xticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
 
 
 def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
@@ -359,17 +368,23 @@ def _draw_distances(
     axes.set_xlim(-1, 101)
 
 
-def _draw_table(figure: "Figure", x: float, heads: Sequence[str], rows: Sequence[_Row]) -> None:
-    """Draw the legend as a table: line, name and parameters, and below them the values."""
+def _draw_table(
+    figure: "Figure", place: tuple[float, float], heads: Sequence[str], rows: Sequence[_Row]
+) -> None:
+    """Draw the legend as a table: line, name and parameters, and below them the values.
+
+    Its place is in inches from the left and from the top.
+    """
+    x, top = place
     width, height = figure.get_size_inches()
     axes = figure.add_axes((x / width, 0, 1 - x / width, 1))
     axes.set(xlim=(0, width - x), ylim=(height, 0))
     axes.set_axis_off()
     fixed: dict[str, Any] = {"family": "monospace", "fontsize": _SMALL - 0.5, "va": "center"}
     left = _SAMPLE + 0.12
-    axes.text(left, _TOP + 0.08, _in_columns(heads), color="0.35", **fixed)
+    axes.text(left, top + 0.08, _in_columns(heads), color="0.35", **fixed)
     for i, row in enumerate(rows):
-        y = _TOP + _HEAD + _ROW * i + 0.08
+        y = top + _HEAD + _ROW * i + 0.08
         axes.plot([0, _SAMPLE], [y, y], **drawing.line_style(row.style))
         name = textwrap.shorten(f"{row.name} {row.about}", 44, placeholder=" …")
         axes.text(left, y, drawing.plain_text(name), fontsize=_SMALL, va="center")
