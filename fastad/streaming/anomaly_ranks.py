@@ -37,13 +37,12 @@ class AnomalyRanks:
     Parameters
     ----------
     anomalies : numpy.ndarray of shape (n,)
-        Rank bits of the anomalies, in any order; sorted in place.
+        Rising rank bits of the anomalies.
     n_points : int
         Points that there are to count, which decides on the width of the counts.
     """
 
     def __init__(self, anomalies: IntVector, n_points: int) -> None:
-        sort(anomalies)
         self._anomalies = as_readonly(anomalies)
         dtype = np.uint32 if n_points < SHORT else np.int64
         self._between: npt.NDArray[Any] = np.zeros(anomalies.shape[0] + 1, dtype)
@@ -59,6 +58,17 @@ class AnomalyRanks:
             self._n_waiting += block.shape[0]
             if self._n_waiting >= 2 * _BLOCK:
                 self._flush()
+
+    def merge(self, other: "AnomalyRanks") -> None:
+        """Add the normals that were counted apart, around the same anomalies."""
+        other._flush()
+        self._flush()
+        self._between += other._between
+        self._equal += other._equal
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._flush()
+        return self.__dict__
 
     def pieces(self, fp: int = 0, tp: int = 0) -> Iterator[Piece]:
         """Yield the curve below what has been flagged, from above down."""

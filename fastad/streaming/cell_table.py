@@ -108,6 +108,9 @@ class CellTable:
         self._counts: npt.NDArray[Any]
         self._allocate(min(_FEWEST_SLOTS, self._most_pages(self._page_bits)), UNLABELLED)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.memory, self.listed(), self.n_points)
+
     @staticmethod
     def holds_two_cells(memory: int) -> bool:
         """Tell whether so many bytes are enough for the coarsest resolution."""
@@ -336,6 +339,12 @@ class CellTable:
         self._counts = np.zeros(
             (n_slots << self._page_bits, n_kinds), np.uint32 if short else np.int64
         )
+
+
+def _restored(memory: int, listed: CellCounts, n_points: int) -> CellTable:
+    table = CellTable(memory)
+    table.plus(listed, n_points)
+    return table
 
 
 def _n_entries(n_slots: int) -> int:

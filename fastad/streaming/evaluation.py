@@ -1,26 +1,28 @@
 """``evaluate``: measures of scores in files that do not fit in memory."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad._core.parameters import check_flag, check_rate
+from fastad._core.progress import Progress, reporting
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.exact import ScorePasses
+from fastad.streaming.exact import FinerPass, ScorePasses, SketchPass
 from fastad.streaming.files import Batch, ScoreFiles
+from fastad.streaming.points import check_points
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
+from fastad.streaming.spill import spill_folder
 
-Progress = Callable[[int, int | None], object]
 # Passes over the files, at most; each but the first refines what is not certain yet.
 _MOST_PASSES = 10
 
@@ -126,7 +128,7 @@ def evaluate(
     memory: int | str = "512MB",
     folder: str | Path | None = None,
     pos_label: Label | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> StreamedEvaluation:
     r"""Evaluate scores in files of any size, with bounds that are certain, or exactly.
@@ -164,9 +166,9 @@ def evaluate(
         system's temporary folder. Nothing is left there.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
-    progress : callable, optional
-        Called with the rows read so far in all passes, and all that are to be read where that is
-        known.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called with the rows read so
+        far in all passes, and all that are to be read where that is known.
     n_threads : int, optional
         Threads; by default all.
 
@@ -210,24 +212,28 @@ def evaluate(
     files.check(group_columns, "groups")
     scores = _score_columns(files, score, [label, *group_columns])
     files.check(scores, "score")
-    with ExitStack() as stack:
-        stack.enter_context(thread_limit(n_threads))
-        names = _groups(files, group_columns) if group_columns else [None]
-        share = n_bytes // (len(names) * len(scores))
-        streams = {
-            (name, column): ScorePasses(bound, share, exact=exact)
-            for name in names
-            for column in scores
-        }
-        n_passes = 0
-        while n_passes < _MOST_PASSES and any(not each.is_done for each in streams.values()):
-            for stream in streams.values():
-                stream.begin(stack, None if folder is None else Path(folder))
-            _read(files, label, scores, group_columns, streams, pos_label, progress, n_passes)
-            for stream in streams.values():
-                stream.end()
+    names = _groups(files, group_columns) if group_columns else [None]
+    share = n_bytes // (len(names) * len(scores))
+    streams = {
+        (name, column): ScorePasses(bound, share, exact=exact)
+        for name in names
+        for column in scores
+    }
+    rows = _Rows(files, label, group_columns, pos_label)
+    n_passes = 0
+    with thread_limit(n_threads), reporting(progress, "rows") as report:
+        while n_passes < _MOST_PASSES and not all(each.is_done for each in streams.values()):
+            left = {key: each for key, each in streams.items() if not each.is_done}
+            with ExitStack() as stack:
+                counted = {
+                    key: each.next_pass(_spill_folder(each, folder, stack))
+                    for key, each in left.items()
+                }
+                rows.give(counted, report, n_passes)
+                for key, each in left.items():
+                    each.end(counted.pop(key))
             n_passes += 1
-        tables = {key: each.result() for key, each in streams.items()}
+    tables = {key: each.result() for key, each in streams.items()}
     if not group_columns:
         return StreamedEvaluation({key[1]: table for key, table in tables.items()}, (), n_passes)
     return StreamedEvaluation(tables, group_columns, n_passes)
@@ -248,35 +254,58 @@ def _score_columns(
     return columns
 
 
-def _read(
-    files: ScoreFiles,
+def _spill_folder(stream: ScorePasses, folder: str | Path | None, stack: ExitStack) -> Path | None:
+    """Return a folder for the pass, where it needs one; it is removed with the stack."""
+    if not stream.can_spill:
+        return None
+    return stack.enter_context(spill_folder(None if folder is None else Path(folder)))
+
+
+class _Rows(NamedTuple):
+    """All rows of files, and which columns are labels and groups."""
+
+    files: ScoreFiles
+    label: str
+    group_columns: Sequence[str]
+    pos_label: Label | None
+
+    def give(
+        self,
+        counters: Mapping[Any, SketchPass | FinerPass],
+        report: Progress | None,
+        n_passes: int,
+    ) -> None:
+        """Give each row to the counter of its group and column, once."""
+        n_rows = self.files.n_rows
+        n_read = n_passes * (n_rows or 0)
+        scores = list(dict.fromkeys(column for _, column in counters))
+        for batch in self.files.batches([self.label, *scores, *self.group_columns]):
+            count_batch(batch, self.label, self.group_columns, counters, self.pos_label)
+            n_read += batch.n_rows
+            if report is not None:
+                report(n_read, None if n_rows is None else (n_passes + 1) * n_rows)
+
+
+def count_batch(
+    batch: Batch,
     label: str,
-    scores: Sequence[str],
     group_columns: Sequence[str],
-    streams: Mapping[Any, ScorePasses],
+    counters: Mapping[Any, SketchPass | FinerPass],
     pos_label: Label | None,
-    progress: Progress | None,
-    n_passes: int,
 ) -> None:
-    """Give all rows to the streams, once."""
-    n_read = n_passes * (files.n_rows or 0)
-    active = list(
-        dict.fromkeys(column for (_, column), each in streams.items() if not each.is_done)
-    )
-    for batch in files.batches([label, *active, *group_columns]):
-        for name, rows in _split(batch, group_columns):
-            for column in active:
-                stream = streams[name, column]
-                if not stream.is_done:
-                    labels, values = batch.columns[label], batch.columns[column]
-                    try:
-                        stream.add(labels[rows], values[rows], pos_label)
-                    except InvalidInputError as error:
-                        raise _located(error, batch, label, column) from None
-        n_read += batch.n_rows
-        if progress is not None:
-            total = None if files.n_rows is None else (n_passes + 1) * files.n_rows
-            progress(n_read, total)
+    """Give the rows of a batch to the counters of their groups and columns."""
+    scores = list(dict.fromkeys(column for _, column in counters))
+    for name, rows in split(batch, group_columns):
+        for column in scores:
+            if (name, column) not in counters:
+                continue
+            labels, values = batch.columns[label][rows], batch.columns[column][rows]
+            try:
+                points = check_points(labels, values, None, pos_label)
+                if points is not None:
+                    counters[name, column].add(points)
+            except InvalidInputError as error:
+                raise _located(error, batch, label, column) from None
 
 
 def _located(error: InvalidInputError, batch: Batch, label: str, column: str) -> InvalidInputError:
@@ -286,7 +315,7 @@ def _located(error: InvalidInputError, batch: Batch, label: str, column: str) ->
     return InvalidInputError(f"column {name!r} of {batch.where}: {error}", argument=argument)
 
 
-def _split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
+def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
     """Yield the groups in a batch with their rows."""
     if not group_columns:
         yield None, slice(None)
@@ -312,7 +341,7 @@ def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
     """Return all groups, in the order of their values."""
     found: dict[Any, None] = {}
     for batch in files.batches(group_columns):
-        found.update({name: None for name, _ in _split(batch, group_columns)})
+        found.update({name: None for name, _ in split(batch, group_columns)})
     try:
         return sorted(found)
     except TypeError:

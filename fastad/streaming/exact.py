@@ -1,19 +1,19 @@
 """The passes over the scores of one detector, until its measures are exact."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.types import ArrayLike, IntVector, Label
+from fastad._core.types import IntVector
 from fastad._kernels.ordering import keys
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import (
     BYTES_AN_ANOMALY,
     BYTES_OF_BLOCKS,
@@ -23,12 +23,12 @@ from fastad.streaming.anomaly_ranks import (
 )
 from fastad.streaming.bounds import bounds_of, extremes_of
 from fastad.streaming.cell_table import ANOMALY, NORMAL
-from fastad.streaming.points import StreamedPoints, check_points
-from fastad.streaming.refinement import Refinement
+from fastad.streaming.points import StreamedPoints
+from fastad.streaming.refinement import RangeCounter, Refinement
 from fastad.streaming.results import BoundedEvaluation, BoundedValue
 from fastad.streaming.score_cells import ScoreCells
 from fastad.streaming.sketch import ScoreSketch
-from fastad.streaming.spill import Block, SpilledScores, spill_folder
+from fastad.streaming.spill import Block, SpilledScores
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
 _SKETCH = 8_000_000
@@ -37,8 +37,71 @@ _FEWEST_BYTES = 512
 _BYTES_A_CORNER = 64
 
 
+class SketchPass:
+    """What the first pass makes of some of the points: a sketch, and the anomalies if they fit.
+
+    Parts of the points are counted apart and merged, in any order.
+    """
+
+    def __init__(self, memory: int, *, keep_anomalies: bool) -> None:
+        self.sketch = ScoreSketch(max(min(_SKETCH, memory // 4), _FEWEST_BYTES))
+        # Rank bits of all anomalies; None where they are too many, or nobody needs them.
+        self.anomalies: list[IntVector] | None = [] if keep_anomalies else None
+        self._most = max(memory - BYTES_OF_BLOCKS - self.sketch.memory, 0) // BYTES_AN_ANOMALY
+
+    def add(self, points: StreamedPoints) -> None:
+        """Count points."""
+        self.sketch.count_points(points)
+        if self.anomalies is not None:
+            self._keep([rank_bits(points, ANOMALY)])
+
+    def merge(self, other: "SketchPass") -> None:
+        """Add what was made of other points."""
+        self.sketch.merge(other.sketch)
+        if other.anomalies is None:
+            self.anomalies = None
+        self._keep(other.anomalies or [])
+
+    def _keep(self, anomalies: list[IntVector]) -> None:
+        if self.anomalies is not None:
+            self.anomalies += anomalies
+            if sum(bits.shape[0] for bits in self.anomalies) > self._most:
+                self.anomalies = None
+
+
+class FinerPass:
+    """What a later pass makes of some of the points: finer cells, and what makes areas exact."""
+
+    def __init__(
+        self,
+        counters: Mapping[BoundMeasure, RangeCounter],
+        ranks: AnomalyRanks | None,
+        spilled: SpilledScores | None = None,
+    ) -> None:
+        self.counters = counters
+        self.ranks = ranks
+        self.spilled = spilled
+
+    def add(self, points: StreamedPoints) -> None:
+        """Count points."""
+        for counter in self.counters.values():
+            counter.count(points)
+        if self.ranks is not None:
+            self.ranks.count(rank_bits(points, NORMAL))
+        if self.spilled is not None:
+            for kind in (NORMAL, ANOMALY):
+                self.spilled.add(Block(rank_bits(points, kind), kind))
+
+    def merge(self, other: "FinerPass") -> None:
+        """Add what was made of other points."""
+        for bound, counter in self.counters.items():
+            counter.merge(other.counters[bound])
+        if self.ranks is not None and other.ranks is not None:
+            self.ranks.merge(other.ranks)
+
+
 class ScorePasses:
-    """One detector on one group: a sketch, and what further passes make exact.
+    """One detector on one group: passes over its points until its measures are exact.
 
     Attributes
     ----------
@@ -50,56 +113,61 @@ class ScorePasses:
         self._measures = measures
         self._memory = memory
         self._exact = exact
-        self._sketch = ScoreSketch(max(min(_SKETCH, memory // 4), _FEWEST_BYTES))
-        # Rank bits of all anomalies; None where they are too many, or nobody needs them.
-        self._anomalies: list[IntVector] | None = None
-        if exact and any(_reads_curve(bound) for bound in measures):
-            self._anomalies = []
-        self._curve: _ExactCurve | None = None
         self._cells: ScoreCells | None = None
         self._refinements: dict[BoundMeasure, Refinement] = {}
+        self._anomalies: IntVector | None = None
+        # Measures that the next pass makes exact by the whole curve.
+        self._of_curve: Sequence[BoundMeasure] = ()
         self._values: dict[str, BoundedValue] = {}
         self._undefined: dict[str, str] = {}
         self.is_done = False
 
-    def begin(self, stack: ExitStack, folder: Path | None) -> None:
-        """Prepare the next pass; what it needs on disk lives as long as the stack."""
-        if self._cells is None or self.is_done or self._curve is None:
-            return
-        self._curve.begin(stack, folder)
+    @property
+    def can_spill(self) -> bool:
+        """Whether the next pass needs a folder: it sorts all points on disk."""
+        return bool(self._of_curve) and self._anomalies is None
 
-    def add(self, y_true: ArrayLike, y_score: ArrayLike, pos_label: Label | None) -> None:
-        """Take a batch of the pass."""
-        points = check_points(y_true, y_score, None, pos_label)
-        if points is None:
-            return
-        if self._cells is None:
-            self._sketch.count_points(points)
-            self._keep_anomalies(points)
-            return
-        for refinement in self._refinements.values():
-            refinement.count_points(points)
-        if self._curve is not None:
-            self._curve.add(points)
+    def next_pass(self, folder: Path | None = None) -> "SketchPass | FinerPass":
+        """Return what counts the points of the next pass, or a part of them.
 
-    def end(self) -> None:
-        """Take what the pass has shown, and decide on the next."""
-        if self.is_done:
-            return
+        Without a folder it makes no areas exact where the anomalies do not fit the memory.
+        """
         if self._cells is None:
-            self._end_of_sketch()
+            keeps = self._exact and any(_reads_curve(bound) for bound in self._measures)
+            return SketchPass(self._memory, keep_anomalies=keeps)
+        ranks = spilled = None
+        if self._of_curve and self._anomalies is not None:
+            n_points = int(self._cells.normals.sum() + self._cells.anomalies.sum())
+            ranks = AnomalyRanks(self._anomalies, n_points)
+        elif self._of_curve and folder is not None:
+            spilled = SpilledScores(self._cells, folder, self._memory)
+        counters = {bound: each.counter() for bound, each in self._refinements.items()}
+        return FinerPass(counters, ranks, spilled)
+
+    def end(self, counted: "SketchPass | FinerPass") -> None:
+        """Take what a pass has shown of all points, and decide on the next."""
+        if isinstance(counted, SketchPass):
+            self._end_of_sketch(counted)
         else:
-            for bound, refinement in self._refinements.items():
-                self._values[bound.key] = refinement.result()
-            self._refinements = {
-                bound: refinement.refine()
-                for bound, refinement in self._refinements.items()
-                if not self._values[bound.key].is_exact
-            }
-            if self._curve is not None:
-                self._values |= self._curve.values()
-                self._curve = None
-        self.is_done = not self._refinements and self._curve is None
+            self._end_of_finer(counted)
+        self.is_done = not self._refinements and not self._of_curve
+
+    def _end_of_finer(self, counted: FinerPass) -> None:
+        for bound, refinement in self._refinements.items():
+            refinement.absorb(counted.counters[bound])
+            self._values[bound.key] = refinement.result()
+        self._refinements = {
+            bound: refinement.refine()
+            for bound, refinement in self._refinements.items()
+            if not self._values[bound.key].is_exact
+        }
+        source = counted.ranks or counted.spilled
+        if source is not None:
+            assert self._cells is not None
+            self._values |= _curve_values(
+                self._of_curve, source.pieces(), self._cells, self._memory
+            )
+        self._of_curve, self._anomalies = (), None
 
     def result(self) -> BoundedEvaluation:
         """Return all measures with their bounds."""
@@ -110,17 +178,9 @@ class ScorePasses:
         }
         return BoundedEvaluation(values, self._undefined)
 
-    def _keep_anomalies(self, points: StreamedPoints) -> None:
-        if self._anomalies is None:
-            return
-        self._anomalies.append(rank_bits(points, ANOMALY))
-        n_bytes = sum(bits.nbytes for bits in self._anomalies) // 8 * BYTES_AN_ANOMALY
-        if n_bytes + BYTES_OF_BLOCKS + self._sketch.memory > self._memory:
-            self._anomalies = None
-
-    def _end_of_sketch(self) -> None:
+    def _end_of_sketch(self, counted: SketchPass) -> None:
         try:
-            self._cells = self._sketch.score_cells()
+            self._cells = counted.sketch.score_cells()
         except UndefinedMeasureError as error:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
@@ -139,72 +199,36 @@ class ScorePasses:
         for bound in open_measures:
             if extremes_of(bound.measure).local:
                 self._refinements[bound] = Refinement.of(
-                    self._cells, bound, Fraction(0), self._sketch.memory
+                    self._cells, bound, Fraction(0), counted.sketch.memory
                 )
-        of_curve = [bound for bound in open_measures if _reads_curve(bound)]
-        if of_curve:
-            self._curve = _ExactCurve(of_curve, self._cells, self._anomalies, self._memory)
-        self._anomalies = None
+        self._of_curve = [bound for bound in open_measures if _reads_curve(bound)]
+        if self._of_curve and counted.anomalies is not None:
+            self._anomalies = np.concatenate(counted.anomalies)
+            sort(self._anomalies)
 
 
-class _ExactCurve:
-    """The pass that makes areas exact: around all anomalies in memory, or on disk."""
-
-    def __init__(
-        self,
-        measures: Sequence[BoundMeasure],
-        cells: ScoreCells,
-        anomalies: list[IntVector] | None,
-        memory: int,
-    ) -> None:
-        self._measures = measures
-        self._cells = cells
-        self._anomalies = anomalies
-        self._memory = memory
-        self._ranks: AnomalyRanks | None = None
-        self._spilled: SpilledScores | None = None
-
-    def begin(self, stack: ExitStack, folder: Path | None) -> None:
-        """Prepare for the points."""
-        if self._anomalies is not None:
-            n_points = int(self._cells.normals.sum() + self._cells.anomalies.sum())
-            together = np.concatenate(self._anomalies)
-            self._anomalies = None
-            self._ranks = AnomalyRanks(together, n_points)
-        else:
-            place = stack.enter_context(spill_folder(folder))
-            self._spilled = SpilledScores(self._cells, place, self._memory)
-
-    def add(self, points: StreamedPoints) -> None:
-        """Count points, or write them to disk."""
-        if self._ranks is not None:
-            self._ranks.count(rank_bits(points, NORMAL))
-        elif self._spilled is not None:
-            for kind in (NORMAL, ANOMALY):
-                self._spilled.add(Block(rank_bits(points, kind), kind))
-
-    def values(self) -> dict[str, BoundedValue]:
-        """Return the measures of the exact curve."""
-        source = self._ranks or self._spilled
-        assert source is not None
-        sums = AreaSums()
-        kept: list[Piece] | None = []
-        room = self._memory // _BYTES_A_CORNER
-        for piece in source.pieces():
-            sums.add(piece)
-            if kept is not None:
-                kept.append(piece)
-                room -= piece.fps.shape[0]
-                kept = kept if room >= 0 else None
-        counts = None if kept is None else _joined(kept, self._cells)
-        values = {}
-        for bound in self._measures:
-            value = _sum_of(sums, bound)
-            if value is None and counts is not None:
-                value = bound.value(counts)
-            if value is not None:
-                values[bound.key] = BoundedValue(value, value, value)
-        return values
+def _curve_values(
+    measures: Sequence[BoundMeasure], pieces: Iterable[Piece], cells: ScoreCells, memory: int
+) -> dict[str, BoundedValue]:
+    """Return measures of an exact curve: sums piece by piece, others where its corners fit."""
+    sums = AreaSums()
+    kept: list[Piece] | None = []
+    room = memory // _BYTES_A_CORNER
+    for piece in pieces:
+        sums.add(piece)
+        if kept is not None:
+            kept.append(piece)
+            room -= piece.fps.shape[0]
+            kept = kept if room >= 0 else None
+    counts = None if kept is None else _joined(kept, cells)
+    values = {}
+    for bound in measures:
+        value = _sum_of(sums, bound)
+        if value is None and counts is not None:
+            value = bound.value(counts)
+        if value is not None:
+            values[bound.key] = BoundedValue(value, value, value)
+    return values
 
 
 def rank_bits(points: StreamedPoints, kind: int) -> IntVector:

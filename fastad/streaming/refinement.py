@@ -45,6 +45,49 @@ def check_tolerance(tolerance: Point) -> Fraction:
     return exact
 
 
+class RangeCounter:
+    """Counts the points of some ranges of scores; parts of the points are counted apart.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Type of the scores.
+    lows, highs : numpy.ndarray of shape (n_ranges,)
+        Rising rank bits of the ends of the ranges.
+    memory : int
+        Bytes for the counts.
+    """
+
+    def __init__(
+        self, dtype: np.dtype[Any], lows: IntVector, highs: IntVector, memory: int
+    ) -> None:
+        self.dtype = dtype
+        self.lows, self.highs = as_readonly(lows), as_readonly(highs)
+        self.table = CellTable(memory)
+
+    def count(self, points: StreamedPoints) -> None:
+        """Count those of some points that lie in the ranges; they have been checked."""
+        if points.raw.dtype != self.dtype:
+            raise InvalidInputError(
+                f"y_score must contain {self.dtype} as before; found {points.raw.dtype}",
+                argument="y_score",
+            )
+        if self.lows.shape[0]:
+            inside = points.keep(
+                rows_inside(points.raw, as_readonly(self.lows), as_readonly(self.highs))
+            )
+            uninterrupted(lambda: self.table.add(inside.raw, inside.kinds, inside.weights))
+
+    def merge(self, other: "RangeCounter") -> None:
+        """Add the points that were counted apart."""
+        listed, n_points = other.table.listed(), other.table.n_points
+        uninterrupted(lambda: self.table.plus(listed, n_points))
+
+    def has_ranges_of(self, other: "RangeCounter") -> bool:
+        """Tell whether two counters may be merged."""
+        return np.array_equal(self.lows, other.lows) and np.array_equal(self.highs, other.highs)
+
+
 class Refinement:
     """Counts the scores of some ranges again, in finer cells; made by `ScoreSketch.refine`.
 
@@ -67,7 +110,7 @@ class Refinement:
         Points in the ranges that have come.
     """
 
-    __slots__ = ("_bound", "_cells", "_chosen", "_merged", "_table", "_tolerance")
+    __slots__ = ("_bound", "_cells", "_chosen", "_counter", "_memory", "_tolerance")
 
     def __init__(
         self,
@@ -81,8 +124,8 @@ class Refinement:
         self._bound = bound
         self._tolerance = tolerance
         self._chosen = chosen
-        self._table = CellTable(memory)
-        self._merged = _merged_ranges(cells, chosen)
+        self._memory = memory
+        self._counter = self.counter()
 
     @classmethod
     def of(
@@ -111,7 +154,7 @@ class Refinement:
     def ranges(self) -> Sequence[tuple[float | int, float | int]]:
         """Lowest and highest score of each range, from the highest range down."""
         decode = self._cells.codec.decode_one
-        lows, highs = self._merged
+        lows, highs = self._counter.lows, self._counter.highs
         return [
             (decode(~low), decode(~high))
             for low, high in zip(lows[::-1].tolist(), highs[::-1].tolist(), strict=True)
@@ -126,7 +169,7 @@ class Refinement:
     @property
     def n_counted(self) -> int:
         """Points in the ranges that have come."""
-        return self._table.n_points
+        return self._counter.table.n_points
 
     def update(
         self,
@@ -141,20 +184,16 @@ class Refinement:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
         points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is not None:
-            self.count_points(points)
+            self._counter.count(points)
 
-    def count_points(self, points: StreamedPoints) -> None:
-        """Count those of some points that lie in the ranges; they have been checked."""
-        if self._merged[0].shape[0] == 0:
-            return
-        if points.raw.dtype != self._cells.codec.dtype:
-            raise InvalidInputError(
-                f"y_score must contain {self._cells.codec.dtype} as before; found "
-                f"{points.raw.dtype}",
-                argument="y_score",
-            )
-        inside = points.keep(rows_inside(points.raw, *self._merged))
-        uninterrupted(lambda: self._table.add(inside.raw, inside.kinds, inside.weights))
+    def counter(self) -> RangeCounter:
+        """Return a counter of the ranges, for a part of the points."""
+        lows, highs = _merged_ranges(self._cells, self._chosen)
+        return RangeCounter(self._cells.codec.dtype, lows, highs, self._memory)
+
+    def absorb(self, counter: RangeCounter) -> None:
+        """Take the points of a counter."""
+        self._counter.merge(counter)
 
     def merge(self, other: "Refinement") -> None:
         """Add the points that another worker counted for the same refinement."""
@@ -162,16 +201,13 @@ class Refinement:
             raise InvalidTypeError(
                 f"other must be a Refinement; found {type(other).__name__}", argument="other"
             )
-        same = other._bound == self._bound and all(
-            np.array_equal(a, b) for a, b in zip(self._merged, other._merged, strict=True)
-        )
+        same = other._bound == self._bound and self._counter.has_ranges_of(other._counter)
         if not same:
             raise InvalidInputError(
                 "other must be a refinement of the same sketch and measure; found other ranges",
                 argument="other",
             )
-        listed, n_points = other._table.listed(), other._table.n_points
-        uninterrupted(lambda: self._table.plus(listed, n_points))
+        self.absorb(other._counter)
 
     def result(self) -> BoundedValue:
         """Return the measure with the bounds that the finer cells give.
@@ -187,14 +223,14 @@ class Refinement:
 
     def refine(self) -> "Refinement":
         """Begin another pass, over what the result still depends on."""
-        return Refinement.of(self._refined(), self._bound, self._tolerance, self._table.memory)
+        return Refinement.of(self._refined(), self._bound, self._tolerance, self._memory)
 
     def _refined(self) -> ScoreCells:
         cells, chosen = self._cells, self._chosen
         if not chosen.any():
             return cells
         finer = ScoreCells.of(
-            self._table.listed(), int(cells.lowest[-1]), int(cells.highest[0]), cells.codec
+            self._counter.table.listed(), int(cells.lowest[-1]), int(cells.highest[0]), cells.codec
         )
         # Base cell of each finer one; both fall.
         base = chosen.shape[0] - np.searchsorted(cells.lowest[::-1], finer.lowest, side="right")
@@ -208,11 +244,10 @@ class Refinement:
         whole = np.ones(chosen.shape[0], np.bool_)
         whole[base[~fits]] = False
         missing = (counted != wanted).any(axis=1) & whole
-        if missing.any() or self._table.n_points != int(wanted.sum()):
+        if missing.any() or self._counter.table.n_points != int(wanted.sum()):
             raise InvalidInputError(
                 "update must have been given the points of the sketch, each once; found "
-                f"{self._table.n_points} points in the ranges, and {int(wanted.sum())} in the "
-                "sketch",
+                f"{self.n_counted} points in the ranges, and {int(wanted.sum())} in the sketch",
                 argument="y_score",
             )
         kept = fits & whole[base]

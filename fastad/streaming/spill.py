@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.types import IntVector
+from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
 from fastad.streaming.cell_table import ANOMALY, NORMAL, CellCounts, CellTable
 from fastad.streaming.score_cells import ScoreCells
@@ -97,7 +98,9 @@ class SpilledScores:
         if self._is_tie[index]:
             yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]))
         elif (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
-            ranks = AnomalyRanks(self._read(index, ANOMALY), n_normals + n_anomalies)
+            anomalies = self._read(index, ANOMALY)
+            sort(anomalies)
+            ranks = AnomalyRanks(anomalies, n_normals + n_anomalies)
             ranks.count(self._read(index, NORMAL))
             yield from ranks.pieces(fp, tp)
         else:
