@@ -135,7 +135,8 @@ def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
 
 
 def test_replicates_of_few_points_are_not_shown(scores: Path) -> None:
-    with on_terminal("evaluate", scores, "--ci", "--chance") as (process, terminal):
+    options = ("--measure", "eer", "--ci", "--n-resamples", 100)
+    with on_terminal("evaluate", scores, *options) as (process, terminal):
         shown = shown_on(terminal)
         assert process.stdout is not None
         assert process.stdout.read()
