@@ -141,7 +141,8 @@ def _paths(source: str | Path | Sequence[str | Path]) -> list[str]:
         paths += [str(path) for path in inside if not each.is_dir() or _format(path)]
     if not paths:
         raise InvalidInputError(
-            f"source must contain Parquet, Arrow or CSV files; found none in {short_repr(source)}",
+            "source must contain Parquet, Arrow or CSV files; found none in "
+            f"{', '.join(map(str, given)) or 'an empty list'}",
             argument="source",
         )
     return paths

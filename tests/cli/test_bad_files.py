@@ -44,11 +44,18 @@ def archive(path: Path, members: dict[str, bytes]) -> Path:
 # --- files
 
 
-@pytest.mark.parametrize("name", ["missing.csv", "missing.npz", ".", "missing/scores.csv"])
+@pytest.mark.parametrize("name", ["missing.csv", "missing.npz", "missing/scores.csv"])
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
     message = refused(tmp_path / name)
     assert str(tmp_path / name) in message
     assert "no such file" in message
+
+
+def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
+    assert f"found none in {tmp_path}" in refused(tmp_path)
+    for command in ("compare", "volume", "evaluate-unsupervised", "compare-runs"):
+        detector = ("--detector", "knn") if command in ("volume", "evaluate-unsupervised") else ()
+        assert f"{tmp_path}: there is no such file" in error_of(command, tmp_path, *detector)
 
 
 @pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.csv.zip"])
@@ -73,6 +80,8 @@ BAD_TEXT = {
     "header only": ("y,s\n", "no rows below the header"),
     "header only, no end": ("y,s", "no rows below the header"),
     "header and blank lines": ("y,s\n\n  \n", "no rows below the header"),
+    "open quote": ('y,"s\n0,0.1\n1,0.2\n', "name the columns: a quote is not closed in it"),
+    "open quote at the end": ('y,"s', "name the columns: a quote is not closed in it"),
     "no label column": ("z,s\n0,1\n", "no column 'y'; found z, s"),
     "no score column": ("y\n0\n1\n", "no column of scores beside 'y'"),
     "two labels": ("y,y,s\n0,0,1\n", "more than one column 'y'"),

@@ -105,7 +105,8 @@ class ArrowText:
     @cached_property
     def _quoted(self) -> bool | None:
         """Whether there are quotes; None where pyarrow is not there, or is not to read the text."""
-        if self._content.size() < _WORTHWHILE:
+        # A blank line is a cell of a single column, or none.
+        if self._content.size() < _WORTHWHILE or self._n_columns == 1:
             return None
         try:
             import pyarrow  # noqa: F401

@@ -251,9 +251,14 @@ def _header(content: Content) -> tuple[list[str], str]:
         ),
     )
     try:
-        names = next(csv.reader([first], delimiter=delimiter))
+        reader = csv.reader([first, second], delimiter=delimiter)
+        names = next(reader)
     except csv.Error as error:
         raise DataError(f"{path}: the first line must name the columns: {error}") from None
+    if reader.line_num > 1:
+        raise DataError(
+            f"{path}: the first line must name the columns: a quote is not closed in it"
+        )
     return [name.strip() for name in names], delimiter
 
 
