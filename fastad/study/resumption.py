@@ -49,7 +49,9 @@ def begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
             + (f"; and {more} more" if more > 0 else ""),
             argument="folder",
         )
-    notes = [f"{one}: what depends on it is run anew" for one in changes(manifest, old)]
+    notes = [
+        f"{one}: earlier results that depend on it do not count" for one in changes(manifest, old)
+    ]
     notes += _of_versions(manifest.versions, old.versions)
     merged = _merged(manifest, old)
     if merged.batches != old.batches:

@@ -378,3 +378,26 @@ def test_later_fits_do_not_change_what_was_compiled() -> None:
     samples[:] = 0.0
     np.testing.assert_array_equal(scorer.score_samples(X), expected)
     assert (detector.score_samples(X) != expected).any()
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("k", [2, 9, 40])
+def test_equal_distances_give_equal_means(d: int, k: int) -> None:
+    """Whatever the order in which a search finds them: of a sample and its mirror image."""
+    half, X = training(d), queries(d)
+    mirror = np.where(np.arange(d) == 0, -1.0, 1.0)
+    samples = np.concatenate([half, half * mirror])
+    # Of each coordinate the difference has the same bits, and so have all sums of squares.
+    scorer = compile_scorer(KNNDetector(k, kind="gamma").fit(samples))
+    scores = scorer.score_samples(X)
+    np.testing.assert_array_equal(scorer.score_samples(X * mirror), scores)
+    repeated = np.repeat(X, 3, axis=0)
+    np.testing.assert_array_equal(scorer.score_samples(repeated), np.repeat(scores, 3))
+
+
+@pytest.mark.parametrize("k", [2, 9, 40])
+def test_means_have_the_bits_of_pyod(k: int) -> None:
+    samples, X = training(3), queries(3)
+    detector = KNN(n_neighbors=k, method="mean").fit(samples)
+    found = compile_scorer(detector).score_samples(X)
+    np.testing.assert_array_equal(found, detector.decision_function(X))
