@@ -9,9 +9,10 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, best_three, interval_text, number_text
+from fastad._core.text_tables import TextTable, best_three, count_text, interval_text, number_text
 from fastad._core.types import FloatMatrix, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
+from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, as_results
 from fastad.errors import InvalidInputError
@@ -38,6 +39,8 @@ class RankDistances(TableResult):
         distance; NaN for a measure that has none.
     missing : sequence of str
         Notes of the rows that the table lacks.
+    noun : str
+        What the table calls a data set: ``"problem"`` where a data set has several.
     """
 
     reference: str
@@ -47,6 +50,7 @@ class RankDistances(TableResult):
     means: Means
     closest: FloatMatrix
     missing: Sequence[str]
+    noun: str
 
     def __repr__(self) -> str:
         return f"<RankDistances of {len(self.measures)} measures from {self.reference}>"
@@ -67,17 +71,17 @@ class RankDistances(TableResult):
         unmarked = np.full(len(rows), np.nan)
         merits = np.column_stack([-means.value, unmarked, self.closest, unmarked])
         merits[means.n < means.n.max()] = np.nan  # means over other data sets
-        head = [f"distance from {self.reference}", "mean", "interval", "closest", "data sets"]
+        head = [f"distance from {self.reference}", "mean", "interval", "closest", f"{self.noun}s"]
         return TextTable(head, rows, best_three(merits).tolist())
 
     @property
     def notes(self) -> list[str]:
         """Where distances are undefined."""
-        total = len(self.datasets)
+        total = count_text(len(self.datasets), self.noun)
         return [
             *self.missing,
             *(
-                f"nan: {label} or {self.reference} lacks a detector in {n} of {total} data sets"
+                f"nan: {label} or {self.reference} lacks a detector in {n} of {total}"
                 for label, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
                 if n
             ),
@@ -192,4 +196,5 @@ def rank_distance(
         resampling.means(distances),
         closest,
         table.omissions(),
+        problem_noun(table.clusters),
     )

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import DASH, TextTable, best_three, number_text
+from fastad._core.text_tables import DASH, TextTable, best_three, count_text, number_text
 from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad._kernels.rank_tests.concordance import concordance
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.means import defined_mean
+from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.resampling import Averages, Resampling, check_resampling
 from fastad.benchmarking.result_table import Merits, Results, as_results
 
@@ -62,6 +63,8 @@ class MeasureMatrix(TableResult):
         Of each interval.
     missing : sequence of str
         Notes of the rows that the table lacks.
+    noun : str
+        What notes call a data set: ``"problem"`` where a data set has several.
     """
 
     rows: Sequence[str]
@@ -76,6 +79,7 @@ class MeasureMatrix(TableResult):
     by_dataset: npt.NDArray[np.float64]
     confidence_level: float
     missing: Sequence[str]
+    noun: str
 
     # Names of row, column and value, their format, and which way is better.
     _names: ClassVar[tuple[str, str, str]] = ("row", "column", "value")
@@ -127,9 +131,9 @@ class MeasureMatrix(TableResult):
         lacking = dict(zip(self.columns, self.n_undefined.min(axis=0).tolist(), strict=True))
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
             lacking[name] = max(n, lacking.get(name, 0))
-        total = len(self.datasets)
+        total = count_text(len(self.datasets), self.noun)
         notes = [
-            f"nan: no {self._names[2]} by {name} in {n} of {total} data sets, which are left out"
+            f"nan: no {self._names[2]} by {name} in {n} of {total}, which are left out"
             for name, n in lacking.items()
             if n
         ]
@@ -140,7 +144,7 @@ class MeasureMatrix(TableResult):
                 noted.add((pair, n))
                 notes.append(
                     f"nan: no {self._names[2]} by {self.rows[i]} with {self.columns[j]} in {n} of "
-                    f"{total} data sets"
+                    f"{total}"
                 )
         return [*self.missing, *notes]
 
@@ -197,6 +201,7 @@ def averaged(
         "datasets": datasets,
         "confidence_level": resampling.confidence_level,
         "missing": missing,
+        "noun": problem_noun(resampling.clusters),
     }
 
 

@@ -25,6 +25,7 @@ from fastad.benchmarking.pairwise_tests.pairs import (
     pair_p_values,
 )
 from fastad.benchmarking.pairwise_tests.statistics import PairCorrection
+from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.resampling import Means, Resampling, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
@@ -79,6 +80,8 @@ class Discriminability(TableResult):
         By criterion, the means over data sets of the rates that are selected on each.
     left_out : sequence of str
         Data sets and models that could not be compared, and why.
+    noun : str
+        What tables and figures call a data set: ``"problem"`` where a data set has several.
     """
 
     measure: str
@@ -91,12 +94,13 @@ class Discriminability(TableResult):
     optimal: Mapping[str, Means]
     lowest: Mapping[str, Means]
     left_out: Sequence[str]
+    noun: str
     _values: Mapping[str, npt.NDArray[np.float64]]
 
     def __repr__(self) -> str:
         return (
             f"<Discriminability of {self.measure} at {len(self.fpr)} rates on "
-            f"{count_text(len(self.pairwise_tests), 'data set')}>"
+            f"{count_text(len(self.pairwise_tests), self.noun)}>"
         )
 
     def curve(self, criterion: CriterionName) -> tuple[FloatVector, FloatVector]:
@@ -161,7 +165,7 @@ class Discriminability(TableResult):
     def text_table(self) -> TextTable:
         """Return the rates that the criteria select as strings."""
         head = ["criterion", "optimal FPR", "interval", "of the mean curve"]
-        head += ["lowest FPR", "interval", "of the mean curve", "data sets"]
+        head += ["lowest FPR", "interval", "of the mean curve", f"{self.noun}s"]
         rows = []
         for name in CRITERIA:
             row = [name]
@@ -185,13 +189,15 @@ class Discriminability(TableResult):
         )
         notes = list(self.left_out[:_SHOWN])
         if len(self.left_out) > _SHOWN:
-            notes.append(f"and {len(self.left_out) - _SHOWN} more data sets with models left out")
+            notes.append(
+                f"and {len(self.left_out) - _SHOWN} more {self.noun}s with models left out"
+            )
         if infinite:
             notes.append(
                 f"left out: {infinite} infinite statistics, of different means without variance"
             )
         return [
-            "data sets: those where the criterion exceeds its critical value at some rate",
+            f"{self.noun}s: those where the criterion exceeds its critical value at some rate",
             *notes,
         ]
 
@@ -379,6 +385,7 @@ def discriminate(
         _means(selected, resampling, "optimal"),
         _means(selected, resampling, "lowest"),
         left_out,
+        problem_noun(table.clusters),
         values,
     )
 

@@ -297,9 +297,14 @@ def problem_names(datasets: Sequence[Any], classes: Sequence[Any] | None) -> lis
 
 def problems_text(clusters: IntVector) -> str:
     """Return how many problems there are, and of how many data sets where some have several."""
-    n_problems, n_datasets = len(clusters), len(np.unique(clusters))
-    data = count_text(n_datasets, "data set")
-    return data if n_problems == n_datasets else f"{count_text(n_problems, 'problem')} of {data}"
+    data = count_text(len(np.unique(clusters)), "data set")
+    noun = problem_noun(clusters)
+    return data if noun == "data set" else f"{count_text(len(clusters), noun)} of {data}"
+
+
+def problem_noun(clusters: IntVector) -> str:
+    """Return what a problem is called: a data set, where none has several problems."""
+    return "data set" if len(np.unique(clusters)) == len(clusters) else "problem"
 
 
 def _joined(name: Any) -> str:

@@ -77,7 +77,8 @@ class MeanValues(TableResult):
                 cells = map(_cell, self.mean[i, j].tolist(), self.std[i, j].tolist())
                 rows.append([label, problem, *cells])
                 marks.append([0, *best[j]])
-        return TextTable(["measure", "data set", *self.detectors], rows, marks)
+        noun = "data set" if self.anomaly_classes is None else "problem"
+        return TextTable(["measure", noun, *self.detectors], rows, marks)
 
     @property
     def notes(self) -> list[str]:

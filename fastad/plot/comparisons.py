@@ -235,7 +235,7 @@ class DiscriminabilityDisplay(drawing.Display):
         curve, critical, selected = self._curve(criterion, dataset)
         (axes,) = drawing.open_axes(ax)
         result = self.discriminability
-        name = dataset or f"mean of {count_text(len(result.pairwise_tests), 'data set')}"
+        name = dataset or f"mean of {count_text(len(result.pairwise_tests), result.noun)}"
         self.lines_ = drawing.draw_detectors(
             axes, {name: (result.fpr, curve)}, {name: name}, line_kw
         )
@@ -247,7 +247,7 @@ class DiscriminabilityDisplay(drawing.Display):
         if dataset is None and len(result.pairwise_tests) > 1:
             single = [tests.criteria[criterion] for tests in result.pairwise_tests.values()]
         for i, values in enumerate(single):
-            label = "" if i else "each data set"
+            label = "" if i else f"each {result.noun}"
             axes.plot(result.fpr, values, color="0.8", linewidth=0.7, zorder=1, label=label)
         self._mark(axes, curve, selected)
         # A data set without variance may lie a thousand times above the mean.

@@ -222,6 +222,8 @@ def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
         axes.set_yscale("log")
         axes.minorticks_off()
     # Its power of ten stands to the right, where the title is not.
+    if not edge:
+        axes.ticklabel_format(axis="y", scilimits=(-2, 4))
     axes.yaxis.get_offset_text().set(x=1, horizontalalignment="right", fontsize=_SMALL)
     if edge and not volumes.all():
         axes.set_ylim(bottom=0.7 * edge)
