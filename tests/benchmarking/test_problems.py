@@ -8,6 +8,7 @@ import pytest
 
 import fastad
 from fastad import benchmarking
+from fastad.plot import DiscriminabilityDisplay
 
 HOW: dict[str, Any] = {"rng": 0, "n_resamples": 20}
 
@@ -66,7 +67,7 @@ def test_problems_are_not_called_data_sets(name: str) -> None:
 
 def test_the_picture_of_rates_says_problems() -> None:
     table = benchmarking.discriminability(results(2), measure="auc", **HOW)
-    axes = fastad.plot.DiscriminabilityDisplay(table).plot().ax_
+    axes = DiscriminabilityDisplay(table).plot().ax_
     labels = axes.get_legend_handles_labels()[1]
     assert "each problem" in labels
     assert f"mean of {len(table.pairwise_tests)} problems" in labels
