@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -25,8 +25,8 @@ Code: TypeAlias = Any
 _INSTALLED = {"site-packages", "dist-packages"}
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.ndarray, np.ufunc)
-# What the file of a class or a function was when it was first seen.
-_first_digests: WeakKeyDictionary[Code, str] = WeakKeyDictionary()
+# Digests of the file and of the compiled code of a module, when it was last imported.
+_imported: WeakKeyDictionary[ModuleType, tuple[str, str]] = WeakKeyDictionary()
 
 
 def own_code(values: Iterable[Any]) -> dict[str, str]:
@@ -136,18 +136,31 @@ def _file_of(module: str) -> str | None:
 
 
 def _digest_of_file(code: Code) -> str:
-    """Return the digest of the file of a class or function, as it was imported."""
+    """Return the digest of the file of a class or function, which must be what was imported."""
+    module = sys.modules[code.__module__]
     file = _file_of(code.__module__)
     if file is None or not Path(file).is_file():
         return _digest_of_lines(code)
-    digest = _digest(Path(file).read_bytes())
-    if _first_digests.setdefault(code, digest) != digest:
+    digest, loaded = _digest(Path(file).read_bytes()), _digest_of_module(module)
+    first_digest, first_loaded = _imported.setdefault(module, (digest, loaded))
+    current = _attribute(module, code.__qualname__)
+    if (digest != first_digest and loaded == first_loaded) or (
+        current not in (code, None) and _digest_of_compiled(current) != _digest_of_compiled(code)
+    ):
         raise InvalidInputError(
-            f"detectors must run the code that is in their files; found {file} changed since it "
-            "was imported: start Python anew",
+            f"detectors must run the code that is in their files; found {file} changed since "
+            f"{code.__qualname__} was imported: reload it, or start Python anew",
             argument="detectors",
         )
+    _imported[module] = digest, loaded
     return digest
+
+
+def _attribute(module: ModuleType, path: str) -> Any:
+    found: Any = module
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def _digest_of_lines(code: Code) -> str:
@@ -155,8 +168,36 @@ def _digest_of_lines(code: Code) -> str:
     try:
         return _digest(inspect.getsource(code).encode())
     except (OSError, TypeError):  # typed at a prompt
-        members = vars(code).values() if isinstance(code, type) else [code]
-        return _digest(repr([_plain_code(one.__code__) for one in _functions(members)]).encode())
+        return _digest_of_compiled(code)
+
+
+def _digest_of_module(module: ModuleType) -> str:
+    """Return the digest of the compiled code of the functions and classes of a module."""
+    own = {
+        name: _digest_of_compiled(value)
+        for name, value in vars(module).items()
+        if isinstance(value, type | FunctionType) and value.__module__ == module.__name__
+    }
+    return _digest(repr(sorted(own.items())).encode())
+
+
+def _digest_of_compiled(code: Code) -> str:
+    """Return the digest of what a class or function does, without places in memory or in files."""
+    members = vars(code) if isinstance(code, type) else {code.__name__: code}
+    parts = [
+        (
+            name,
+            [_plain_function(one) for one in _functions([member])],
+            repr(member) if isinstance(member, _PLAIN) and not name.startswith("__") else "",
+        )
+        for name, member in sorted(members.items())
+    ]
+    return _digest(repr(parts).encode())
+
+
+def _plain_function(function: FunctionType) -> tuple[Any, ...]:
+    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return _plain_code(function.__code__), [x for x in defaults if isinstance(x, _PLAIN)]
 
 
 def _functions(members: Iterable[Any]) -> Iterator[FunctionType]:
@@ -170,7 +211,6 @@ def _functions(members: Iterable[Any]) -> Iterator[FunctionType]:
 
 
 def _plain_code(code: CodeType) -> tuple[Any, ...]:
-    """Return what compiled code does, without places in memory or in files."""
     constants = [
         _plain_code(x)
         if isinstance(x, CodeType)

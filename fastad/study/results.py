@@ -11,16 +11,16 @@ import numpy as np
 
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
-from fastad.study.batch_files import (
+from fastad.study.batch_files import BatchFolder
+from fastad.study.lock import active_runner, noted_work
+from fastad.study.manifest import MANIFEST, Manifest, read_manifest
+from fastad.study.parquet_files import (
     ArrowTable,
-    BatchFolder,
     DamagedFileError,
     arrow,
     check_beside,
     read_table,
 )
-from fastad.study.lock import active_runner, noted_work
-from fastad.study.manifest import MANIFEST, Manifest, read_manifest
 
 # The table of tasks, whose batches have the columns of three files.
 TASKS = "results"

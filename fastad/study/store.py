@@ -16,7 +16,10 @@ from typing import Any
 from fastad._core.parameters import short_repr
 from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
-from fastad.study.batch_files import (
+from fastad.study.identity import is_name_of
+from fastad.study.lock import LOCK, RUNNER, file_lock, runner_lock
+from fastad.study.manifest import MANIFEST, Manifest
+from fastad.study.parquet_files import (
     TASK,
     ArrowSchema,
     DamagedFileError,
@@ -25,9 +28,6 @@ from fastad.study.batch_files import (
     make_table,
     write_table,
 )
-from fastad.study.identity import is_name_of
-from fastad.study.lock import LOCK, RUNNER, file_lock, runner_lock
-from fastad.study.manifest import MANIFEST, Manifest
 from fastad.study.results import (
     CURVES,
     CURVES_FILE,

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.study.batch_files import make_table
 from fastad.study.lock import file_lock
 from fastad.study.manifest import Manifest
+from fastad.study.parquet_files import make_table
 from fastad.study.results import read_study, study_status
 from fastad.study.resumption import changes, conflicts
 from fastad.study.store import StudyStore

@@ -321,9 +321,37 @@ def test_a_file_that_changed_after_it_was_imported_is_refused(
     with pytest.raises(InvalidInputError, match="own_d_of_study changed"):
         check_code(code, {**planned, "own_d_of_study": "another"})
     (tmp_path / "own_d_of_study.py").write_text(OWN.format(name="A", factor=2), encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"own_d_of_study.py changed since it was imported"):
+    with pytest.raises(InvalidInputError, match=r"own_d_of_study.py changed since A was imported"):
         run_study(config, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("how", ["reloaded", "in place", "old class", "not"])
+def test_modules_that_are_reloaded_run_what_their_file_says(
+    tmp_path: Path, module: Callable[[str, str], None], how: str
+) -> None:
+    name = f"own_e_{how.replace(' ', '_')}_of_study"
+    module(name, OWN.format(name="A", factor=1))
+    few(tmp_path, [{"name": "A", "estimator": f"{name}.A"}])
+    imported = sys.modules[name]
+    old = imported.A
+    before = own_code([old])
+    (tmp_path / f"{name}.py").write_text(
+        OWN.format(name="A", factor=2) + "        # longer\n", encoding="utf-8"
+    )
+    if how != "not":
+        importlib.reload(imported)
+    if how == "in place":  # as notebooks do, which reload automatically
+        old.score_samples = imported.A.score_samples
+    if how == "old class":
+        old.score_samples = lambda self, X: X
+    if how in ("not", "old class"):
+        with pytest.raises(InvalidInputError, match="changed since A was imported"):
+            own_code([old])
+        return
+    after = own_code([imported.A if how == "reloaded" else old])
+    assert after.keys() == before.keys()
+    assert after[name] != before[name]
 
 
 def _typed(lines: str) -> dict[str, Any]:
@@ -336,21 +364,23 @@ def _typed(lines: str) -> dict[str, Any]:
 def test_code_at_a_prompt_is_told_apart_by_what_it_does() -> None:
     text = """
 class A:
-    def fit(self, X):
+    power = {}
+
+    def fit(self, X, weight={}):
         self.a = {}
 
     @property
     def b(self):
         return {}
 """
-    digests = [
-        own_code([_typed(text.format(*parts))["A"]])
-        for parts in [(1, 2), (1, 2), (3, 2), (1, 3), ("(lambda: 1)()", 2), ("X in {1, 2}", 2)]
-    ]
-    assert [list(one) for one in digests] == [["__main__.A"]] * 6
+    same: tuple[Any, ...] = (1, 2, 3, 4)
+    others = [tuple(9 if i == j else x for j, x in enumerate(same)) for i in range(4)]
+    others += [(1, 2, "(lambda: 1)()", 4), (1, 2, "X in {1, 2}", 4)]
+    digests = [own_code([_typed(text.format(*parts))["A"]]) for parts in (same, same, *others)]
+    assert [list(one) for one in digests] == [["__main__.A"]] * 8
     values = [one["__main__.A"] for one in digests]
     assert values[0] == values[1]
-    assert len(set(values)) == 5
+    assert len(set(values)) == 7
 
 
 def _distance(a: Any, b: Any = None, key: Any = None) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastad._core.text_tables import some_of
 from fastad.benchmarking.columns import find_measures
-from fastad.study.batch_files import ArrowTable
+from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import StudyResults, reasons_by_measure
 from fastad.study.results import NOT_APPLICABLE, StudyTables, count_reasons, is_failure
