@@ -16,19 +16,30 @@ def uninterrupted(function: Callable[[], Result]) -> Result:
         return function()
     results: list[Result] = []
     errors: list[BaseException] = []
+    begun, ended = threading.Lock(), threading.Event()
 
     def call() -> None:
+        if not begun.acquire(blocking=False):
+            return
         try:
             results.append(function())
         except BaseException as error:
             errors.append(error)
+        finally:
+            ended.set()
 
     worker = threading.Thread(target=call, name="fastad-uninterrupted")
     interrupt: KeyboardInterrupt | None = None
-    worker.start()
-    while worker.is_alive():
+    try:
+        worker.start()
+    except KeyboardInterrupt as error:
+        # The thread may have begun all the same; if not, it never does.
+        if begun.acquire(blocking=False):
+            raise
+        interrupt = error
+    while not ended.is_set():
         try:
-            worker.join()
+            ended.wait()
         except KeyboardInterrupt as error:
             interrupt = error
     if interrupt is not None:

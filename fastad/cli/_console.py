@@ -141,6 +141,9 @@ def _message_on_data(located: _LocatedError) -> str:
     if item is not None and item in located.columns:
         rest = message.removeprefix(item).replace("pos_label=", "--pos-label")
         message = f"column {located.columns[item]!r}{rest}"
+    else:
+        # Columns may have any name.
+        message = message.replace("label with pos_label= if", "label with --pos-label if")
     return f"{located.files}: {message}" if located.files else message
 
 

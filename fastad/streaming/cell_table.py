@@ -112,9 +112,9 @@ class CellTable:
         return _restored, (self.memory, self.listed(), self.n_points)
 
     @staticmethod
-    def holds_two_cells(memory: int) -> bool:
-        """Tell whether so many bytes are enough for the coarsest resolution."""
-        return _most_pages(memory, 0, short=False) >= 2
+    def most_cells(memory: int) -> int:
+        """Return how many cells fit so many bytes at least; two are the coarsest resolution."""
+        return _most_pages(memory, 0, short=False)
 
     @property
     def nbytes(self) -> int:

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.parameters import check_flag, check_rate
+from fastad._core.parameters import check_flag, check_rate, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.exact import FinerPass, ScorePasses, SketchPass
-from fastad.streaming.files import Batch, ScoreFiles
+from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
+from fastad.streaming.files import Batch, ScoreFiles, names_of
 from fastad.streaming.points import check_points
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
@@ -206,20 +206,26 @@ def evaluate(
     n_bytes = check_memory(memory)
     rates = check_rate(fpr, "fpr")
     bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
+    if folder is not None:
+        _check_folder(folder)
     files = ScoreFiles(source)
-    group_columns = [groups] if isinstance(groups, str) else list(groups or [])
+    group_columns = [] if groups is None else names_of(groups, "groups")
     files.check([label], "label")
     files.check(group_columns, "groups")
     scores = _score_columns(files, score, [label, *group_columns])
     files.check(scores, "score")
     names = _groups(files, group_columns) if group_columns else [None]
-    share = n_bytes // (len(names) * len(scores))
+    if not names:
+        raise _no_rows(source)
+    share = _share(n_bytes, len(names), len(scores))
     streams = {
         (name, column): ScorePasses(bound, share, exact=exact)
         for name in names
         for column in scores
     }
     rows = _Rows(files, label, group_columns, pos_label)
+    # The groups had to be found first.
+    n_before = 1 if group_columns else 0
     n_passes = 0
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         while n_passes < _MOST_PASSES and not all(each.is_done for each in streams.values()):
@@ -229,22 +235,54 @@ def evaluate(
                     key: each.next_pass(_spill_folder(each, folder, stack))
                     for key, each in left.items()
                 }
-                rows.give(counted, report, n_passes)
+                rows.give(counted, report, n_before + n_passes)
+                if not files.n_read:
+                    raise _no_rows(source)
                 for key, each in left.items():
                     each.end(counted.pop(key))
             n_passes += 1
     tables = {key: each.result() for key, each in streams.items()}
     if not group_columns:
         return StreamedEvaluation({key[1]: table for key, table in tables.items()}, (), n_passes)
-    return StreamedEvaluation(tables, group_columns, n_passes)
+    return StreamedEvaluation(tables, group_columns, n_before + n_passes)
+
+
+def _check_folder(folder: str | Path) -> None:
+    if not isinstance(folder, str | Path):
+        raise InvalidTypeError(
+            f"folder must be a path; found {short_repr(folder)}", argument="folder"
+        )
+    if not Path(folder).is_dir():
+        raise InvalidInputError(
+            f"folder must be a folder that exists; found {folder}", argument="folder"
+        )
+
+
+def _share(memory: int, n_groups: int, n_scores: int) -> int:
+    """Return the bytes of each detector on each group."""
+    share = memory // (n_groups * n_scores)
+    if share < FEWEST_BYTES:
+        raise InvalidInputError(
+            f"memory must be at least {FEWEST_BYTES * n_groups * n_scores} bytes, {FEWEST_BYTES} "
+            f"for each column of scores in each group; found {memory}",
+            argument="memory",
+        )
+    return share
+
+
+def _no_rows(source: object) -> InvalidInputError:
+    return InvalidInputError(
+        f"source must have rows; found none in {short_repr(source)}", argument="source"
+    )
 
 
 def _score_columns(
     files: ScoreFiles, score: str | Sequence[str] | None, others: Sequence[str]
 ) -> list[str]:
     if score is not None:
-        return [score] if isinstance(score, str) else list(dict.fromkeys(score))
-    columns = [name for name in files.numbers() if name not in others]
+        columns = names_of(score, "score")
+    else:
+        columns = [name for name in files.numbers() if name not in others]
     if not columns:
         raise InvalidInputError(
             f"score must name a column; found no other column of numbers among "
@@ -277,13 +315,39 @@ class _Rows(NamedTuple):
     ) -> None:
         """Give each row to the counter of its group and column, once."""
         n_rows = self.files.n_rows
-        n_read = n_passes * (n_rows or 0)
+        other = _OtherLabel(self.label, self.pos_label)
         scores = list(dict.fromkeys(column for _, column in counters))
         for batch in self.files.batches([self.label, *scores, *self.group_columns]):
             count_batch(batch, self.label, self.group_columns, counters, self.pos_label)
-            n_read += batch.n_rows
+            other.check(batch)
             if report is not None:
-                report(n_read, None if n_rows is None else (n_passes + 1) * n_rows)
+                report(self.files.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
+
+
+class _OtherLabel:
+    """The label beside that of the anomalies, which has to be the same in all batches."""
+
+    def __init__(self, column: str, pos_label: Label | None) -> None:
+        self._column = column
+        self._pos_label = pos_label
+        self._found: dict[Any, None] = {}
+
+    def check(self, batch: Batch) -> None:
+        """Check the labels of a batch, which have been checked by themselves."""
+        if self._pos_label is None:
+            return
+        labels = batch.columns[self._column]
+        others = labels[labels != self._pos_label]
+        if others.shape[0]:
+            # Each group has one.
+            self._found |= dict.fromkeys([others[0], others[np.argmax(others != others[0])]])
+        if len(self._found) > 1:
+            raise InvalidInputError(
+                f"column {self._column!r} of {batch.where} must contain at most two labels, "
+                f"pos_label={self._pos_label!r} and one other; found "
+                f"{' and '.join(map(str, self._found))} beside it",
+                argument="source",
+            )
 
 
 def count_batch(
@@ -310,9 +374,14 @@ def count_batch(
 
 def _located(error: InvalidInputError, batch: Batch, label: str, column: str) -> InvalidInputError:
     """Return an error about labels or scores that names the column and the file."""
-    argument = {"y_true": "label", "y_score": "score"}.get(str(error.argument), error.argument)
-    name = label if argument == "label" else column
-    return InvalidInputError(f"column {name!r} of {batch.where}: {error}", argument=argument)
+    name = column if error.argument == "y_score" else label
+    argument = "pos_label" if error.argument == "pos_label" else "source"
+    message = str(error).removeprefix(f"{error.item} ")
+    if argument == "pos_label":
+        message = f"pos_label {message.replace('y_true', f'column {name!r} of {batch.where}', 1)}"
+    else:
+        message = f"column {name!r} of {batch.where} {message}"
+    return InvalidInputError(message, argument=argument)
 
 
 def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
@@ -337,10 +406,23 @@ def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
     return plain if len(plain) > 1 else plain[0]
 
 
+def _refuse_nan(batch: Batch, name: str) -> None:
+    values = batch.columns[name]
+    n_missing = np.count_nonzero(np.isnan(values)) if values.dtype.kind == "f" else 0
+    if n_missing:
+        raise InvalidInputError(
+            f"source must have no missing values; found {n_missing} in column {name!r} of "
+            f"{batch.where}",
+            argument="source",
+        )
+
+
 def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
     """Return all groups, in the order of their values."""
     found: dict[Any, None] = {}
     for batch in files.batches(group_columns):
+        for name in group_columns:
+            _refuse_nan(batch, name)
         found.update({name: None for name, _ in split(batch, group_columns)})
     try:
         return sorted(found)

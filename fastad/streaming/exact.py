@@ -10,7 +10,6 @@ from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import keys
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import AREA
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import sort
@@ -21,7 +20,7 @@ from fastad.streaming.anomaly_ranks import (
     AreaSums,
     Piece,
 )
-from fastad.streaming.bounds import bounds_of, extremes_of
+from fastad.streaming.bounds import bounds_of, extremes_of, reads_corners
 from fastad.streaming.cell_table import ANOMALY, NORMAL
 from fastad.streaming.points import StreamedPoints
 from fastad.streaming.refinement import RangeCounter, Refinement
@@ -32,7 +31,8 @@ from fastad.streaming.spill import Block, SpilledScores
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
 _SKETCH = 8_000_000
-_FEWEST_BYTES = 512
+# Of a detector on a group, so that its sketch holds cells enough to refine.
+FEWEST_BYTES = 2048
 # Of an exact curve in memory: its counts, and what a measure makes of them.
 _BYTES_A_CORNER = 64
 
@@ -44,7 +44,7 @@ class SketchPass:
     """
 
     def __init__(self, memory: int, *, keep_anomalies: bool) -> None:
-        self.sketch = ScoreSketch(max(min(_SKETCH, memory // 4), _FEWEST_BYTES))
+        self.sketch = ScoreSketch(min(_SKETCH, memory // 4))
         # Rank bits of all anomalies; None where they are too many, or nobody needs them.
         self.anomalies: list[IntVector] | None = [] if keep_anomalies else None
         self._most = max(memory - BYTES_OF_BLOCKS - self.sketch.memory, 0) // BYTES_AN_ANOMALY
@@ -133,7 +133,7 @@ class ScorePasses:
         Without a folder it makes no areas exact where the anomalies do not fit the memory.
         """
         if self._cells is None:
-            keeps = self._exact and any(_reads_curve(bound) for bound in self._measures)
+            keeps = self._exact and any(reads_corners(bound) for bound in self._measures)
             return SketchPass(self._memory, keep_anomalies=keeps)
         ranks = spilled = None
         if self._of_curve and self._anomalies is not None:
@@ -201,7 +201,7 @@ class ScorePasses:
                 self._refinements[bound] = Refinement.of(
                     self._cells, bound, Fraction(0), counted.sketch.memory
                 )
-        self._of_curve = [bound for bound in open_measures if _reads_curve(bound)]
+        self._of_curve = [bound for bound in open_measures if reads_corners(bound)]
         if self._of_curve and counted.anomalies is not None:
             self._anomalies = np.concatenate(counted.anomalies)
             sort(self._anomalies)
@@ -238,12 +238,6 @@ def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
     falling = np.empty(values.shape[0], np.int64)
     keys.fall(as_readonly(values), raw.largest, raw.signed, falling)
     return np.invert(falling, out=falling)
-
-
-def _reads_curve(bound: BoundMeasure) -> bool:
-    """Tell whether a measure has the same bits on the corners of the curve as on all points."""
-    extremes = bound.measure.extremes
-    return extremes is AREA or bound.measure.name in ("average_precision", "pr_auc")
 
 
 def _sum_of(sums: AreaSums, bound: BoundMeasure) -> float | None:

@@ -12,7 +12,7 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import AnyVector
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 # Rows of a batch.
 _ROWS = 2**20
@@ -53,10 +53,13 @@ class ScoreFiles:
         The columns.
     n_rows : int or None
         Rows of all files, where the files say how many.
+    n_read : int
+        Rows that have been read, in all passes.
     """
 
     def __init__(self, source: str | Path | Sequence[str | Path]) -> None:
         dataset = _open(_paths(source))
+        self.n_read = 0
         self._fragments: list[Any] = sorted(dataset.get_fragments(), key=lambda each: each.path)
         self._types = {field.name: field.type for field in dataset.schema}
         self.names: Sequence[str] = list(self._types)
@@ -103,34 +106,55 @@ class ScoreFiles:
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Yield some columns of all rows; the next batch is read while one is in use."""
-        batches = self._batches(list(names))
+        batches = self._batches(list(dict.fromkeys(names)))
         with ThreadPoolExecutor(1, thread_name_prefix="fastad-reader") as reader:
             ahead = reader.submit(next, batches, None)
             while (batch := ahead.result()) is not None:
                 ahead = reader.submit(next, batches, None)
+                self.n_read += batch.n_rows
                 yield batch
 
     def _batches(self, names: list[str]) -> Iterator[Batch]:
         for fragment in self._fragments:
             for part, where in _parts(fragment):
+                n_rows = 0
                 with _reading(where, "it"):
                     scanner = part.scanner(columns=names, batch_size=_ROWS)
                     for batch in scanner.to_batches():
                         if batch.num_rows:
-                            yield Batch(_columns(batch, names, where), where, batch.num_rows)
+                            rows = f"{where}, from row {n_rows}" if n_rows else where
+                            yield Batch(_columns(batch, names, rows), rows, batch.num_rows)
+                            n_rows += batch.num_rows
 
     def _count(self) -> int | None:
         n_rows = 0
         for fragment in self._fragments:
-            metadata = getattr(fragment, "metadata", None)
+            with _reading(fragment.path, "the file"):
+                metadata = getattr(fragment, "metadata", None)
             if metadata is None:
                 return None
             n_rows += metadata.num_rows
         return n_rows
 
 
+def names_of(value: object, argument: str) -> list[str]:
+    """Return the columns that an argument names, each once."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidTypeError(
+            f"{argument} must be the name of a column, or several; found {short_repr(value)}",
+            argument=argument,
+        )
+    return list(dict.fromkeys(names))
+
+
 def _paths(source: str | Path | Sequence[str | Path]) -> list[str]:
-    given = [source] if isinstance(source, str | Path) else list(source)
+    given = [source] if isinstance(source, str | Path) else source
+    if not isinstance(given, Sequence) or not all(isinstance(each, str | Path) for each in given):
+        raise InvalidTypeError(
+            f"source must be the path of a file or folder, or several; found {short_repr(source)}",
+            argument="source",
+        )
     paths: list[str] = []
     for each in map(Path, given):
         if not each.exists():
@@ -167,7 +191,16 @@ def _open(paths: list[str]) -> Any:
             argument="source",
         )
     with _reading(paths[0], "the file"):
-        return dataset.dataset(paths, format=different.pop())
+        name = different.pop()
+        return dataset.dataset(paths, format=_csv_format() if name == "csv" else name)
+
+
+def _csv_format() -> Any:
+    from pyarrow import csv, dataset  # Inside, as scores in memory need no pyarrow.
+
+    # Cells without text are missing, in columns of text too; all other text is a value.
+    options = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    return dataset.CsvFileFormat(convert_options=options)
 
 
 def _parts(fragment: Any) -> Iterator[tuple[Any, str]]:

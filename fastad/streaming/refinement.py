@@ -92,9 +92,9 @@ class Refinement:
     """Counts the scores of some ranges again, in finer cells; made by `ScoreSketch.refine`.
 
     Give it the same points as the sketch, in any order and batches; those outside the ranges are
-    passed over. The ranges are as few as make the measure certain to the tolerance. Where their
-    points do not fit the memory one by one, ``result`` is only closer, and ``refine`` begins
-    another pass.
+    passed over. The ranges are as few as make the measure certain to the tolerance, and so few
+    that the memory has room to split the cells in them. Where that is not enough, ``result`` is
+    only closer, and ``refine`` begins another pass; cells that have been split stay in memory.
 
     Attributes
     ----------
@@ -132,7 +132,9 @@ class Refinement:
         cls, cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, memory: int
     ) -> "Refinement":
         """Choose the ranges."""
-        return cls(cells, bound, tolerance, memory, choose_cells(cells, bound, tolerance))
+        most = max(CellTable.most_cells(memory) // 2, 1)
+        chosen = _heaviest(cells, choose_cells(cells, bound, tolerance), most)
+        return cls(cells, bound, tolerance, memory, chosen)
 
     def __repr__(self) -> str:
         return (
@@ -234,24 +236,40 @@ class Refinement:
         )
         # Base cell of each finer one; both fall.
         base = chosen.shape[0] - np.searchsorted(cells.lowest[::-1], finer.lowest, side="right")
+        inside = finer.highest <= cells.highest[base]
         counted = np.zeros((chosen.shape[0], 2), np.int64)
-        np.add.at(counted[:, NORMAL], base, finer.normals)
-        np.add.at(counted[:, ANOMALY], base, finer.anomalies)
+        np.add.at(counted[:, NORMAL], base[inside], finer.normals[inside])
+        np.add.at(counted[:, ANOMALY], base[inside], finer.anomalies[inside])
         wanted = np.column_stack([cells.normals, cells.anomalies])
         wanted[~chosen] = 0
-        # A cell of the second pass that is wider than one of the first may reach beyond it.
-        fits = finer.highest <= cells.highest[base]
-        whole = np.ones(chosen.shape[0], np.bool_)
-        whole[base[~fits]] = False
-        missing = (counted != wanted).any(axis=1) & whole
-        if missing.any() or self._counter.table.n_points != int(wanted.sum()):
+        whole, empty = _whole(cells, finer)
+        missing = (counted != wanted).any(axis=1) & whole | empty
+        if (missing & chosen).any() or self._counter.table.n_points != int(wanted.sum()):
             raise InvalidInputError(
                 "update must have been given the points of the sketch, each once; found "
                 f"{self.n_counted} points in the ranges, and {int(wanted.sum())} in the sketch",
                 argument="y_score",
             )
-        kept = fits & whole[base]
-        return cells.refined(chosen & whole, finer.only(kept))
+        split = chosen & whole
+        return cells.refined(split, finer.only(split[base] & inside))
+
+
+def _whole(cells: ScoreCells, finer: ScoreCells) -> tuple[BoolVector, BoolVector]:
+    """Return which cells consist of cells of the second pass, and which hold none of its points.
+
+    One of the second pass that is wider than one of the first may reach beyond it.
+    """
+    n_finer = finer.lowest.shape[0]
+    if n_finer == 0:
+        none = np.zeros(cells.lowest.shape[0], np.bool_)
+        return none, ~none
+    lows, highs = finer.lowest[::-1], finer.highest[::-1]
+    first = np.searchsorted(highs, cells.lowest, side="left")
+    last = np.searchsorted(lows, cells.highest, side="right") - 1
+    empty: BoolVector = first > last
+    first, last = np.minimum(first, n_finer - 1), np.maximum(last, 0)
+    whole: BoolVector = (lows[first] >= cells.lowest) & (highs[last] <= cells.highest) & ~empty
+    return whole, empty
 
 
 def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> BoolVector:
@@ -261,7 +279,7 @@ def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) ->
     uncertain: BoolVector = none.copy()
     uncertain[positions] = True
     extremes = extremes_of(bound.measure)
-    if _is_certain(cells, bound, tolerance):
+    if _is_certain(cells, bound, tolerance, rounding=tolerance == 0):
         return none
     if extremes.local:
         few = list(_influential(cells, bound, positions))
@@ -285,8 +303,10 @@ def rows_inside(raw: RawScores, lows: IntVector, highs: IntVector) -> IntVector:
     return rows[:n_rows]
 
 
-def _is_certain(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> bool:
-    value = bounds_of(cells, bound, rounding=False)
+def _is_certain(
+    cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, *, rounding: bool = False
+) -> bool:
+    value = bounds_of(cells, bound, rounding=rounding)
     return value.is_exact or bool(value.error <= tolerance)
 
 
@@ -321,6 +341,17 @@ def _weights(cells: ScoreCells) -> Iterator[FloatVector]:
     pairs = cells.anomalies.astype(np.float64) * (cells.normals + cells.anomalies)
     yield pairs
     yield pairs / np.cumsum(cells.normals + cells.anomalies)
+
+
+def _heaviest(cells: ScoreCells, chosen: BoolVector, most: int) -> BoolVector:
+    """Return at most so many of the chosen cells: each can be split in two then."""
+    positions = np.flatnonzero(chosen)
+    if positions.shape[0] <= most:
+        return chosen
+    weights = next(_weights(cells))[positions]
+    heaviest: BoolVector = np.zeros(chosen.shape[0], np.bool_)
+    heaviest[positions[np.argsort(-weights, kind="stable")[:most]]] = True
+    return heaviest
 
 
 def _fewest(

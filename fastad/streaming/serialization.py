@@ -74,7 +74,7 @@ def from_bytes(data: object) -> SketchState:
     _, name, memory, shift, lowest, highest, n_cells = _HEADER.unpack_from(content, len(_MAGIC))
     text = name.rstrip(b"\x00").decode("ascii", "replace")
     payload = np.frombuffer(content, np.uint8, offset=start)
-    valid = text in _TYPES and shift < 64 and CellTable.holds_two_cells(memory)
+    valid = text in _TYPES and shift < 64 and CellTable.most_cells(memory) >= 2
     # Every number takes a byte at least.
     if not valid or n_cells * (1 + N_KINDS) > payload.shape[0]:
         raise _unfit("a header that no sketch has")

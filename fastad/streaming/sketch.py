@@ -74,7 +74,7 @@ class ScoreSketch(BoundedMeasureMethods):
 
     def __init__(self, memory: int | str = _MEMORY) -> None:
         size = check_memory(memory)
-        if not CellTable.holds_two_cells(size):
+        if CellTable.most_cells(size) < 2:
             raise InvalidInputError(
                 f"memory must hold two cells; found {short_repr(memory)}", argument="memory"
             )
