@@ -159,13 +159,35 @@ def test_measures_that_a_study_lacks_are_named(study: StudyTables) -> None:
         label for label in TABLE_MEASURES if label not in gone
     ]
     assert any(
-        "tpr@0.4 of uci at 0 % contamination" in words and "has not measured it" in words
+        "tpr@0.4 of uci at 0 % contamination" in words and why in words
         for words in result["distance"].paragraphs[1:]
     )
     assert {row[0] for row in table(result["unsupervised"], "unsupervised-uci-0").rows} == {"MV"}
     assert {part.name for part in result["recommendation"].parts} == {
         f"recommendation-tpr-0.01-{name}-0" for name in PROBLEMS
     }
+
+
+def test_measures_that_were_not_planned_are_not_missing(study: StudyTables) -> None:
+    gone = ("auc@0.05", "tpr@0.4", "fpr@tpr0.8", "precision@p0.05")
+    config = {**study.manifest["config"], "measures": ["auc", "tpr@0.4"]}
+    chosen = replace(without(study, *gone), manifest={**study.manifest, "config": config})
+    said = [words for one in sections_of(chosen).values() for words in one.paragraphs]
+    missing = [words for words in said if "has not measured" in words]
+    assert missing
+    assert all("tpr@0.4 of" in words for words in missing)
+    assert not any(name in words for words in missing for name in gone if name != "tpr@0.4")
+
+
+def test_measures_of_ones_own_are_compared_too(study: StudyTables) -> None:
+    columns = study.tasks.column_names
+    own = ["lf_auc@0.9" if name == "ht_auc@0.4" else name for name in columns]
+    result = sections_of(replace(study, tasks=study.tasks.rename_columns(own)))
+    labels = [*TABLE_MEASURES, "lf_auc@0.9"]
+    assert table(result["ranks"], "ranks-uci-0").measures == labels
+    assert table(result["correlation"], "correlation-uci-0").rows == labels
+    assert table(result["selection"], "selection-loss-uci-0").rows == labels
+    assert "lf_auc@0.9" in table(result["recommendation"], "recommendation-tpr-0.05-uci-0").measures
 
 
 def test_a_collection_where_everything_failed_is_named(study: StudyTables) -> None:

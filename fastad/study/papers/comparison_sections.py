@@ -65,7 +65,8 @@ def ranks_section(results: StudyResults) -> Section:
     )
     _note_collections(builder, results, _RANK_TABLES)
     for cell in results.cells(builder):
-        measures = cell.present(TABLE_MEASURES, builder)
+        cell.present(TABLE_MEASURES, builder)
+        measures = results.compared_measures(cell)
         for name, title, make in (
             (
                 "ranks",
@@ -106,7 +107,8 @@ def correlation_section(results: StudyResults) -> Section:
         "all cells are in the files of the table.",
     )
     for cell in results.cells(builder):
-        measures = cell.present(TABLE_MEASURES, builder)
+        cell.present(TABLE_MEASURES, builder)
+        measures = results.compared_measures(cell)
         if len(measures) < 2:
             builder.lacks(cell.where, _ONE_MEASURE)
             continue
@@ -129,7 +131,8 @@ def selection_section(results: StudyResults) -> Section:
     )
     by_collection: dict[str, list[tuple[Cell, LossMatrix]]] = {}
     for cell in results.cells(builder, lowest=False):
-        measures = cell.present(TABLE_MEASURES, builder)
+        cell.present(TABLE_MEASURES, builder)
+        measures = results.compared_measures(cell)
         if len(measures) < 2:
             builder.lacks(cell.where, _ONE_MEASURE)
             continue
@@ -218,8 +221,7 @@ def distance_section(results: StudyResults) -> Section:
     for cell in results.cells(builder):
         for reference, labels in _REFERENCES.items():
             what = f"{reference} of {cell.where}"
-            if reference not in cell.table.labels:
-                builder.lacks(what, "the study has not measured it")
+            if not cell.present([reference], builder):
                 continue
             make = partial(
                 rank_distance,

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from fastad.benchmarking.recommendation import Recommendation, recommend
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.study.extensions import extensions
+from fastad.study.measuring import EM, MV
 from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import SectionBuilder
 from fastad.study.results import StudyTables
@@ -40,12 +41,15 @@ class Cell:
         What identifies it in names of files.
     table : ResultTable
         Measures of all tasks that succeeded.
+    planned : collection of str or None
+        Labels of the measures that the configuration lists; None where it lists none.
     """
 
     collection: str
     contamination: float
     key: str
     table: ResultTable
+    planned: Collection[str] | None
 
     @property
     def has_several_datasets(self) -> bool:
@@ -58,9 +62,13 @@ class Cell:
         return describe_cell(self.collection, self.contamination)
 
     def present(self, labels: Sequence[str], builder: SectionBuilder) -> list[str]:
-        """Return those of the measures that the study has, and note the missing ones."""
+        """Return those of the measures that the study has, and note the missing ones.
+
+        What the configuration does not list is not missing.
+        """
         measured = set(self.table.labels)
-        absent = [label for label in labels if label not in measured]
+        planned = labels if self.planned is None else self.planned
+        absent = [label for label in labels if label not in measured and label in planned]
         if absent:
             builder.lacks(f"{', '.join(absent)} of {self.where}", "the study has not measured them")
         return [label for label in labels if label in measured]
@@ -103,6 +111,11 @@ class StudyResults:
         """All detectors that have rows, in the order of the table."""
         tasks = self.study.tasks
         return tasks["detector"].unique().to_pylist() if tasks.num_rows else []
+
+    @property
+    def _planned(self) -> Collection[str] | None:
+        measures: Sequence[str] | None = self.study.manifest.get("config", {}).get("measures")
+        return measures
 
     @property
     def without_rows(self) -> list[str]:
@@ -152,7 +165,8 @@ class StudyResults:
                     # Tables that are made meanwhile are of this cell.
                     builder.group = collection
                     builder.without_values = self._without_values(collection, level)
-                    yield Cell(collection, level, f"{self.slugs[collection]}-{level:g}", table)
+                    key = f"{self.slugs[collection]}-{level:g}"
+                    yield Cell(collection, level, key, table, self._planned)
                     builder.group, builder.without_values = "", ()
                 else:
                     builder.lacks(describe_cell(collection, level), str(table))
@@ -179,12 +193,17 @@ class StudyResults:
             return None
         lowest = min(levels[0] for levels in self.collections.values())
         table = self._table(None, lowest)
-        return Cell(_ALL, lowest, "", table) if isinstance(table, ResultTable) else None
+        if not isinstance(table, ResultTable):
+            return None
+        return Cell(_ALL, lowest, "", table, self._planned)
 
     def compared_measures(self, cell: Cell) -> list[str]:
-        """Return the measures that are compared: those of extensions, else all."""
+        """Return the measures that are compared: those of extensions, and all that they lack."""
+        labels = cell.table.labels
         wanted = [label for each in extensions() for label in each.compared_measures()]
-        return [label for label in wanted if label in cell.table.labels] or list(cell.table.labels)
+        known = {*wanted, EM, MV}.union(*(each.measures() for each in extensions()))
+        own = [label for label in labels if label not in known]
+        return [label for label in wanted if label in labels] + own or list(labels)
 
     def principal_measures(self, cell: Cell) -> list[str]:
         """Return the measures by which detectors are tested."""
@@ -193,7 +212,9 @@ class StudyResults:
 
     def targets(self, cell: Cell) -> list[str]:
         """Return the measures that count in applications, which others may select for."""
-        return [label for label in _TARGETS if label in self.compared_measures(cell)]
+        labels = self.compared_measures(cell)
+        rates = [label for label in labels if label.startswith("tpr@")]
+        return [label for label in _TARGETS if label in labels] or rates[:1]
 
     def comparison(self, cell: Cell, measure: str) -> RankComparison:
         """Compare detectors by their ranks, once.
