@@ -4,6 +4,7 @@ import importlib.util
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import time
 import warnings
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -173,6 +175,30 @@ def _sketch(kind: npt.DTypeLike) -> None:
         sketch.label(scores, _Y_TRUE)
         sketch.merge(ScoreSketch.from_bytes(sketch.to_bytes()))
         sketch.evaluate()
+    # More scores than the memory has cells.
+    many = np.arange(20_000).astype(kind)
+    y_true = many % 9 == 0
+    sketch = ScoreSketch("64kB")
+    sketch.update(y_true, many)
+    sketch.evaluate()
+    if importlib.util.find_spec("pyarrow") is not None:
+        _read_again({"label": y_true, "it": many, "group": y_true * 0})
+
+
+def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
+    """Evaluate a file in little memory, exactly, by each way to do so."""
+    # Inside, as pyarrow is an extra.
+    import pyarrow as pa
+    from pyarrow import feather
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "scores.arrow")
+        feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
+        for memory in ("64kB", "1MB"):
+            for groups in (None, "group"):
+                fastad.streaming.evaluate(
+                    path, score="it", exact=True, memory=memory, groups=groups
+                )
 
 
 def _estimate(score: Any, threshold: float, *methods: str) -> None:

@@ -133,6 +133,25 @@ for dtype in (np.float64, np.float32, np.int64, np.int32):
     sketch.evaluate()
     sketch.copy().roc_auc()
 """
+FILES = """
+import json, tempfile
+from pathlib import Path
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+from fastad.streaming import evaluate
+rng = np.random.default_rng(1)
+y = np.arange(20_000) % 9 == 0
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder, "scores.parquet")
+    for dtype in (np.float64, np.float32, np.int64, np.int32):
+        scores = (100 * rng.normal(size=20_000)).astype(dtype)
+        parquet.write_table(pa.table({"label": y, "s": scores, "g": y * 0}), path)
+        for exact in (False, True):
+            for memory in ("1MB", "64kB"):
+                for groups in (None, "g"):
+                    evaluate(path, score="s", exact=exact, memory=memory, groups=groups)
+"""
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 HOMES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE")
@@ -198,8 +217,17 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
 @pytest.mark.system
 @pytest.mark.parametrize(
     "code",
-    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS, STREAMS],
-    ids=["measures", "certainty", "volumes", "unlabelled", "comparison", "neighbours", "streams"],
+    [EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS, STREAMS, FILES],
+    ids=[
+        "measures",
+        "certainty",
+        "volumes",
+        "unlabelled",
+        "comparison",
+        "neighbours",
+        "streams",
+        "files",
+    ],
 )
 def test_after_warmup_nothing_is_compiled(after_warmup: tuple[Path, str], code: str) -> None:
     assert misses(code, FASTAD_CACHE_DIR=str(after_warmup[0])) == {}
