@@ -179,6 +179,21 @@ def test_measures_that_were_not_planned_are_not_missing(study: StudyTables) -> N
     assert not any(name in words for words in missing for name in gone if name != "tpr@0.4")
 
 
+def test_sections_that_have_nothing_to_say_are_left_out(study: StudyTables) -> None:
+    keys = set(study.tasks.column_names) - set(study.results(collection="uci").labels)
+    config = {**study.manifest["config"], "measures": ["auc", "ap"]}
+    few = replace(
+        study,
+        tasks=study.tasks.select([*sorted(keys), "auc", "ap"]),
+        manifest={**study.manifest, "config": config},
+        extra={},
+    )
+    made = {section.name: section for section in make_sections(few, **HOW)}
+    assert not {"distance", "recommendation", "unsupervised"} & made.keys()
+    assert {"answer", "overview", "values", "ranks", "correlation", "made"} <= made.keys()
+    assert all(one.parts or one.lists or one.paragraphs[1:] for one in made.values())
+
+
 def test_measures_of_ones_own_are_compared_too(study: StudyTables) -> None:
     columns = study.tasks.column_names
     own = ["lf_auc@0.9" if name == "ht_auc@0.4" else name for name in columns]

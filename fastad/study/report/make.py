@@ -118,14 +118,20 @@ def make_sections(
         )
     check_generator(rng)
     results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
+    makers = (answer_section, overview_section, values_section)
     of_extensions = [make for extension in extensions() for make in extension.sections()]
-    makers = (answer_section, overview_section, values_section, *of_extensions)
     of_curves = (curves_section, scores_section)
     return chain(
         (make(results) for make in makers),
+        filter(_has_content, (make(results) for make in of_extensions)),
         (make(study) for make in of_curves),
         (make(results) for make in (made_section,)),
     )
+
+
+def _has_content(section: Section) -> bool:
+    """Tell whether a section has more than its first words: results, or what is missing."""
+    return bool(section.parts) or len(section.paragraphs) > 1
 
 
 def write_report(
