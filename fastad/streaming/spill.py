@@ -17,7 +17,7 @@ from fastad.streaming.score_cells import ScoreCells
 
 # Bytes that a point takes while its range is sorted.
 BYTES_A_POINT = 32
-# Bytes that are gathered before they are written.
+# Bytes that are gathered before they are written, at most.
 _GATHERED = 2**25
 _READ = 2**20
 
@@ -77,7 +77,7 @@ class SpilledScores:
                 self._gathered.setdefault((index, block.kind), []).append(bits[start:end])
             start = end
         self._n_gathered += bits.nbytes
-        if self._n_gathered >= _GATHERED:
+        if self._n_gathered >= min(_GATHERED, self._memory):
             self._write()
 
     def pieces(self) -> Iterator[Piece]:

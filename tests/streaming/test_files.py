@@ -1,0 +1,436 @@
+"""Files of scores: formats, parts, columns, groups, and everything that can be wrong with them."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from fastad import streaming
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
+from fastad.streaming import files as module
+from fastad.streaming.files import ScoreFiles
+from tests.support.score_files import (
+    FORMATS,
+    check_bounds,
+    defined,
+    save,
+    save_parts,
+)
+
+RNG = np.random.default_rng(1)
+N = 1500
+Y = (RNG.random(N) < 0.2).astype(np.int64)
+S = RNG.normal(size=N) + Y
+COLUMNS: dict[str, npt.NDArray[Any]] = {
+    "label": Y,
+    "score": S,
+    "other": np.round(-S, 1),
+    "count": RNG.integers(0, 50, N),
+}
+MEASURES = ["auc", "ap", "tpr@0.2"]
+
+
+def evaluate(source: Any, **options: Any) -> streaming.StreamedEvaluation:
+    return streaming.evaluate(source, **{"measures": MEASURES, **options})
+
+
+def refused(source: Any, *parts: object, argument: str = "source", **options: Any) -> str:
+    """Check that files or arguments are refused with a message that has some parts."""
+    with pytest.raises((InvalidInputError, InvalidTypeError)) as error:
+        evaluate(source, **options)
+    assert error.value.argument == argument
+    message = str(error.value)
+    for part in parts:
+        assert str(part) in message
+    return message
+
+
+def check_exact(
+    result: streaming.StreamedEvaluation, columns: dict[str, Any] | None = None
+) -> None:
+    columns = COLUMNS if columns is None else columns
+    for name, table in result.items():
+        y, s = columns["label"], columns[name]
+        assert check_bounds(table, y, s) >= defined(MEASURES, y, s) == set(MEASURES)
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches be short."""
+    monkeypatch.setattr(module, "_ROWS", 101)
+
+
+# --- what can be read
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_formats(tmp_path: Path, suffix: str, *, exact: bool) -> None:
+    path = save(tmp_path / f"scores{suffix}", COLUMNS)
+    result = evaluate(path, exact=exact, memory="60kB")
+    assert list(result) == ["score", "other", "count"]
+    if exact:
+        check_exact(result)
+    else:
+        assert result.n_passes == 1
+        assert not result["score"]["auc"].is_exact
+        for name, table in result.items():
+            check_bounds(table, Y, COLUMNS[name])
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_folders_and_lists_of_files_are_one_table(tmp_path: Path, suffix: str) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [1, 700, 1200], suffix)
+    (folder / "inner").mkdir()
+    (folder / f"part-3{suffix}").rename(folder / "inner" / f"z{suffix}")
+    (folder / "_SUCCESS").touch()
+    (folder / "notes.txt").write_text("not scores")
+    paths = sorted(path for path in folder.rglob("*") if path.name.startswith(("part", "z")))
+    sources: list[Any] = [folder, str(folder), paths[::-1], [folder / "inner", *paths[1:]]]
+    for source in sources:
+        check_exact(evaluate(source, exact=True, memory="60kB"))
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_one_class_may_come_late(tmp_path: Path, late: int) -> None:
+    order = np.argsort(late == Y, kind="stable")
+    columns = {name: each[order] for name, each in COLUMNS.items()}
+    folder = save_parts(tmp_path / "lake", columns, [500, 1000], ".parquet")
+    check_exact(evaluate(folder, exact=True, memory="60kB"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "pos_label"),
+    [
+        (Y == 1, None),
+        (Y.astype(np.int8), None),
+        (Y.astype(np.float32), None),
+        (Y * 3, 3),
+        (1 - Y, 0),
+        (Y == 0, False),
+        (np.where(Y == 1, "bad", "good"), "bad"),
+        (pa.array(np.where(Y == 1, "bad", "good")).dictionary_encode(), "bad"),
+        (np.where(Y == 1, -1.5, 0.5), -1.5),
+    ],
+    ids=["bool", "int8", "float", "3", "inverted", "False", "text", "dictionary", "number"],
+)
+@pytest.mark.usefixtures("few_rows")
+def test_labels(tmp_path: Path, labels: Any, pos_label: Any) -> None:
+    path = save(tmp_path / "scores.parquet", {"is bad": labels, "score": S})
+    result = evaluate(path, label="is bad", pos_label=pos_label, score="score", exact=True)
+    check_exact(result)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u1", "i4", "u8", "?"])
+def test_scores_of_any_type(tmp_path: Path, dtype: str) -> None:
+    s = np.clip(S * 20, 0, 100).astype(dtype)
+    path = save(tmp_path / "scores.parquet", {"label": Y, "s": s})
+    result = evaluate(path, score="s", exact=True, memory="60kB")
+    check_exact(result, {"label": Y, "s": s})
+
+
+def test_infinities_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("label,score\n0,-inf\n1,inf\n0,1.5\n1,-inf\n")
+    y, s = np.array([0, 1, 0, 1]), np.array([-np.inf, np.inf, 1.5, -np.inf])
+    assert check_bounds(evaluate(path)["score"], y, s) >= {"auc", "ap"}
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:
+    segment = RNG.integers(0, 3, N)
+    name = np.array(["a", "b"])[RNG.integers(0, 2, N)]
+    columns = {**COLUMNS, "segment": segment, "name": name}
+    folder = save_parts(tmp_path / "lake", columns, [300, 1000], suffix)
+    scores = ["score", "other"]
+    by_one = evaluate(folder, groups="segment", score=scores, exact=True)
+    assert list(by_one) == [(group, score) for group in (0, 1, 2) for score in scores]
+    for (group, score), table in by_one.items():
+        rows = segment == group
+        assert check_bounds(table, Y[rows], columns[score][rows]) >= set(MEASURES)
+    by_two = evaluate(folder, groups=["name", "segment"], score="score", exact=True)
+    assert list(by_two) == [((a, b), "score") for a in ("a", "b") for b in (0, 1, 2)]
+    for ((a, b), _), table in by_two.items():
+        rows = (name == a) & (segment == b)
+        assert check_bounds(table, Y[rows], S[rows]) >= set(MEASURES)
+    columns_of = by_two.to_columns()
+    assert list(columns_of) == ["name", "segment", "detector", "measure", "value", "low", "high"]
+    assert columns_of["segment"][: len(MEASURES) + 1] == [0] * (len(MEASURES) + 1)
+
+
+def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
+    columns = {"label": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
+    result = evaluate(save(tmp_path / "scores.csv", columns), groups="g", measures="auc")
+    assert result["x", "score"]["auc"].value == 0.5 * 2
+    assert "auc" not in result["y", "score"]
+    assert result.notes == [f"y, score: {result['y', 'score'].undefined['auc']}"]
+    assert "without anomalies" in result.notes[0]
+
+
+def test_passes_and_rows_are_counted(tmp_path: Path) -> None:
+    """Rows of all passes, also where a file does not say how many it has."""
+    for suffix, total in ((".parquet", N), (".csv", None)):
+        path = save(tmp_path / f"scores{suffix}", {**COLUMNS, "g": np.zeros(N, np.int64)})
+        for groups, before in ((None, 0), ("g", 1)):
+            seen: list[tuple[int, int | None]] = []
+            result = evaluate(
+                path,
+                score="score",
+                groups=groups,
+                exact=True,
+                memory="60kB",
+                progress=lambda done, of, seen=seen: seen.append((done, of)),
+            )
+            assert result.n_passes >= before + 2
+            done, of = zip(*seen, strict=True)
+            assert list(done) == sorted(set(done))
+            assert done[-1] == result.n_passes * N
+            assert {*done} >= {k * N for k in range(before + 1, result.n_passes + 1)}
+            # The end of the pass.
+            assert list(of) == [total and -(-rows // N) * N for rows in done]
+
+
+# --- damaged files
+
+
+def altered(path: Path, start: int, size: int) -> Path:
+    content = bytearray(path.read_bytes())
+    content[start : start + size] = b"\xff" * size
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.mark.parametrize("part", [0.3, 0.7, 0.99, 0])
+@pytest.mark.parametrize("suffix", [*FORMATS[:2], ".csv.gz"])
+def test_a_file_that_is_cut_off_is_named(tmp_path: Path, suffix: str, part: float) -> None:
+    """Alone, and behind a good one."""
+    folder = save_parts(tmp_path / "lake", COLUMNS, [700], suffix)
+    bad = folder / f"part-1{suffix}"
+    content = bad.read_bytes()
+    bad.write_bytes(content[: int(len(content) * part)])
+    refused(bad, bad, "must be readable")
+    refused(folder, bad, "must be readable")
+
+
+def test_a_row_of_text_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    bad = tmp_path / "scores.csv"
+    bad.write_text("label,score,other\n" + "0,1.5,2\n" * 200_000 + "1,2")
+    refused(bad, bad, "must be readable", "Expected 3 columns, got 2")
+
+
+@pytest.mark.parametrize("group", [0, 2])
+def test_a_page_that_is_altered_is_named_with_its_row_group(tmp_path: Path, group: int) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [200], ".parquet")
+    bad = folder / "part-1.parquet"
+    place = parquet.read_metadata(bad).row_group(group).column(1)
+    altered(bad, place.data_page_offset, 40)
+    refused(folder, bad, f"row group {group}")
+
+
+def test_a_footer_that_is_altered_is_named(tmp_path: Path) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [200], ".parquet")
+    bad = folder / "part-1.parquet"
+    size = bad.stat().st_size
+    length = int.from_bytes(bad.read_bytes()[-8:-4], "little")
+    altered(bad, size - 8 - length, 64)
+    refused(folder, bad)
+
+
+# --- other columns, types and values
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
+    save(tmp_path / f"a{suffix}", COLUMNS)
+    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": S})
+    refused(tmp_path, bad, "no column 'other'", "source must be files of the same columns")
+    check_exact(
+        evaluate(tmp_path, score="score", exact=True),
+        {"label": np.tile(Y, 2), "score": np.tile(S, 2)},
+    )
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_a_file_with_another_type_is_named(tmp_path: Path, suffix: str) -> None:
+    good = save(tmp_path / f"a{suffix}", {"label": Y, "score": S})
+    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": np.arange(N)})
+    refused(tmp_path, f"int64 in {bad} and double in {good}", "one type of column 'score'")
+
+
+@pytest.mark.parametrize("column", ["label", "score", "g"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> None:
+    columns: dict[str, Any] = {"label": Y.tolist(), "score": S.tolist(), "g": ["x", "y"] * (N // 2)}
+    save(tmp_path / f"a{suffix}", columns)
+    columns[column][7] = None
+    bad = save(tmp_path / f"b{suffix}", columns)
+    refused(tmp_path, bad, f"found 1 in column '{column}'", "missing values", groups="g")
+
+
+def test_an_empty_label_of_text_is_missing_and_other_text_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("label,score\nbad,1\n,2\nbad,3\n")
+    refused(path, "found 1 in column 'label'", pos_label="bad")
+    path.write_text("label,score\nbad,1\nNA,2\nbad,3\n")
+    assert evaluate(path, pos_label="bad")["score"]["auc"].value == 0.5
+
+
+def test_groups_that_are_not_numbers_are_missing(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.parquet", {**COLUMNS, "g": np.where(Y == 1, np.nan, 1.0)})
+    refused(path, f"found {int(Y[:300].sum())} in column 'g' of {path}, row group 0", groups="g")
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_scores_that_are_not_numbers_are_named_with_their_rows(tmp_path: Path) -> None:
+    s = S.copy()
+    s[300 + 101 + 5] = np.nan
+    path = save(tmp_path / "a.parquet", {"label": Y, "score": s})
+    refused(
+        path, f"column 'score' of {path}, row group 1, from row 101 must not contain NaN", "index 5"
+    )
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
+    y = Y.copy()
+    y[1000] = 2
+    path = save(tmp_path / "a.parquet", {"label": y, "score": S})
+    refused(path, f"column 'label' of {path}, row group 3", "0 (normal) and 1 (anomaly)")
+    refused(path, "pos_label must be a label of column 'label'", argument="pos_label", pos_label=7)
+    # No batch has three labels.
+    text = np.where(Y == 1, "bad", "good")
+    text[1200:] = np.where(Y[1200:] == 1, "bad", "fine")
+    path = save(tmp_path / "b.parquet", {"label": text, "score": S})
+    refused(path, path, "row group 4", "found good and fine beside it", pos_label="bad")
+    segment = np.repeat([0, 1], [1200, 300])
+    path = save(tmp_path / "c.parquet", {"label": text, "score": S, "g": segment})
+    refused(path, "found good and fine beside it", pos_label="bad", groups="g", score="score")
+
+
+def test_columns_are_checked(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.parquet", COLUMNS)
+    wrong: Any = 3
+    refused(path, "did you mean 'score'", argument="score", score="scor")
+    refused(path, "found 'y'", argument="label", label="y")
+    refused(path, "found 'g'", argument="groups", groups=["count", "g"])
+    refused(path, "found 3", argument="score", score=wrong)
+    refused(path, "found [3]", argument="groups", groups=[wrong])
+    refused(path, "score must name a column", argument="score", score=[])
+    bare = save(tmp_path / "b.parquet", {"label": Y, "text": ["a"] * N})
+    refused(bare, "no other column of numbers among label, text", argument="score")
+    refused(bare, "column 'text' of", "objects such as 'a'", score="text")
+    assert list(evaluate(path, score=["score", "score"])) == ["score"]
+    twice = evaluate(path, groups=["count", "count"], score="score", memory="2MB")
+    assert twice.group_columns == ("count",)
+    by_label = evaluate(path, groups="label", score="score", measures=["ap", "auc"])
+    assert by_label[1, "score"]["ap"].value == 1
+
+
+def test_sources_are_checked(tmp_path: Path) -> None:
+    wrong: Any = 3
+    refused(wrong, "source must be the path of a file or folder, or several; found 3")
+    refused([tmp_path, wrong], "source must be the path")
+    refused([], "found none in an empty list")
+    refused(tmp_path, "must contain Parquet, Arrow or CSV files", tmp_path)
+    refused(tmp_path / "none", "that exist", tmp_path / "none")
+    save(tmp_path / "a.csv", COLUMNS)
+    save(tmp_path / "b.parquet", COLUMNS)
+    refused(tmp_path, "of one format, Parquet, Arrow or CSV; found .csv, .parquet")
+    (tmp_path / "c.txt").touch()
+    refused(tmp_path / "c.txt", "found .txt")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("groups", [None, "count"])
+def test_files_without_rows_are_refused(tmp_path: Path, suffix: str, groups: str | None) -> None:
+    nothing = {name: each[:0] for name, each in COLUMNS.items()}
+    save(tmp_path / f"a{suffix}", nothing)
+    save(tmp_path / f"b{suffix}", nothing)
+    refused(tmp_path, "source must have rows; found none in", tmp_path, groups=groups)
+    save(tmp_path / f"c{suffix}", COLUMNS)
+    check_exact(evaluate(tmp_path, score="score", exact=True))
+
+
+def test_options_are_checked_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(tmp_path / "a.parquet", COLUMNS)
+    monkeypatch.setattr(ScoreFiles, "_batches", None)
+    wrong: Any = 3
+    for argument, value, part in [
+        ("memory", 2047, "memory must be at least 6144 bytes, 2048 for each column of scores in"),
+        ("memory", 0, "found 0"),
+        ("memory", "much", "found 'much'"),
+        ("folder", tmp_path / "none", f"found {tmp_path / 'none'}"),
+        ("folder", path, f"folder must be a folder that exists; found {path}"),
+        ("folder", wrong, "folder must be a path; found 3"),
+        ("exact", wrong, "found int"),
+        ("fpr", 2, "found 2"),
+        ("measures", "aucc", "did you mean"),
+    ]:
+        refused(path, part, argument=argument, **{argument: value})
+
+
+def test_without_pyarrow_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(tmp_path / "a.csv", COLUMNS)
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="needs pyarrow: pip install pyarrow"):
+        evaluate(path)
+
+
+# --- the thread that reads ahead
+
+
+def readers() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith("fastad-reader")]
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_the_reader_ends_with_its_consumer(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.parquet", COLUMNS)
+
+    def stop(done: int, _: object) -> None:
+        assert readers()
+        if done > 500:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        evaluate(path, progress=stop)
+    assert not readers()
+    batches = ScoreFiles(path).batches(["score"])
+    assert next(batches).n_rows == 101
+    assert len(readers()) == 1
+    batches.close()  # type: ignore[attr-defined]
+    assert not readers()
+    evaluate(path)
+    assert not readers()
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_batches_are_the_rows_of_the_files_in_order(tmp_path: Path) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [450], ".parquet")
+    files = ScoreFiles(folder)
+    assert files.n_rows == N
+    batches = list(files.batches(["score", "label", "score"]))
+    assert files.n_read == N
+    assert list(batches[0].columns) == ["score", "label"]
+    for name in ("score", "label"):
+        together = np.concatenate([batch.columns[name] for batch in batches])
+        np.testing.assert_array_equal(together, COLUMNS[name])
+    first = folder / "part-0.parquet"
+    assert [batch.where for batch in batches][:5] == [
+        f"{first}, row group 0",
+        f"{first}, row group 0, from row 101",
+        f"{first}, row group 0, from row 202",
+        f"{first}, row group 1",
+        f"{first}, row group 1, from row 101",
+    ]
