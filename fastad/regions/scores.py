@@ -37,12 +37,15 @@ class BlockScore(ABC):
         What the kernel takes besides.
     scorer : CompiledScorer or None
         The compiled scorer, if it is one.
+    given : object
+        The score as the user gave it, which other processes can make into the same.
     """
 
     on_threads: bool = True
     kernel: Any = None
     arguments: tuple[Any, ...] = ()
     scorer: CompiledScorer | None = None
+    given: Any = None
 
     def of_rows(self, samples: npt.NDArray[Any]) -> FloatVector:
         """Return the scores of samples of shape (n_samples, n_features)."""
@@ -152,6 +155,12 @@ def block_score(score: Any, n_features: int, argument: str = "score") -> BlockSc
 
     A fitted detector, or its method, is compiled; messages name it as the argument.
     """
+    scored = _block_score(score, n_features, argument)
+    scored.given = score
+    return scored
+
+
+def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
     scorer = scorer_of(score, argument)
     if scorer is not None:
         if scorer.n_features not in (None, n_features):

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv
@@ -21,6 +22,8 @@ from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.uncertainty.closed_forms import clopper_pearson
 
+# What counts ranges of draws elsewhere, on other machines; None where they are counted here.
+_elsewhere: "ContextVar[CountRange | None]" = ContextVar("_elsewhere", default=None)
 # A thread takes at most so many blocks at once.
 _BLOCKS_A_PART = 4
 # Parts between two looks at whether a relative error is reached.
@@ -63,7 +66,9 @@ class Draws:
         n_draws: int,
         progress: Progress | None = None,
     ) -> IntVector:
-        """Count the points below each threshold, from a number on."""
+        """Count the points below each of some rising thresholds, from a number on."""
+        if (count_elsewhere := _elsewhere.get()) is not None:
+            return count_elsewhere(self, score, thresholds, range(first, first + n_draws))
         counts = np.zeros(thresholds.shape[0], np.int64)
         for end, parts in self.rounds(score, thresholds, first, first + n_draws):
             for part in parts:
@@ -115,6 +120,23 @@ class Draws:
         points = memory.reshape(self.box.n_features, size)
         draw(self.key, first, self.box.ranges, points)
         return points
+
+
+# Of draws, a score, and rising thresholds: the points of a range below each.
+CountRange: TypeAlias = Callable[[Draws, BlockScore, FloatVector, range], IntVector]
+
+
+@contextmanager
+def counted_elsewhere(count: CountRange | None) -> Iterator[None]:
+    """Count draws in another way for the length of a block; None counts them here again.
+
+    Draws are numbered, so that counts of any ranges add up to the same.
+    """
+    token = _elsewhere.set(count)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
 
 
 def count_draws(

@@ -15,13 +15,25 @@ from fastad.measures.points import twice_area
 from fastad.ordering.orders import sort
 from fastad.streaming.cell_table import SHORT
 
-# Normals that are sorted together, and anomalies of a piece of the curve.
-_BLOCK = 2**21
+# Normals that are sorted together, at least and at most, and anomalies of a piece of the curve.
+_FEWEST, _MOST = 2**10, 2**21
 _PIECE = 2**19
 # Bytes for each anomaly: its score, the normals below it, and those that tie with it.
 BYTES_AN_ANOMALY = 16
-# Bytes of the blocks that wait for one another and are sorted.
-BYTES_OF_BLOCKS = 4 * 8 * _BLOCK
+# Bytes for each normal of a block: two blocks wait for one another and are then sorted together.
+_BYTES_OF_BLOCKS = 4 * 8
+# This part of the memory is for blocks.
+_PART = 4
+
+
+def block_size(memory: int) -> int:
+    """Return how many normals are sorted together in so many bytes for all."""
+    return min(max(memory // (_PART * _BYTES_OF_BLOCKS), _FEWEST), _MOST)
+
+
+def most_anomalies(memory: int) -> int:
+    """Return how many anomalies fit into so many bytes beside the blocks."""
+    return max(memory - block_size(memory) * _BYTES_OF_BLOCKS, 0) // BYTES_AN_ANOMALY
 
 
 class Piece(NamedTuple):
@@ -40,9 +52,13 @@ class AnomalyRanks:
         Rising rank bits of the anomalies.
     n_points : int
         Points that there are to count, which decides on the width of the counts.
+    memory : int
+        Bytes for all of it.
     """
 
-    def __init__(self, anomalies: IntVector, n_points: int) -> None:
+    def __init__(self, anomalies: IntVector, n_points: int, memory: int) -> None:
+        self._memory = memory
+        self._block = block_size(memory)
         self._anomalies = as_readonly(anomalies)
         dtype = np.uint32 if n_points < SHORT else np.int64
         self._between: npt.NDArray[Any] = np.zeros(anomalies.shape[0] + 1, dtype)
@@ -50,13 +66,18 @@ class AnomalyRanks:
         self._waiting: list[IntVector] = []
         self._n_waiting = 0
 
+    def empty(self) -> "AnomalyRanks":
+        """Return what counts other normals around the same anomalies."""
+        n_points = SHORT if self._between.dtype == np.int64 else 0
+        return AnomalyRanks(self._anomalies, n_points, self._memory)
+
     def count(self, normals: IntVector) -> None:
         """Count normals, given by their rank bits; blocks are sorted in threads."""
-        for start in range(0, normals.shape[0], _BLOCK):
-            block = normals[start : start + _BLOCK]
+        for start in range(0, normals.shape[0], self._block):
+            block = normals[start : start + self._block]
             self._waiting.append(block)
             self._n_waiting += block.shape[0]
-            if self._n_waiting >= 2 * _BLOCK:
+            if self._n_waiting >= 2 * self._block:
                 self._flush()
 
     def merge(self, other: "AnomalyRanks") -> None:

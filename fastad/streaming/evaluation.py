@@ -24,7 +24,7 @@ from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
 
 # Passes over the files, at most; each but the first refines what is not certain yet.
-_MOST_PASSES = 10
+MOST_PASSES = 10
 
 
 class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
@@ -52,6 +52,18 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         self._tables = dict(tables)
         self.group_columns = tuple(group_columns)
         self.n_passes = n_passes
+
+    @classmethod
+    def of(
+        cls,
+        tables: Mapping[tuple[Any, str], BoundedEvaluation],
+        group_columns: Sequence[str],
+        n_passes: int,
+    ) -> "StreamedEvaluation":
+        """Take tables by group and detector; without groups, by detector alone."""
+        if group_columns:
+            return cls(tables, group_columns, n_passes)
+        return cls({detector: table for (_, detector), table in tables.items()}, (), n_passes)
 
     def __getitem__(self, key: Any) -> BoundedEvaluation:
         table: BoundedEvaluation = self._tables[key]
@@ -217,7 +229,7 @@ def evaluate(
     names = _groups(files, group_columns) if group_columns else [None]
     if not names:
         raise _no_rows(source)
-    share = _share(n_bytes, len(names), len(scores))
+    share = share_of(n_bytes, len(names), len(scores))
     streams = {
         (name, column): ScorePasses(bound, share, exact=exact)
         for name in names
@@ -228,7 +240,7 @@ def evaluate(
     n_before = 1 if group_columns else 0
     n_passes = 0
     with thread_limit(n_threads), reporting(progress, "rows") as report:
-        while n_passes < _MOST_PASSES and not all(each.is_done for each in streams.values()):
+        while n_passes < MOST_PASSES and not all(each.is_done for each in streams.values()):
             left = {key: each for key, each in streams.items() if not each.is_done}
             with ExitStack() as stack:
                 counted = {
@@ -242,9 +254,7 @@ def evaluate(
                     each.end(counted.pop(key))
             n_passes += 1
     tables = {key: each.result() for key, each in streams.items()}
-    if not group_columns:
-        return StreamedEvaluation({key[1]: table for key, table in tables.items()}, (), n_passes)
-    return StreamedEvaluation(tables, group_columns, n_before + n_passes)
+    return StreamedEvaluation.of(tables, group_columns, n_before + n_passes)
 
 
 def _check_folder(folder: str | Path) -> None:
@@ -258,7 +268,7 @@ def _check_folder(folder: str | Path) -> None:
         )
 
 
-def _share(memory: int, n_groups: int, n_scores: int) -> int:
+def share_of(memory: int, n_groups: int, n_scores: int) -> int:
     """Return the bytes of each detector on each group."""
     share = memory // (n_groups * n_scores)
     if share < FEWEST_BYTES:

@@ -14,11 +14,10 @@ from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import (
-    BYTES_AN_ANOMALY,
-    BYTES_OF_BLOCKS,
     AnomalyRanks,
     AreaSums,
     Piece,
+    most_anomalies,
 )
 from fastad.streaming.bounds import bounds_of, extremes_of, reads_corners
 from fastad.streaming.cell_table import ANOMALY, NORMAL
@@ -47,7 +46,13 @@ class SketchPass:
         self.sketch = ScoreSketch(min(_SKETCH, memory // 4))
         # Rank bits of all anomalies; None where they are too many, or nobody needs them.
         self.anomalies: list[IntVector] | None = [] if keep_anomalies else None
-        self._most = max(memory - BYTES_OF_BLOCKS - self.sketch.memory, 0) // BYTES_AN_ANOMALY
+        self._memory = memory
+        self._keeps = keep_anomalies
+        self._most = most_anomalies(memory - self.sketch.memory)
+
+    def empty(self) -> "SketchPass":
+        """Return what counts other points of the pass."""
+        return SketchPass(self._memory, keep_anomalies=self._keeps)
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
@@ -81,6 +86,11 @@ class FinerPass:
         self.counters = counters
         self.ranks = ranks
         self.spilled = spilled
+
+    def empty(self) -> "FinerPass":
+        """Return what counts other points of the pass; nothing is written to disk."""
+        counters = {bound: each.empty() for bound, each in self.counters.items()}
+        return FinerPass(counters, None if self.ranks is None else self.ranks.empty())
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
@@ -138,7 +148,7 @@ class ScorePasses:
         ranks = spilled = None
         if self._of_curve and self._anomalies is not None:
             n_points = int(self._cells.normals.sum() + self._cells.anomalies.sum())
-            ranks = AnomalyRanks(self._anomalies, n_points)
+            ranks = AnomalyRanks(self._anomalies, n_points, self._memory)
         elif self._of_curve and folder is not None:
             spilled = SpilledScores(self._cells, folder, self._memory)
         counters = {bound: each.counter() for bound, each in self._refinements.items()}

@@ -65,6 +65,10 @@ class RangeCounter:
         self.lows, self.highs = as_readonly(lows), as_readonly(highs)
         self.table = CellTable(memory)
 
+    def empty(self) -> "RangeCounter":
+        """Return a counter of the same ranges."""
+        return RangeCounter(self.dtype, self.lows, self.highs, self.table.memory)
+
     def count(self, points: StreamedPoints) -> None:
         """Count those of some points that lie in the ranges; they have been checked."""
         if points.raw.dtype != self.dtype:

@@ -100,7 +100,7 @@ class SpilledScores:
         elif (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
             anomalies = self._read(index, ANOMALY)
             sort(anomalies)
-            ranks = AnomalyRanks(anomalies, n_normals + n_anomalies)
+            ranks = AnomalyRanks(anomalies, n_normals + n_anomalies, self._memory)
             ranks.count(self._read(index, NORMAL))
             yield from ranks.pieces(fp, tp)
         else:

@@ -1,0 +1,62 @@
+"""What all computations on Dask share: the library, laziness, and versions."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastad._core.extras import missing_extra
+from fastad._core.version import __version__
+from fastad.errors import InvalidInputError
+
+
+def dask_module() -> Any:
+    """Return dask, or raise what says how to install it."""
+    try:
+        # Inside, as only this package needs it.
+        return importlib.import_module("dask")
+    except ModuleNotFoundError:
+        raise missing_extra("fastad.dask", "dask[distributed]", extra="dask") from None
+
+
+def now_or_later(run: Callable[[], Any], *, compute: bool) -> Any:
+    """Call a function that computes on the cluster, or return a delayed object that will."""
+    dask = dask_module()
+    if compute:
+        return run()
+    # Nothing in a closure is taken for a part of the graph.
+    return dask.delayed(lambda: _in_task(run), name=f"fastad-{id(run)}")()
+
+
+def _in_task(run: Callable[[], Any]) -> Any:
+    """Call a function in a task, which gives its place to the tasks that it waits for."""
+    try:
+        from distributed import get_worker, worker_client  # Dask may be here without it.
+
+        get_worker()
+    except (ModuleNotFoundError, ValueError):
+        return run()
+    with worker_client():
+        return run()
+
+
+class Versions(NamedTuple):
+    """Versions that must be the same on all machines, or numbers may differ."""
+
+    fastad: str
+    numpy: str
+
+    @classmethod
+    def here(cls) -> "Versions":
+        """Return those of this process."""
+        return cls(__version__, np.__version__)
+
+    def check(self) -> None:
+        """Refuse a process with others."""
+        here = Versions.here()
+        if here != self:
+            raise InvalidInputError(
+                f"workers must have the client's versions, fastad {self.fastad} and NumPy "
+                f"{self.numpy}; found fastad {here.fastad} and NumPy {here.numpy}"
+            )

@@ -1,0 +1,71 @@
+"""On a cluster of two processes, one of which may be killed: the same bits."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fastad
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+import dask.dataframe as dd  # noqa: E402
+
+import fastad.dask  # noqa: E402
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    labels = rng.random(200_000) < 0.05
+    return pd.DataFrame({"label": labels, "score": rng.normal(size=200_000) + labels})
+
+
+def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=7, sort=False)
+    options: dict[str, Any] = {"measures": ["auc", "ap", "tpr@0.001"], "exact": True}
+    for compute in (True, False):
+        found = fastad.dask.evaluate(frame, compute=compute, **options)
+        found = found if compute else found.compute()
+        assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+        assert found["score"]["ap"].value == fastad.average_precision(table.label, table.score)
+        assert found["score"]["tpr@0.001"].value == fastad.tpr_at_fpr(
+            table.label, table.score, fpr=0.001
+        )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_a_worker_that_is_killed_changes_nothing(client: Any, table: pd.DataFrame) -> None:
+    def slow(part: pd.DataFrame) -> pd.DataFrame:
+        time.sleep(0.3)
+        return part
+
+    frame = dd.from_pandas(table, npartitions=12, sort=False).map_partitions(slow)
+    pids = list(client.run(os.getpid).values())
+    timer = threading.Timer(0.8, os.kill, (pids[0], signal.SIGKILL))
+    timer.start()
+    try:
+        found = fastad.dask.evaluate(frame, measures="auc", exact=True)
+    finally:
+        timer.cancel()
+    assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+    assert pids[0] not in client.run(os.getpid).values()

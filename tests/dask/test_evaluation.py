@@ -1,0 +1,199 @@
+"""Evaluation on Dask: the numbers of one machine, however the rows are partitioned."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fastad
+from fastad import streaming
+from fastad.errors import InvalidInputError, InvalidTypeError
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+import fastad.dask  # noqa: E402
+from fastad.dask import tasks  # noqa: E402
+
+MEASURES = ["auc", "ap", "auc@0.05", "tpr@0.01", "f1@0.05", "eer", "precision@k50"]
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 6000
+    labels = rng.random(n) < 0.1
+    return pd.DataFrame(
+        {
+            "label": labels,
+            "a": rng.normal(size=n) + labels,
+            "b": np.round(rng.normal(size=n) + 2 * labels, 1).astype(np.float32),
+            "tenant": rng.choice(["x", "y", "z"], n),
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def in_this_thread() -> Iterator[None]:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def values(result: Any) -> dict[Any, Any]:
+    return {
+        key: {name: each.to_dict() for name, each in table.items()} for key, table in result.items()
+    }
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
+    frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
+    found = fastad.dask.evaluate(frame, score=["a", "b"], measures=MEASURES, memory="20kB")
+    for name in ("a", "b"):
+        sketch = streaming.ScoreSketch(20_000 // 2 // 4)
+        sketch.update(table.label, table[name])
+        assert values({name: found[name]}) == values({name: sketch.evaluate(MEASURES)})
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
+    frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
+    found = fastad.dask.evaluate(
+        frame, score=["a", "b"], measures=MEASURES, memory="1MB", exact=True
+    )
+    expected = fastad.evaluate(
+        table.label, {"a": table.a.to_numpy(), "b": table.b.to_numpy()}, measures=MEASURES
+    )
+    for name in ("a", "b"):
+        for key in MEASURES:
+            assert found[name][key].is_exact
+            assert found[name][key].value == expected[name][key]
+
+
+def test_groups_cross_partitions(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=5, sort=False)
+    found = fastad.dask.evaluate(
+        frame, score="a", groups="tenant", measures=["auc", "tpr@0.05"], exact=True
+    )
+    assert list(found) == [("x", "a"), ("y", "a"), ("z", "a")]
+    for name, rows in table.groupby("tenant"):
+        assert found[name, "a"]["auc"].value == fastad.roc_auc(rows.label, rows.a)
+        assert found[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(rows.label, rows.a, fpr=0.05)
+
+
+def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
+    ordered = pd.concat([table[table.label], table[~table.label]])
+    n = int(table.label.sum())
+    parts = [ordered[:n], ordered[n:n], ordered[n : n + 1], ordered[n + 1 :]]
+    frame = dd.from_map(lambda i: parts[i], range(4), meta=table[:0])
+    found = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True)
+    assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+
+
+def test_nothing_at_all(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table[:0], npartitions=1, sort=False)
+    found = fastad.dask.evaluate(frame, score="a", measures="auc")
+    assert not found["a"]
+    assert "auc" in found["a"].undefined
+
+
+def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
+    labels, scores = table.label.to_numpy(), table.a.to_numpy()
+    columns = {
+        "label": da.from_array(labels, chunks=1000),
+        "score": da.from_array(scores, chunks=1700),
+    }
+    expected = fastad.roc_auc(labels, scores)
+    assert fastad.dask.evaluate(columns, measures="auc")["score"]["auc"].value == expected
+    some = columns["label"] | True
+    columns = {"label": columns["label"], "score": columns["score"].rechunk(1000)}
+    unknown = {name: array[some] for name, array in columns.items()}
+    assert np.isnan(unknown["label"].shape[0])
+    assert fastad.dask.evaluate(unknown, measures="auc")["score"]["auc"].value == expected
+    unknown["score"] = da.concatenate([unknown["score"], unknown["score"]])
+    with pytest.raises(InvalidInputError, match="same chunks where their sizes are unknown"):
+        fastad.dask.evaluate(unknown, measures="auc")
+
+
+def test_nullable_and_categorical_columns(table: pd.DataFrame) -> None:
+    nullable = pd.DataFrame(
+        {
+            "label": table.label.map({True: "bad", False: "good"}).astype("category"),
+            "a": table.a.astype("Float64"),
+        }
+    )
+    frame = dd.from_pandas(nullable, npartitions=3, sort=False)
+    found = fastad.dask.evaluate(frame, score="a", measures="auc", pos_label="bad", exact=True)
+    assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+
+
+def test_later(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=3, sort=False)
+    delayed = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True, compute=False)
+    assert delayed.compute()["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+
+
+# --- refusals
+
+
+def refused(source: Any, **options: Any) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        fastad.dask.evaluate(source, **{"score": "a", "measures": "auc", **options})
+    return str(caught.value)
+
+
+def damaged(table: pd.DataFrame, damage: Any) -> Any:
+    """Return three partitions, the second of which is not as the others."""
+    parts = [table[:2000], damage(table[2000:4000].copy()), table[4000:]]
+    return dd.from_map(lambda i: parts[i], range(3), meta=table[:0], enforce_metadata=False)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda part: part.assign(a=np.nan), "column 'a' of partition 1: y_score .* NaN"),
+        (lambda part: part.assign(a=part.a.astype(np.float32)), "found float32 in partition 1"),
+        (
+            lambda part: part.assign(label=part.label.astype("boolean").mask(part.index < 2002)),
+            "found boolean in partition 1",
+        ),
+        (lambda part: part.assign(label="bad"), "column 'label' of all partitions; found"),
+    ],
+)
+def test_a_partition_that_is_not_as_the_others_is_named(
+    table: pd.DataFrame, damage: Any, message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.dask.evaluate(damaged(table, damage), score="a", measures="auc")
+
+
+def test_missing_values_are_named(table: pd.DataFrame) -> None:
+    labels = table.label.map({True: "bad", False: "good"})
+    labels[2500] = None
+    frame = dd.from_pandas(table.assign(label=labels), npartitions=3, sort=False)
+    assert "1 in column 'label' of partition 1" in refused(frame, pos_label="bad")
+
+
+def test_wrong_sources_and_columns(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=2, sort=False)
+    assert "did you mean 'label'" in refused(frame, label="labels")
+    assert "score must be a column" in refused(frame, score="c")
+    assert "groups must be a column" in refused(frame, groups="tenants")
+    assert "found no other column of numbers" in refused(frame[["label"]], score=None)
+    with pytest.raises(InvalidTypeError, match="source must be a Dask data frame"):
+        fastad.dask.evaluate(table.to_numpy())
+    arrays = {"label": da.zeros(5), "a": da.zeros(6)}
+    assert "arrays of one length" in refused(arrays)
+    assert "one dimension" in refused({"label": da.zeros(5), "a": da.zeros((5, 1))})
+    assert "found none" in refused({})
+
+
+def test_other_versions_are_refused(table: pd.DataFrame, monkeypatch: Any) -> None:
+    others = tasks.Versions("0.0.1", np.__version__)
+    monkeypatch.setattr(tasks.Versions, "here", classmethod(lambda cls: others))
+    here = tasks.Versions(fastad.__version__, np.__version__)
+    with pytest.raises(InvalidInputError, match=r"found fastad 0\.0\.1"):
+        here.check()

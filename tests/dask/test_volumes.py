@@ -1,0 +1,71 @@
+"""Volumes on Dask: the draws are numbered, so that counts of ranges add up to the same."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+
+import fastad
+from fastad.dask import uniform_draws
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+import fastad.dask  # noqa: E402
+
+X = np.random.default_rng(0).normal(size=(300, 3))
+BOX = fastad.Box.from_data(X)
+FOREST = IsolationForest(n_estimators=10, random_state=0).fit(X)
+OPTIONS: dict[str, Any] = {"n_draws": 50_001, "rng": 3}
+
+
+@numba.njit
+def radius(point: Any) -> float:
+    return float(np.sqrt((point**2).sum()))
+
+
+def batch(rows: Any) -> Any:
+    return np.abs(rows).max(axis=1)
+
+
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch: Any) -> Iterator[None]:
+    monkeypatch.setattr(uniform_draws, "_FEWEST", 1000)
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+@pytest.mark.parametrize("n_tasks", [1, 2, 7, 64])
+@pytest.mark.parametrize(
+    ("score", "thresholds"), [(FOREST, [0.5, 0.45]), (radius, 1.5), (batch, [2.0, 1.0, 0.1])]
+)
+def test_volumes_are_those_of_one_machine(score: Any, thresholds: Any, n_tasks: int) -> None:
+    expected: Any = fastad.volume(score, thresholds, BOX, method="uniform", **OPTIONS)
+    found = fastad.dask.volume(score, thresholds, BOX, n_tasks=n_tasks, **OPTIONS)
+    pairs = zip(found, expected, strict=True) if isinstance(found, list) else [(found, expected)]
+    for one, other in pairs:
+        assert one.to_dict() == other.to_dict()
+
+
+def test_at_fpr_several_detectors_and_later() -> None:
+    labels = np.zeros(300)
+    scores = -FOREST.score_samples(X)
+    expected = fastad.volume_at_fpr(
+        FOREST, labels, scores, BOX, fpr=0.1, method="uniform", **OPTIONS
+    )
+    found = fastad.dask.volume_at_fpr(
+        FOREST, labels, scores, BOX, fpr=0.1, compute=False, **OPTIONS
+    )
+    assert found.compute().to_dict() == expected.to_dict()
+    detectors = {"forest": FOREST, "radius": radius}
+    there = fastad.dask.volumes(detectors, X, labels, fpr=[0.05, 0.2], **OPTIONS)
+    here = fastad.volumes(detectors, X, labels, fpr=[0.05, 0.2], method="uniform", **OPTIONS)
+    assert there.to_dict() == here.to_dict()
+
+
+def test_errors_of_scores_and_options_are_those_of_one_machine() -> None:
+    with pytest.raises(fastad.InvalidInputError, match="NaN"):
+        fastad.dask.volume(lambda rows: rows[:, 0] * np.nan, 0.5, BOX, **OPTIONS)
+    with pytest.raises(fastad.InvalidInputError, match="n_tasks must be"):
+        fastad.dask.volume(radius, 0.5, BOX, n_tasks=0, **OPTIONS)
