@@ -13,7 +13,13 @@ from fastad._core.types import AnyVector, Label, Point, Points
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.evaluation import MOST_PASSES, StreamedEvaluation, count_batch, share_of, split
+from fastad.streaming.evaluation import (
+    MOST_PASSES,
+    StreamedEvaluation,
+    count_batch,
+    share_of,
+    split,
+)
 from fastad.streaming.exact import FinerPass, ScorePasses, SketchPass
 from fastad.streaming.files import Batch
 from fastad.streaming.sizes import check_memory

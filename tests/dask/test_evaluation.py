@@ -22,7 +22,7 @@ MEASURES = ["auc", "ap", "auc@0.05", "tpr@0.01", "f1@0.05", "eer", "precision@k5
 
 
 @pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
+def table() -> Any:
     rng = np.random.default_rng(0)
     n = 6000
     labels = rng.random(n) < 0.1

@@ -305,8 +305,8 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
 
     options: dict[str, Any] = {"dashboard_address": None, "threads_per_worker": 1}
     with (
-        LocalCluster(n_workers=2, **options) as cluster,  # type: ignore[no-untyped-call]
-        Client(cluster),  # type: ignore[no-untyped-call]
+        LocalCluster(n_workers=2, **options) as cluster,
+        Client(cluster),
         parallel_config(backend="dask"),
     ):
         run_study(config, tmp_path / "dask")
