@@ -25,6 +25,8 @@ Code: TypeAlias = Any
 _INSTALLED = {"site-packages", "dist-packages"}
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.ndarray, np.ufunc)
+# Attributes with the function that is wrapped, of the standard library and of Numba.
+_WRAPPED = ("__wrapped__", "py_func")
 # Digests of the file and of the compiled code of a module, when it was last imported.
 _imported: WeakKeyDictionary[ModuleType, tuple[str, str]] = WeakKeyDictionary()
 
@@ -111,7 +113,11 @@ def _contents(value: Any) -> list[Any]:
         return [*value.keys(), *value.values()]
     if hasattr(value, "get_params"):
         return [type(value), *value.get_params(deep=False).values()]
-    return [type(value), *getattr(value, "__dict__", {}).values()]
+    # Of what a library has made of a function, the function.
+    contents = [getattr(value, name, None) for name in _WRAPPED]
+    if _library(type(value).__module__) is None:
+        contents += vars(value).values() if hasattr(value, "__dict__") else []
+    return [type(value), *contents]
 
 
 def _library(module: str) -> str | None:
@@ -145,7 +151,8 @@ def _digest_of_file(code: Code) -> str:
     first_digest, first_loaded = _imported.setdefault(module, (digest, loaded))
     current = _attribute(module, code.__qualname__)
     if (digest != first_digest and loaded == first_loaded) or (
-        current not in (code, None) and _digest_of_compiled(current) != _digest_of_compiled(code)
+        isinstance(current, type | FunctionType)
+        and _digest_of_compiled(current) != _digest_of_compiled(code)
     ):
         raise InvalidInputError(
             f"detectors must run the code that is in their files; found {file} changed since "
@@ -157,10 +164,17 @@ def _digest_of_file(code: Code) -> str:
 
 
 def _attribute(module: ModuleType, path: str) -> Any:
+    """Return what a module calls by a name, without what it is wrapped in."""
     found: Any = module
     for name in path.split("."):
         found = getattr(found, name, None)
-    return found
+    return _unwrapped(found)
+
+
+def _unwrapped(value: Any) -> Any:
+    for name in _WRAPPED:
+        value = getattr(value, name, value)
+    return value
 
 
 def _digest_of_lines(code: Code) -> str:
@@ -175,7 +189,7 @@ def _digest_of_module(module: ModuleType) -> str:
     """Return the digest of the compiled code of the functions and classes of a module."""
     own = {
         name: _digest_of_compiled(value)
-        for name, value in vars(module).items()
+        for name, value in zip(vars(module), map(_unwrapped, vars(module).values()), strict=True)
         if isinstance(value, type | FunctionType) and value.__module__ == module.__name__
     }
     return _digest(repr(sorted(own.items())).encode())

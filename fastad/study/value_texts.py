@@ -64,8 +64,12 @@ def _text(value: Any, where: str) -> str:
         value = int(value)
     if value is None or isinstance(value, str | bool | int | float | bytes | complex):
         return short_repr(value)
+    if callable(value):
+        name = _imported_name(value)
+        if name is not None:
+            return name
     if isinstance(value, FunctionType | BuiltinFunctionType | type | np.ufunc):
-        return _imported_text(value, where)
+        _refuse(value, where)
     if isinstance(value, MethodType):
         return f"{_text(value.__self__, where)}.{value.__name__}"
     if isinstance(value, functools.partial):
@@ -98,16 +102,16 @@ def _joined(values: Any, where: str) -> str:
     return ", ".join(_text(item, where) for item in items)
 
 
-def _imported_text(value: Any, where: str) -> str:
-    """Return the name by which a function or a class can be imported."""
+def _imported_name(value: Any) -> str | None:
+    """Return the name by which a function or a class can be imported, also one that is wrapped."""
     module = getattr(value, "__module__", None) or "numpy"  # which ufuncs do not say
-    name = getattr(value, "__qualname__", value.__name__)
+    name = getattr(value, "__qualname__", getattr(value, "__name__", None))
+    if not isinstance(name, str):
+        return None
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if found is not value:
-        _refuse(value, where)
-    return f"{module}.{name}"
+    return f"{module}.{name}" if found is value else None
 
 
 def _refuse(value: Any, where: str) -> None:

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
+from fastad._kernels.detectors.neighbour_scores import write_means
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.knn import Kind
 from fastad.detectors.neighbours import Rule
@@ -146,6 +147,11 @@ def _distance(a: Points, b: Any) -> float:
     return float(np.abs(a - b).sum())
 
 
+@lru_cache
+def _cached_distance(a: int, b: int) -> int:
+    return abs(a - b)
+
+
 _LAMBDA: Any = lambda a: a  # noqa: E731
 
 
@@ -159,6 +165,8 @@ def test_functions_and_objects_have_a_text_without_a_place_in_memory() -> None:
     for value, text in (
         (_distance, f"{here}._distance"),
         (np.hypot, "numpy.hypot"),
+        (_cached_distance, f"{here}._cached_distance"),
+        (write_means, "fastad._kernels.detectors.neighbour_scores.write_means"),
         (Sphere, f"{here}.Sphere"),
         (partial(_distance, b=1), f"partial({here}._distance, b=1)"),
         (Sphere([1.0], 2), f"{here}.Sphere(centre=[1], radius=2, random_state=None)"),

@@ -1,6 +1,7 @@
 """A study that grows, shrinks and changes in its folder: results are those of a new one."""
 
 import dataclasses
+import functools
 import importlib
 import re
 import sys
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numba
 import numpy as np
 import pytest
 
@@ -388,8 +390,6 @@ def _distance(a: Any, b: Any = None, key: Any = None) -> float:
 
 
 def test_code_of_functions_objects_and_steps_counts() -> None:
-    from functools import partial
-
     from sklearn.ensemble import IsolationForest
     from sklearn.pipeline import make_pipeline
 
@@ -400,9 +400,11 @@ def test_code_of_functions_objects_and_steps_counts() -> None:
         ([1, "a", None, np.zeros(2)], set()),
         (study_runs.Plain, {runs}),
         (_distance, {here}),
-        (partial(_distance, key=study_runs.toy_data), {here, runs}),
+        (functools.partial(_distance, key=study_runs.toy_data), {here, runs}),
         (make_pipeline(IsolationForest(), study_runs.Centre()), {runs}),
         ({"metric": [_distance]}, {here}),
+        (numba.njit(_distance), {here}),
+        (functools.lru_cache(_distance), {here}),
         (study_runs.Plain(sign=_distance).fit, {here, runs}),  # type: ignore[arg-type]
     ):
         assert {*own_code([value])} == modules
