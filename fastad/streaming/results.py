@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.results import Result, with_versions
+from fastad._core.results import Result, plain_value, with_versions
 from fastad._core.types import Threshold
 from fastad.uncertainty.results import Interval
 
@@ -41,7 +41,10 @@ class BoundedValue:
         """How far the exact scores' value can be from this one; NaN where it is undefined."""
         if self.is_exact:
             return 0.0
-        return float(max(self.high - self.value, self.value - self.low))
+        # An infinite threshold is not far from itself.
+        above = 0 if self.high == self.value else self.high - self.value
+        below = 0 if self.low == self.value else self.value - self.low
+        return float(max(above, below))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -62,8 +65,8 @@ class BoundedValue:
         return f"{self.value:.{digits}g}", bounds
 
     def to_dict(self) -> dict[str, Any]:
-        """Return value, low and high as plain numbers."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+        """Return value, low and high as plain values: None for NaN, a string for infinities."""
+        return {name: plain_value(getattr(self, name)) for name in ("value", "low", "high")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,15 @@ def test_a_point_of_the_curve_depends_on_few_points(row: Measure[Any]) -> None:
     assert refinement.n_counted == refinement.n_points
 
 
+def test_an_infinite_threshold_is_infinitely_far_from_others() -> None:
+    value = BoundedValue(np.inf, 2.0, np.inf)
+    assert value.error == np.inf
+    assert not value.is_exact
+    assert value.to_dict() == {"value": "inf", "low": 2.0, "high": "inf"}
+    assert BoundedValue(np.inf, np.inf, np.inf).error == 0
+    assert np.isnan(BoundedValue(np.nan, 0.0, 1.0).error)
+
+
 def test_ranges_are_those_of_the_points_that_count() -> None:
     refinement = sketch_of(Y, S, SMALL).refine(measure="tpr@0.01")
     inside = np.zeros(len(S), np.bool_)

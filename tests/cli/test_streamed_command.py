@@ -1,0 +1,350 @@
+"""``fastad evaluate`` on files that do not fit in memory, where asked and by itself."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+from fastad import streaming
+from fastad.cli import _streamed
+from tests.support.command_line import FASTAD, error_of, invoke, json_of, on_terminal, shown_on
+from tests.support.command_line import stdout_of as run
+from tests.support.processes import environment
+from tests.support.score_files import FORMATS, check_bounds, save, save_parts
+
+RNG = np.random.default_rng(2)
+N = 2000
+Y = (RNG.random(N) < 0.2).astype(np.int64)
+S = RNG.normal(size=N) + Y
+COLUMNS: dict[str, npt.NDArray[Any]] = {"y": Y, "knn": S, "forest": np.round(-S, 1)}
+SMALL = ["--memory", "60kB"]
+EXACT = [*SMALL, "--exact"]
+ASKED = ["--measure", "auc", "--measure", "tpr@0.1"]
+KEYS = ["auc", "tpr@0.1", "threshold@0.1"]
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    """Save the scores of two detectors."""
+    return save(tmp_path / "scores.parquet", COLUMNS)
+
+
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_streamed, "available_memory", lambda: 1000)
+
+
+def values_of(rows: list[dict[str, Any]]) -> dict[str, dict[str, streaming.BoundedValue]]:
+    """Return the values of the rows of JSON, by detector."""
+    return {
+        row["detector"]: {
+            key: streaming.BoundedValue(**value) for key, value in row["measures"].items()
+        }
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_exact_values_are_those_in_memory_to_the_bit(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path / f"scores{suffix}", COLUMNS)
+    rows = json_of("evaluate", path, *EXACT, *ASKED)["results"]
+    assert [row["file"] for row in rows] == [str(path)] * 2
+    for detector, table in values_of(rows).items():
+        assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
+
+
+def test_bounds_hold_and_are_printed(scores: Path) -> None:
+    table = values_of(json_of("evaluate", scores, *SMALL, *ASKED)["results"])["knn"]
+    assert check_bounds(table, Y, S) != set(KEYS)
+    lines = run("evaluate", scores, *SMALL, *ASKED).splitlines()
+    assert lines[0].split() == ["detector", "measure", "value", "certain", "bounds"]
+    row = next(line.split() for line in lines if line.split()[:2] == ["knn", "auc"])
+    low, to, high = row[3:]
+    assert to == "to"
+    assert float(low) == pytest.approx(table["auc"].low, rel=1e-4)
+    assert float(high) == pytest.approx(table["auc"].high, rel=1e-4)
+    exact = [line.split() for line in run("evaluate", scores, *EXACT, *ASKED).splitlines()[1:]]
+    assert {row[-1] for row in exact if row} == {"exact"}
+
+
+def test_a_folder_is_read_without_options(tmp_path: Path) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [500, 900], ".parquet")
+    rows = json_of("evaluate", folder, *ASKED)["results"]
+    for detector, table in values_of(rows).items():
+        assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
+    assert run("evaluate", folder, *ASKED, *EXACT) == run("evaluate", folder, *ASKED)
+
+
+def test_several_sources_are_told_apart(tmp_path: Path, scores: Path) -> None:
+    folder = save_parts(tmp_path / "lake", COLUMNS, [500], ".csv")
+    rows = json_of("evaluate", scores, folder, *ASKED)["results"]
+    assert [row["file"] for row in rows] == [str(scores)] * 2 + [str(folder)] * 2
+    assert rows[0]["measures"] == rows[2]["measures"]
+    out = run("evaluate", scores, folder, *ASKED)
+    assert str(scores) in out
+    assert str(folder) in out
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet", ".arrow", ".md", ".tex"])
+def test_results_are_saved(tmp_path: Path, scores: Path, suffix: str) -> None:
+    output = tmp_path / f"results{suffix}"
+    printed = json_of("evaluate", scores, *SMALL, *ASKED, "--output", output)
+    expected = values_of(printed["results"])
+    if suffix == ".json":
+        assert json.loads(output.read_text("utf-8")) == printed
+        return
+    if suffix in (".md", ".tex"):
+        text = output.read_text("utf-8")
+        for part in ("knn", "forest", "auc", f"{expected['knn']['auc'].value:.6g}"):
+            assert part in text
+        return
+    read = {
+        ".csv": csv.read_csv,
+        ".parquet": parquet.read_table,
+        ".arrow": lambda path: feather.read_table(str(path)),
+    }[suffix]
+    rows = read(output).to_pylist()
+    assert [(row["detector"], row["measure"]) for row in rows] == [
+        (detector, key) for detector in ("knn", "forest") for key in KEYS
+    ]
+    for row in rows:
+        value = expected[row["detector"]][row["measure"]]
+        assert (row["value"], row["low"], row["high"]) == (value.value, value.low, value.high)
+
+
+def test_groups_are_evaluated_each_by_itself(tmp_path: Path) -> None:
+    segment = RNG.integers(0, 3, N)
+    path = save(tmp_path / "scores.csv", {**COLUMNS, "segment": segment})
+    columns = ["--group", "segment", "--score", "knn"]
+    rows = json_of("evaluate", path, *ASKED, *columns, *EXACT)["results"]
+    assert [row["segment"] for row in rows] == [0, 1, 2]
+    for row in rows:
+        inside = segment == row["segment"]
+        (table,) = values_of([row]).values()
+        assert check_bounds(table, Y[inside], S[inside]) == set(KEYS)
+    lines = run("evaluate", path, *ASKED, *columns, *EXACT).splitlines()
+    assert lines[0].split()[:3] == ["segment", "detector", "measure"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (Y + 1, "2"),
+        (Y + 1, "2.0"),
+        (Y * 1.5, "1.5"),
+        (np.where(Y == 1, "bad", "good"), "bad"),
+        (np.where(Y == 1, "1", "2"), "1"),
+    ],
+    ids=["2", "2.0", "1.5", "text", "text of digits"],
+)
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_labels_of_anomalies(tmp_path: Path, suffix: str, labels: Any, text: str) -> None:
+    path = save(tmp_path / f"scores{suffix}", {"y": labels, "knn": S})
+    rows = json_of("evaluate", path, *ASKED, *EXACT, "--pos-label", text)["results"]
+    assert check_bounds(values_of(rows)["knn"], Y, S) == set(KEYS)
+
+
+def test_rates_and_other_columns(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", {"truth": Y, "s": S, "id": np.arange(N)})
+    columns = ["--label", "truth", "--score", "s"]
+    rows = json_of("evaluate", path, *columns, "--fpr", "0.3", "--measure", "tpr_at_fpr", *EXACT)
+    assert check_bounds(values_of(rows["results"])["s"], Y, S) == {"tpr@0.3", "threshold@0.3"}
+
+
+def test_a_threshold_that_is_infinite_is_json(tmp_path: Path) -> None:
+    path = save(tmp_path / "scores.csv", {"y": [0, 0, 1, 1], "s": [4.0, 3, 2, 1]})
+    row = json_of("evaluate", path, *SMALL, "--measure", "tpr@0.1")["results"][0]
+    assert row["measures"]["threshold@0.1"] == {"value": "inf", "low": "inf", "high": "inf"}
+    assert "threshold@0.1    inf" in run("evaluate", path, *SMALL, "--measure", "tpr@0.1")
+
+
+# --- by itself
+
+
+def test_a_file_that_would_not_fit_is_read_in_batches(
+    scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_batches = run("evaluate", scores, *ASKED, "--memory", _streamed.DEFAULT_MEMORY)
+    little_memory(monkeypatch)
+    result = invoke("evaluate", scores, *ASKED)
+    assert result.exit_code == 0
+    assert result.stdout == in_batches
+    assert f"{scores} would not fit in memory" in result.stderr
+    assert "--memory" in result.stderr
+    assert "--exact" in result.stderr
+
+
+def test_a_file_that_fits_is_read_at_once(scores: Path) -> None:
+    assert "detectors" in json_of("evaluate", scores, *ASKED)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--ci", "--n-resamples", "20"], ["--chance", "--n-resamples", "20"], ["--threshold", "1"]],
+)
+def test_what_needs_all_scores_reads_them_at_once_wherever_it_can(
+    scores: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    little_memory(monkeypatch)
+    assert "detectors" in json_of("evaluate", scores, *ASKED, *options)
+
+
+# --- refusals
+
+
+def test_options_for_scores_in_memory_are_refused(scores: Path) -> None:
+    for options in (
+        ["--ci"],
+        ["--chance"],
+        ["--threshold", "1"],
+        ["--nan-policy", "omit"],
+        ["--group", "forest", "--summary"],
+        ["--score-range", "0", "1"],
+    ):
+        message = error_of("evaluate", scores, *SMALL, *ASKED, *options, code=2)
+        assert "would be ignored beside --memory" in message
+    assert "only with --memory" in error_of("evaluate", scores, "--exact", code=2)
+
+
+def test_wrong_options_are_named(scores: Path) -> None:
+    for options, part in (
+        (["--memory", "much"], "Invalid value for --memory: must be a number of bytes"),
+        (["--memory", "1"], "Invalid value for --memory: must be at least 4096 bytes"),
+        ([*SMALL, "--score", "kn"], "Invalid value for --score: must be a column of the files"),
+        ([*SMALL, "--label", "z"], "Invalid value for --label: must be a column of the files"),
+        ([*SMALL, "--pos-label", "7"], "Invalid value for --pos-label: must be a label of column"),
+        ([*SMALL, "--measure", "aucc"], "Invalid value for --measure: "),
+        ([*SMALL, "--measure", "auc_p", "--fpr", "3"], "Invalid value for --fpr: "),
+        ([*SMALL, "--output", "x.xyz"], "Invalid value for --output: "),
+    ):
+        assert part in error_of("evaluate", scores, *options, code=2)
+
+
+def test_wrong_data_are_named_and_nothing_is_saved(tmp_path: Path) -> None:
+    output = tmp_path / "results.csv"
+    nan = S.copy()
+    nan[1500] = np.nan
+    whole = save(tmp_path / "whole.parquet", COLUMNS).read_bytes()
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(whole[: len(whole) // 2])
+    altered = tmp_path / "altered.parquet"
+    offset = parquet.read_metadata(tmp_path / "whole.parquet").row_group(3).column(1)
+    start = offset.data_page_offset
+    altered.write_bytes(whole[:start] + b"\xff" * 40 + whole[start + 40 :])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    missing = pa.array([None, *S[1:]])
+    for path, part in (
+        (save(tmp_path / "nan.parquet", {"y": Y, "s": nan}), "column 's' of"),
+        (
+            save(tmp_path / "label.parquet", {"y": Y * 2, "s": S}),
+            "with --pos-label if it is another",
+        ),
+        (save(tmp_path / "null.parquet", {"y": Y, "s": missing}), "found 1 in column 's'"),
+        (save(tmp_path / "rows.parquet", {"y": Y[:0], "s": S[:0]}), "must have rows"),
+        (cut, "must be readable"),
+        (altered, "row group 3"),
+        (empty, "must contain Parquet, Arrow or CSV files"),
+        (tmp_path / "none.csv", "that exist"),
+    ):
+        message = error_of("evaluate", path, *SMALL, "--output", output)
+        assert part in message
+        assert str(path) in message
+        assert not output.exists()
+
+
+def test_one_bad_file_of_several_prints_and_saves_nothing(tmp_path: Path, scores: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("y,s\n1,2\n0\n")
+    message = error_of("evaluate", scores, bad, *SMALL, "--output", tmp_path / "results.csv")
+    assert str(bad) in message
+    assert not (tmp_path / "results.csv").exists()
+
+
+# --- processes
+
+
+def test_progress_is_silent_off_a_terminal(scores: Path) -> None:
+    result = invoke("evaluate", scores, *EXACT, *ASKED)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.system
+def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
+    n_rows = 3_000_000
+    y = np.arange(n_rows) % 10 == 0
+    path = save(tmp_path / "s.parquet", {"y": y, "s": np.sin(np.arange(n_rows))}, 100_000)
+    with on_terminal("evaluate", path, *EXACT, *ASKED) as (process, terminal):
+        shown = shown_on(terminal)
+        assert process.stdout is not None
+        assert b"threshold@0.1" in process.stdout.read()
+        assert process.wait() == 0
+    assert b"rows" in shown
+    assert b"%" in shown
+
+
+def spilling(path: Path, folder: Path) -> "subprocess.Popen[str]":
+    """Start an evaluation that writes to a folder; wait until it does."""
+    process = subprocess.Popen(
+        [*FASTAD, "evaluate", str(path), "--memory", "2MB", "--exact", "--measure", "auc"],
+        env=environment(TMPDIR=str(folder)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    start = time.monotonic()
+    while process.poll() is None and time.monotonic() - start < 90:
+        if any(each.is_file() for each in folder.rglob("*")):
+            break
+        time.sleep(0.01)
+    return process
+
+
+def many_scores(path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    n_rows = 6_000_000
+    s = rng.normal(size=n_rows)
+    return save(path, {"y": rng.random(n_rows) < 0.3, "s": s}, 500_000)
+
+
+@pytest.mark.system
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    path = many_scores(tmp_path / "scores.parquet")
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    process = spilling(path, folder)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert out == ""
+    assert "Traceback" not in err
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.system
+def test_a_disk_that_is_really_full_is_named_and_emptied(tmp_path: Path) -> None:
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a small file system can be mounted by the administrator of Linux alone")
+    try:
+        process = spilling(many_scores(tmp_path / "scores.parquet"), folder)
+        out, err = process.communicate(timeout=90)
+        assert (process.returncode, out) == (1, "")
+        assert f"the disk of {folder} is full" in err
+        assert list(folder.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
