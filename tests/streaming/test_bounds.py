@@ -1,0 +1,155 @@
+"""Bounds of measures on cells: no order of the points leads beyond, and some order attains them."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import AREA, POINT
+from fastad.measures.measure import Measure
+from fastad.measures.rates import RATES
+from fastad.measures.registry import MEASURES
+from fastad.ordering.raw import KeyCodec
+from fastad.streaming import ScoreSketch
+from fastad.streaming.bounded_methods import bind_any
+from fastad.streaming.bounds import bounds_of
+from fastad.streaming.score_cells import ScoreCells
+from tests.support.operating import options_of
+from tests.support.strategies import Sample, samples
+
+BOUNDED = [
+    row
+    for row in {**MEASURES, **RATES}.values()
+    if row.kind in ("value", "threshold") and not isinstance(row.extremes, str)
+]
+ATTAINED = [
+    row
+    for row in BOUNDED
+    if row.extremes in (AREA, POINT) or row.name in ("average_precision", "f1_at_fpr")
+]
+# Room for some eight cells.
+TINY = 512
+
+
+def parameters(row: Measure[Any], s: Any, rate: float = 0.3) -> dict[str, Any]:
+    """Parameters with an operating point that often lies within a cell."""
+    chosen = options_of(row)
+    if row.operating_point in ("fpr", "tpr", "rate"):
+        chosen[row.operating_point] = rate
+    if "score_range" in chosen:
+        chosen["score_range"] = (float(s.min()) - 1, float(s.max()) + 1)
+    if "k" in chosen:
+        chosen["k"] = max(1, len(s) // 2)
+    if "threshold" in chosen:
+        chosen["threshold"] = s[len(s) // 2].item()
+    return chosen
+
+
+def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
+    return row.of(y, s, None, None, **chosen)
+
+
+@pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
+@settings(max_examples=15)
+@given(
+    sample=samples(max_size=40, both=True, weights="whole"),
+    rate=st.sampled_from([0, 0.01, 0.29, 0.5, 1]),
+    memory=st.sampled_from([TINY, 100_000]),
+)
+def test_exact_value_lies_within(row: Measure[Any], sample: Sample, rate: float, memory: int):
+    y, s, w = sample.y, sample.s, sample.w
+    assert w is not None
+    if row.reads == "values":
+        assume((s.dtype.kind == "f" and np.abs(s.astype(float)).max() < 1e4) or s.dtype == np.int8)
+    repeats = np.asarray(w).astype(np.int64)
+    many_y, many_s = np.repeat(y, repeats), np.repeat(s, repeats)
+    chosen = parameters(row, many_s, rate)
+    sketch = ScoreSketch(memory)
+    sketch.update(y, s, sample_weight=w)
+    try:
+        value = exact(row, many_y, many_s, chosen)
+    except UndefinedMeasureError:
+        return
+    bounds = sketch.bounds(bind_any(row, chosen))
+    assert bounds.low <= value <= bounds.high
+    assert np.isnan(bounds.value) or bounds.low <= bounds.value <= bounds.high
+    if sketch.resolution == "exact":
+        assert bounds.low == bounds.value == bounds.high == value
+
+
+def cells_of(normals: list[int], anomalies: list[int]) -> ScoreCells:
+    """Cells that have as many scores as points: the first begins at 0, the second at 10."""
+    sizes = [n + a for n, a in zip(normals, anomalies, strict=True)]
+    lows = [10 * i for i in range(len(sizes))]
+    highs = [low + size - 1 for low, size in zip(lows, sizes, strict=True)]
+
+    def ranks(scores: list[int]) -> Any:
+        ends = ScoreSketch(100_000)
+        ends.update(np.zeros(len(scores), np.int64), np.array(scores, np.int64))
+        return ends.score_cells().lowest
+
+    return ScoreCells(
+        ranks(lows),
+        ranks(highs),
+        np.array(normals[::-1], np.int64),
+        np.array(anomalies[::-1], np.int64),
+        KeyCodec(np.dtype(np.int64), 0),
+    )
+
+
+def all_orders(normals: list[int], anomalies: list[int]) -> Any:
+    """Labels, and every way to give the points of each cell its scores: all weak orders."""
+    y = [k for n, a in zip(normals, anomalies, strict=True) for k in [0] * n + [1] * a]
+    places = [
+        range(10 * i, 10 * i + n + a)
+        for i, (n, a) in enumerate(zip(normals, anomalies, strict=True))
+        for _ in range(n + a)
+    ]
+    return np.array(y), [np.array(s, np.int64) for s in product(*places)]
+
+
+small_cells = st.lists(
+    st.sampled_from([(1, 1), (2, 1), (1, 2), (0, 1), (1, 0), (2, 0), (0, 2)]),
+    min_size=1,
+    max_size=3,
+).filter(lambda cells: all(map(any, zip(*cells, strict=True))))
+
+
+@pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
+@settings(max_examples=5)
+@given(counts=small_cells, rate=st.sampled_from([0, 0.3, 0.5, 1]))
+def test_bounds_hold_for_all_orders_and_are_attained(row: Measure[Any], counts: Any, rate: float):
+    normals, anomalies = (list(each) for each in zip(*counts, strict=True))
+    y, orders = all_orders(normals, anomalies)
+    ends = np.array([0, 10 * len(counts)])
+    chosen = parameters(row, ends, rate)
+    chosen |= {"k": max(1, len(y) // 2)} if "k" in chosen else {}
+    chosen |= {"threshold": 11} if "threshold" in chosen else {}
+    values, undefined = [], 0
+    for s in orders:
+        try:
+            values.append(exact(row, y, s, chosen))
+        except UndefinedMeasureError:
+            undefined += 1
+    if not values:
+        return
+    bounds = bounds_of(cells_of(normals, anomalies), bind_any(row, chosen))
+    assert bounds.low <= min(values)
+    assert max(values) <= bounds.high
+    if row in ATTAINED and not undefined:
+        assert bounds.low == pytest.approx(min(values), abs=1e-12)
+        assert bounds.high == pytest.approx(max(values), abs=1e-12)
+
+
+def test_average_precision_is_lowest_below_the_worst_curve():
+    # Two normals above two anomalies: (1/3 + 2/4) / 2 = 5/12 one by one, 2/4 where these are tied.
+    y, orders = all_orders([2], [2])
+    values = [exact(MEASURES["average_precision"], y, s, {}) for s in orders]
+    bounds = bounds_of(cells_of([2], [2]), MEASURES["average_precision"].bind())
+    assert min(values) == pytest.approx(5 / 12, abs=1e-15)
+    assert bounds.low == pytest.approx(min(values), abs=1e-12)
+    assert bounds.high == pytest.approx(max(values), abs=1e-12)

@@ -1,0 +1,127 @@
+"""The state of a sketch: a function of the points alone, and bytes that cannot be mistaken."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastad
+from fastad.errors import InvalidInputError
+from fastad.streaming import ScoreSketch
+from tests.support.strategies import Sample, samples
+
+TINY = 512
+_RNG = np.random.default_rng(0)
+Y = (_RNG.random(20_000) < 0.1).astype(np.int64)
+S = _RNG.normal(size=20_000) * 10.0 ** _RNG.integers(-5, 5, 20_000) + Y
+
+
+def sketch_of(y: Any, s: Any, memory: int = TINY, w: Any = None) -> ScoreSketch:
+    sketch = ScoreSketch(memory)
+    sketch.update(y, s, sample_weight=w)
+    return sketch
+
+
+def merged_along_a_tree(sketches: list[ScoreSketch], rng: np.random.Generator) -> ScoreSketch:
+    parts = [each.copy() for each in sketches]
+    while len(parts) > 1:
+        into, other = rng.choice(len(parts), 2, replace=False)
+        parts[into].merge(parts[other])
+        parts.pop(other)
+    return parts[0]
+
+
+@settings(max_examples=40)
+@given(
+    sample=samples(max_size=60, weights="whole"),
+    seed=st.integers(0, 2**32 - 1),
+    n_parts=st.integers(1, 8),
+)
+def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: int):
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(sample.y))
+    assert sample.w is not None
+    whole = sketch_of(sample.y, sample.s, w=sample.w).to_bytes()
+    parts = np.array_split(rows, n_parts)
+    batches = ScoreSketch(TINY)
+    shards = []
+    for part in parts:
+        if not len(part):
+            continue
+        y, s, w = sample.y[part], sample.s[part], sample.w[part]
+        if not np.any(w):
+            # An update needs a row that counts.
+            continue
+        batches.update(y, s, sample_weight=w)
+        shards.append(sketch_of(y, s, w=w))
+    assert batches.to_bytes() == whole
+    assert merged_along_a_tree(shards, rng).to_bytes() == whole
+
+
+@pytest.mark.evidence
+def test_a_thousand_shards_along_fifty_trees():
+    shards = [sketch_of(Y[i::1000], S[i::1000], 4000) for i in range(1000)]
+    whole = sketch_of(Y, S, 4000).to_bytes()
+    for seed in range(50):
+        tree = merged_along_a_tree(shards, np.random.default_rng(seed))
+        assert tree.to_bytes() == whole
+
+
+def test_merged_shards_with_skewed_labels_equal_one_machine():
+    rng = np.random.default_rng(1)
+    share = np.repeat(np.linspace(0.02, 0.98, 64), 200)
+    y = (rng.random(share.shape[0]) < share).astype(np.int64)
+    # Scores of a shard drift with its share of anomalies.
+    s = rng.normal(size=share.shape[0]) + 0.5 * y - 3 * share
+    shards = np.arange(share.shape[0]).reshape(64, 200)
+    weights = [y[rows].sum() * (1 - y[rows]).sum() for rows in shards]
+    within = [fastad.roc_auc(y[rows], s[rows]) for rows in shards]
+    exact = fastad.roc_auc(y, s)
+    assert abs(np.average(within, weights=weights) - exact) > 0.05
+    sketches = [sketch_of(y[rows], s[rows], 8_000_000) for rows in shards]
+    merged = merged_along_a_tree(sketches, rng).roc_auc()
+    assert merged.low == merged.value == merged.high == exact
+
+
+@pytest.mark.parametrize("memory", [TINY, 20_000, 8_000_000])
+def test_late_labels_give_the_bytes_of_labels_at_once(memory: int):
+    late = ScoreSketch(memory)
+    late.update(y_score=S)
+    assert late.n_unlabelled == len(S)
+    order = np.random.default_rng(2).permutation(len(S))
+    for rows in np.array_split(order, 7):
+        late.label(S[rows], Y[rows])
+    assert late.to_bytes() == sketch_of(Y, S, memory).to_bytes()
+
+
+def test_copies_are_equal_and_apart():
+    sketch = sketch_of(Y, S)
+    before = sketch.to_bytes()
+    for other in (
+        sketch.copy(),
+        copy.deepcopy(sketch),
+        pickle.loads(pickle.dumps(sketch)),
+        ScoreSketch.from_bytes(before),
+    ):
+        assert other.to_bytes() == before
+        other.update([1], [0.5])
+        assert other.to_bytes() != before
+        assert sketch.to_bytes() == before
+
+
+def test_bytes_that_were_altered_or_cut_are_refused():
+    data = sketch_of(Y[:50], S[:50]).to_bytes()
+    altered = [
+        data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :]
+        for i in range(len(data))
+        for flip in (1, 0x80, 0xFF)
+    ]
+    cut = [data[:i] for i in range(len(data))]
+    for wrong in [*altered, *cut, data + b"\0", b"PAR1" + data, pickle.dumps(data)]:
+        with pytest.raises(InvalidInputError, match="data must be") as refusal:
+            ScoreSketch.from_bytes(wrong)
+        assert refusal.value.argument == "data"

@@ -1,0 +1,93 @@
+"""What a sketch takes and refuses; after a refusal it is as before."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastad._core.threads import thread_limit
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.streaming import ScoreSketch
+
+REFUSED: dict[str, tuple[str, Callable[[ScoreSketch], Any]]] = {
+    "NaN": ("y_score.*first at index 2", lambda k: k.update([0, 1, 0], [1.0, 2.0, np.nan])),
+    "labels": ("y_true", lambda k: k.update([0, 2], [1.0, 2.0])),
+    "lengths": ("y_true|y_score", lambda k: k.update([0, 1], [1.0])),
+    "dtype": ("y_score must contain float64", lambda k: k.update([0, 1], [1, 2])),
+    "fractions": ("sample_weight", lambda k: k.update([0, 1], [1.0, 2.0], sample_weight=[0.5, 1])),
+    "negative": ("sample_weight", lambda k: k.update([0, 1], [1.0, 2.0], sample_weight=[-1, 1])),
+    "no scores": ("y_score", lambda k: k.update([0, 1])),
+    "label unseen": ("y_score.*first at index 1", lambda k: k.label([3.0, 77.0], [1, 0])),
+    "label twice": ("y_score", lambda k: k.label([3.0, 3.0], [1, 0])),
+    "label without": ("y_true", lambda k: k.label([3.0], None)),  # type: ignore[arg-type]
+    "other memory": ("other", lambda k: k.merge(ScoreSketch(1000))),
+    "other type": ("other", lambda k: k.merge(object())),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_leave_the_state(case: str):
+    message, act = REFUSED[case]
+    sketch = ScoreSketch(2000)
+    sketch.update([0, 1], [1.0, 2.0])
+    sketch.update(y_score=[3.0])
+    before = sketch.to_bytes()
+    with pytest.raises((InvalidInputError, InvalidTypeError), match=message):
+        act(sketch)
+    assert sketch.to_bytes() == before
+
+
+def test_merging_another_dtype_is_refused():
+    sketch, other = ScoreSketch(2000), ScoreSketch(2000)
+    sketch.update([0, 1], [1.0, 2.0])
+    other.update([0, 1], [1, 2])
+    before = sketch.to_bytes()
+    with pytest.raises(InvalidInputError, match="other must contain float64 as before"):
+        sketch.merge(other)
+    assert sketch.to_bytes() == before
+
+
+@pytest.mark.parametrize("memory", [0, -5, 1, "lots", 2.5, None, True])
+def test_memory_that_is_none_is_refused(memory: Any):
+    with pytest.raises((InvalidInputError, InvalidTypeError), match="memory must"):
+        ScoreSketch(memory)
+
+
+def test_an_empty_batch_counts_nothing():
+    sketch = ScoreSketch(2000)
+    empty = sketch.to_bytes()
+    sketch.update([], [])
+    sketch.update(y_score=[])
+    assert sketch.to_bytes() == empty
+
+
+@pytest.mark.parametrize("weight", [2**31, 2**32 - 1, 2**32, 2**40, 2**60])
+def test_counts_beyond_32_bits(weight: int):
+    weights = np.array([weight, 1, 2, weight])
+    sketch = ScoreSketch(2000)
+    sketch.update([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
+    sketch.update([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], sample_weight=weights)
+    assert (sketch.n_normals, sketch.n_anomalies) == (weight + 4, weight + 3)
+    again = ScoreSketch(2000)
+    again.update([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], sample_weight=weights + 1)
+    assert again.to_bytes() == sketch.to_bytes()
+    # By hand: normals at 1 and 3, anomalies at 2 and 4.
+    normals, anomalies = weight + 4, weight + 3
+    above = (weight + 1) * normals + 2 * (weight + 1)
+    assert sketch.roc_auc().value == above / (normals * anomalies)
+
+
+@pytest.mark.parametrize("n_threads", [2, 8])
+def test_threads_give_the_bytes_of_one(n_threads: int):
+    rng = np.random.default_rng(0)
+    y, s = (rng.random(1_100_000) < 0.1).astype(np.uint8), rng.normal(size=1_100_000)
+    with thread_limit(1):
+        alone = ScoreSketch(20_000)
+        alone.update(y, s)
+    shared = ScoreSketch(20_000)
+    with ThreadPoolExecutor(n_threads) as pool:
+        parts = np.array_split(np.arange(len(y)), 4 * n_threads)
+        list(pool.map(lambda rows: shared.update(y[rows], s[rows]), parts))
+    assert shared.to_bytes() == alone.to_bytes()
