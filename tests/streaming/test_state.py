@@ -41,7 +41,7 @@ def merged_along_a_tree(sketches: list[ScoreSketch], rng: np.random.Generator) -
     seed=st.integers(0, 2**32 - 1),
     n_parts=st.integers(1, 8),
 )
-def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: int):
+def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(sample.y))
     assert sample.w is not None
@@ -63,7 +63,7 @@ def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: i
 
 
 @pytest.mark.evidence
-def test_a_thousand_shards_along_fifty_trees():
+def test_a_thousand_shards_along_fifty_trees() -> None:
     shards = [sketch_of(Y[i::1000], S[i::1000], 4000) for i in range(1000)]
     whole = sketch_of(Y, S, 4000).to_bytes()
     for seed in range(50):
@@ -71,7 +71,7 @@ def test_a_thousand_shards_along_fifty_trees():
         assert tree.to_bytes() == whole
 
 
-def test_merged_shards_with_skewed_labels_equal_one_machine():
+def test_merged_shards_with_skewed_labels_equal_one_machine() -> None:
     rng = np.random.default_rng(1)
     share = np.repeat(np.linspace(0.02, 0.98, 64), 200)
     y = (rng.random(share.shape[0]) < share).astype(np.int64)
@@ -88,7 +88,7 @@ def test_merged_shards_with_skewed_labels_equal_one_machine():
 
 
 @pytest.mark.parametrize("memory", [TINY, 20_000, 8_000_000])
-def test_late_labels_give_the_bytes_of_labels_at_once(memory: int):
+def test_late_labels_give_the_bytes_of_labels_at_once(memory: int) -> None:
     late = ScoreSketch(memory)
     late.update(y_score=S)
     assert late.n_unlabelled == len(S)
@@ -98,7 +98,7 @@ def test_late_labels_give_the_bytes_of_labels_at_once(memory: int):
     assert late.to_bytes() == sketch_of(Y, S, memory).to_bytes()
 
 
-def test_copies_are_equal_and_apart():
+def test_copies_are_equal_and_apart() -> None:
     sketch = sketch_of(Y, S)
     before = sketch.to_bytes()
     for other in (
@@ -113,7 +113,7 @@ def test_copies_are_equal_and_apart():
         assert sketch.to_bytes() == before
 
 
-def test_bytes_that_were_altered_or_cut_are_refused():
+def test_bytes_that_were_altered_or_cut_are_refused() -> None:
     data = sketch_of(Y[:50], S[:50]).to_bytes()
     altered = [
         data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :]

@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[str, Callable[[ScoreSketch], Any]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals_leave_the_state(case: str):
+def test_refusals_leave_the_state(case: str) -> None:
     message, act = REFUSED[case]
     sketch = ScoreSketch(2000)
     sketch.update([0, 1], [1.0, 2.0])
@@ -39,7 +39,7 @@ def test_refusals_leave_the_state(case: str):
     assert sketch.to_bytes() == before
 
 
-def test_merging_another_dtype_is_refused():
+def test_merging_another_dtype_is_refused() -> None:
     sketch, other = ScoreSketch(2000), ScoreSketch(2000)
     sketch.update([0, 1], [1.0, 2.0])
     other.update([0, 1], [1, 2])
@@ -50,12 +50,12 @@ def test_merging_another_dtype_is_refused():
 
 
 @pytest.mark.parametrize("memory", [0, -5, 1, "lots", 2.5, None, True])
-def test_memory_that_is_none_is_refused(memory: Any):
+def test_memory_that_is_none_is_refused(memory: Any) -> None:
     with pytest.raises((InvalidInputError, InvalidTypeError), match="memory must"):
         ScoreSketch(memory)
 
 
-def test_an_empty_batch_counts_nothing():
+def test_an_empty_batch_counts_nothing() -> None:
     sketch = ScoreSketch(2000)
     empty = sketch.to_bytes()
     sketch.update([], [])
@@ -64,7 +64,7 @@ def test_an_empty_batch_counts_nothing():
 
 
 @pytest.mark.parametrize("weight", [2**31, 2**32 - 1, 2**32, 2**40, 2**60])
-def test_counts_beyond_32_bits(weight: int):
+def test_counts_beyond_32_bits(weight: int) -> None:
     weights = np.array([weight, 1, 2, weight])
     sketch = ScoreSketch(2000)
     sketch.update([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
@@ -80,7 +80,7 @@ def test_counts_beyond_32_bits(weight: int):
 
 
 @pytest.mark.parametrize("n_threads", [2, 8])
-def test_threads_give_the_bytes_of_one(n_threads: int):
+def test_threads_give_the_bytes_of_one(n_threads: int) -> None:
     rng = np.random.default_rng(0)
     y, s = (rng.random(1_100_000) < 0.1).astype(np.uint8), rng.normal(size=1_100_000)
     with thread_limit(1):
