@@ -60,7 +60,9 @@ def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
     rate=st.sampled_from([0, 0.01, 0.29, 0.5, 1]),
     memory=st.sampled_from([TINY, 100_000]),
 )
-def test_exact_value_lies_within(row: Measure[Any], sample: Sample, rate: float, memory: int) -> None:
+def test_exact_value_lies_within(
+    row: Measure[Any], sample: Sample, rate: float, memory: int
+) -> None:
     y, s, w = sample.y, sample.s, sample.w
     assert w is not None
     if row.reads == "values":
@@ -122,7 +124,9 @@ small_cells = st.lists(
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 @settings(max_examples=5)
 @given(counts=small_cells, rate=st.sampled_from([0, 0.3, 0.5, 1]))
-def test_bounds_hold_for_all_orders_and_are_attained(row: Measure[Any], counts: Any, rate: float) -> None:
+def test_bounds_hold_for_all_orders_and_are_attained(
+    row: Measure[Any], counts: Any, rate: float
+) -> None:
     normals, anomalies = (list(each) for each in zip(*counts, strict=True))
     y, orders = all_orders(normals, anomalies)
     ends = np.array([0, 10 * len(counts)])
