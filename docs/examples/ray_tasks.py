@@ -49,7 +49,8 @@ def main() -> None:
     print(result)
     parts = [draw(part) for part in range(PARTS)]
     exact = fastad.roc_auc(*map(np.concatenate, zip(*parts, strict=True)))
-    print(f"exact AUC {exact:.6f}, within the bounds: {result['auc'].low <= exact <= result['auc'].high}")
+    within = result["auc"].low <= exact <= result["auc"].high
+    print(f"exact AUC {exact:.6f}, within the bounds: {within}")
     ray.shutdown()
 
 

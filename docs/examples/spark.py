@@ -2,15 +2,14 @@
 
     python docs/examples/spark.py
 
-needs Java and what ``pip install . -r docs/examples/requirements-spark.txt`` installs. Spark sends batches of Arrow to each partition's
-task, and one row of bytes comes back.
+needs Java and what ``pip install . -r docs/examples/requirements-spark.txt`` installs. Spark sends
+batches of Arrow to each partition's task, and one row of bytes comes back.
 """
 
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession, functions
 
 import fastad
 from fastad.streaming import BoundedEvaluation, ScoreSketch
@@ -43,15 +42,16 @@ def main() -> None:
     spark.sparkContext.setLogLevel("ERROR")
     frame = (
         spark.range(1_000_000, numPartitions=6)
-        .withColumn("label", (F.rand(seed=1) < 0.02).cast("int"))
-        .withColumn("score", F.randn(seed=2) + 2 * F.col("label"))
+        .withColumn("label", (functions.rand(seed=1) < 0.02).cast("int"))
+        .withColumn("score", functions.randn(seed=2) + 2 * functions.col("label"))
         .cache()
     )
     result = evaluate(frame, ["auc", "tpr@0.001"])
     print(result)
     rows = frame.select("label", "score").toPandas()
     exact = fastad.roc_auc(rows.label.to_numpy(), rows.score.to_numpy())
-    print(f"exact AUC {exact:.6f}, within the bounds: {result['auc'].low <= exact <= result['auc'].high}")
+    within = result["auc"].low <= exact <= result["auc"].high
+    print(f"exact AUC {exact:.6f}, within the bounds: {within}")
     spark.stop()
 
 

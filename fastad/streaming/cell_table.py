@@ -15,6 +15,7 @@ from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntMatrix, IntVector, LabelVector
 from fastad._kernels.ordering import cells as kernels
 from fastad._kernels.ordering import keys
+from fastad.errors import InvalidInputError
 from fastad.ordering.raw import RawScores
 
 # Columns of the counts: normal samples, anomalies, points without a label yet.
@@ -26,6 +27,7 @@ _PAGE_BITS = (0, 6)
 _ENTRY, _PAGE = 16, 8
 # Counts of 32 bits are for fewer points than this.
 SHORT = 2**32
+_MOST_POINTS = 2**62
 _FEWEST_SLOTS = 64
 # Rows of a thread between two entries of new pages; fewer at first, when all pages are new.
 _FIRST_ROWS, _MOST_ROWS = 2**12, 2**20
@@ -120,6 +122,15 @@ class CellTable:
     def nbytes(self) -> int:
         """Bytes that the table takes now."""
         return self._directory.nbytes + self._pages.nbytes + self._counts.nbytes
+
+    def check_room(self, n_points: int, argument: str) -> None:
+        """Refuse so many points more where their number would not fit into the counts."""
+        if self.n_points + n_points >= _MOST_POINTS:
+            raise InvalidInputError(
+                f"{argument} must leave fewer than 2^62 points in all; found "
+                f"{self.n_points + n_points}",
+                argument=argument,
+            )
 
     def add(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> None:
         """Count points, whose scores are numbers; O(n) for n of them."""

@@ -34,6 +34,11 @@ class StreamedPoints(NamedTuple):
     lowest: int
     highest: int
 
+    @property
+    def n_points(self) -> int:
+        """How many points are counted."""
+        return self.raw.values.shape[0] if self.weights is None else int(self.weights.sum())
+
     def keep(self, kept: IntVector | BoolVector) -> "StreamedPoints":
         """Return some of the points."""
         raw = self.raw._replace(

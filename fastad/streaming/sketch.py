@@ -171,6 +171,7 @@ class ScoreSketch(BoundedMeasureMethods):
         """Count points that have been checked."""
         with self._lock:
             self._expect(points.raw.dtype)
+            self._table.check_room(points.n_points, "sample_weight")
             uninterrupted(lambda: self._count(points))
 
     def label(
@@ -242,6 +243,7 @@ class ScoreSketch(BoundedMeasureMethods):
             self._expect(state.dtype, "other")
             self._widen(state.lowest, state.highest)
             n_points = int(state.listed.counts.sum())
+            self._table.check_room(n_points, "other")
             uninterrupted(lambda: self._table.plus(state.listed, n_points))
             self._dtype, self._cells = state.dtype, None
 

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
+from fastad._core.arrays import as_readonly
 from fastad.errors import InvalidInputError
+from fastad.ordering.raw import view_raw
 from fastad.streaming import ScoreSketch
+from fastad.streaming.cell_table import CellTable, _most_pages
 from tests.support.strategies import Sample, samples
 
 TINY = 512
@@ -125,3 +128,24 @@ def test_bytes_that_were_altered_or_cut_are_refused() -> None:
         with pytest.raises(InvalidInputError, match="data must be") as refusal:
             ScoreSketch.from_bytes(wrong)
         assert refusal.value.argument == "data"
+
+
+@pytest.mark.parametrize("memory", [1000, 20_000, 300_000])
+@pytest.mark.parametrize("spread", [1e-9, 1.0, 40.0])
+def test_the_resolution_is_the_finest_that_fits(memory: int, spread: float) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.exp(spread * rng.normal(size=60_000))
+    table = CellTable(memory)
+    for part in np.array_split(scores, 7):
+        table.add(view_raw(part), as_readonly(np.zeros(part.shape[0], np.uint8)), None)
+    bits = np.unique(scores.view(np.int64))
+
+    def fits(shift: int) -> bool:
+        cells, pages = np.unique(bits >> shift), np.unique(bits >> (shift + 6))
+        most = [_most_pages(memory, page_bits, short=True) for page_bits in (0, 6)]
+        return bool(cells.shape[0] <= most[0] or pages.shape[0] <= most[1])
+
+    assert fits(table.shift)
+    assert table.shift == 0 or not fits(table.shift - 1)
+    assert table.nbytes <= memory
+    assert table.listed().cells.tolist() == np.unique(bits >> table.shift).tolist()

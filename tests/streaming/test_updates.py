@@ -91,3 +91,33 @@ def test_threads_give_the_bytes_of_one(n_threads: int) -> None:
         parts = np.array_split(np.arange(len(y)), 4 * n_threads)
         list(pool.map(lambda rows: shared.update(y[rows], s[rows]), parts))
     assert shared.to_bytes() == alone.to_bytes()
+
+
+def test_more_points_than_the_counts_hold_are_refused() -> None:
+    sketch = ScoreSketch()
+    sketch.update([0, 1], [0.1, 0.2], sample_weight=[2**61, 2**60])
+    before = sketch.to_bytes()
+    with pytest.raises(InvalidInputError, match=r"sample_weight must leave fewer than 2\^62"):
+        sketch.update([1], [0.3], sample_weight=[2**60])
+    with pytest.raises(InvalidInputError, match=r"other must leave fewer than 2\^62"):
+        sketch.merge(sketch.copy())
+    assert sketch.to_bytes() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_within_an_update_change_no_byte(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.random(2_200_000) < 0.05
+    scores = rng.normal(size=2_200_000).astype(dtype)
+    written = set()
+    for n_threads in (1, 2, 4):
+        with thread_limit(n_threads):
+            sketch = ScoreSketch("300kB")
+            sketch.update(labels, scores)
+            sketch.update(labels[:5], scores[:5])
+        written.add(sketch.to_bytes())
+    assert len(written) == 1
+    assert (sketch.n_anomalies, sketch.n_normals) == (
+        labels.sum() + labels[:5].sum(),
+        (~labels).sum() + (~labels[:5]).sum(),
+    )
