@@ -388,6 +388,7 @@ def _located(error: InvalidInputError, batch: Batch, label: str, column: str) ->
     argument = "pos_label" if error.argument == "pos_label" else "source"
     message = str(error).removeprefix(f"{error.item} ")
     if argument == "pos_label":
+        message = message.replace("or y_true have", "or that have")
         message = f"pos_label {message.replace('y_true', f'column {name!r} of {batch.where}', 1)}"
     else:
         message = f"column {name!r} of {batch.where} {message}"

@@ -303,7 +303,12 @@ def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
     y[1000] = 2
     path = save(tmp_path / "a.parquet", {"label": y, "score": S})
     refused(path, f"column 'label' of {path}, row group 3", "0 (normal) and 1 (anomaly)")
-    refused(path, "pos_label must be a label of column 'label'", argument="pos_label", pos_label=7)
+    refused(
+        path,
+        f"pos_label must be a label of column 'label' of {path}, row group 0, or that",
+        argument="pos_label",
+        pos_label=7,
+    )
     # No batch has three labels.
     text = np.where(Y == 1, "bad", "good")
     text[1200:] = np.where(Y[1200:] == 1, "bad", "fine")

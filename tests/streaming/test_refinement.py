@@ -132,6 +132,29 @@ def test_a_tolerance_is_reached(name: str, tolerance: Any) -> None:
     assert abs(value.value - exact) <= Fraction(tolerance)
 
 
+@given(
+    sample=samples(both=True, max_size=30),
+    row=st.sampled_from([row for row in BOUNDED if row.kind == "value"]),
+    tolerance=st.sampled_from([0.3, 0.1, 0.01, 1e-6]),
+    seed=st.integers(0, 9),
+)
+def test_any_scores_reach_a_tolerance(
+    sample: Sample, row: Measure[Any], tolerance: float, seed: int
+) -> None:
+    y, s = np.asarray(sample.y), sample.s
+    parameters = options(row, np.clip(s.astype(np.float64), -1e300, 1e300))
+    try:
+        expected = defined(row, y, s, parameters)
+    except InvalidInputError:
+        return  # scores beyond the range that a measure is given
+    if expected is None:
+        return
+    request = {"measure": row.name, "tolerance": tolerance, **parameters}
+    *_, value = passes(sketch_of(y, s, TINY), y, s, seed=seed, **request)
+    assert value.low <= expected <= value.high
+    assert max(value.error, abs(value.value - expected)) <= tolerance
+
+
 def test_a_wider_tolerance_asks_for_fewer_points_and_one_that_is_met_for_none() -> None:
     sketch = sketch_of(Y, S, SMALL)
     bounds = sketch.evaluate("auc")["auc"]
