@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import (
     MOST_PASSES,
+    OtherLabel,
     StreamedEvaluation,
     count_batch,
     share_of,
@@ -128,9 +129,17 @@ def evaluate(
                 each.end(counted[key])
             n_passes += 1
         tables = {key: each.result() for key, each in streams.items()}
-        return StreamedEvaluation.of(tables, group_columns, n_passes)
+        # The groups had to be found first.
+        return StreamedEvaluation.of(tables, group_columns, n_passes + bool(group_columns))
 
     return now_or_later(run, compute=compute)
+
+
+class _Counted(NamedTuple):
+    """What was counted of some rows, and their label beside that of the anomalies."""
+
+    counters: Counters
+    other: OtherLabel
 
 
 class _Table:
@@ -217,11 +226,15 @@ class _Table:
         ]
         while len(level) > 1:
             level = [
-                dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN])
+                dask.delayed(_merge, pure=False)(
+                    level[i : i + _FAN_IN], OtherLabel(label, pos_label)
+                )
                 for i in range(0, len(level), _FAN_IN)
             ]
-        counted: Counters = dask.compute(level[0])[0] if level else counters
-        return counted
+        if not level:
+            return counters
+        counted: _Counted = dask.compute(level[0])[0]
+        return counted.counters
 
     def _numeric(self, names: Sequence[str]) -> dict[str, str | None]:
         """Return the types of columns of numbers, which partitions must have; None of others."""
@@ -328,24 +341,27 @@ def _count_part(
     group_columns: Sequence[str],
     pos_label: Label | None,
     versions: Versions,
-) -> Counters:
+) -> _Counted:
     """Count the rows of a partition; the task of a worker."""
     versions.check()
+    other = OtherLabel(label, pos_label)
     counters = {key: counter.empty() for key, counter in empty.items()}
     batch = _batch(part, number, types)
     if batch.n_rows:
         with thread_limit(1):
             count_batch(batch, label, group_columns, counters, pos_label)
-    return counters
+            other.check(batch)
+    return _Counted(counters, other)
 
 
-def _merge(parts: Sequence[Counters]) -> Counters:
+def _merge(parts: Sequence[_Counted], other: OtherLabel) -> _Counted:
     """Merge the counters of some partitions; those of a task may be in use elsewhere."""
-    merged = {key: counter.empty() for key, counter in parts[0].items()}
+    merged = {key: counter.empty() for key, counter in parts[0].counters.items()}
     with thread_limit(1):
         for part in parts:
-            for key, counter in part.items():
+            other.merge(part.other)
+            for key, counter in part.counters.items():
                 # Counters of a key are of one kind.
-                other: Any = counter
-                merged[key].merge(other)
-    return merged
+                one: Any = counter
+                merged[key].merge(one)
+    return _Counted(merged, other)

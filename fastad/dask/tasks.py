@@ -57,6 +57,6 @@ class Versions(NamedTuple):
         here = Versions.here()
         if here != self:
             raise InvalidInputError(
-                f"workers must have the client's versions, fastad {self.fastad} and NumPy "
-                f"{self.numpy}; found fastad {here.fastad} and NumPy {here.numpy}"
+                f"a worker has fastad {here.fastad} and NumPy {here.numpy}, the client fastad "
+                f"{self.fastad} and NumPy {self.numpy}: numbers could differ"
             )

@@ -325,7 +325,7 @@ class _Rows(NamedTuple):
     ) -> None:
         """Give each row to the counter of its group and column, once."""
         n_rows = self.files.n_rows
-        other = _OtherLabel(self.label, self.pos_label)
+        other = OtherLabel(self.label, self.pos_label)
         scores = list(dict.fromkeys(column for _, column in counters))
         for batch in self.files.batches([self.label, *scores, *self.group_columns]):
             count_batch(batch, self.label, self.group_columns, counters, self.pos_label)
@@ -334,7 +334,7 @@ class _Rows(NamedTuple):
                 report(self.files.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
 
 
-class _OtherLabel:
+class OtherLabel:
     """The label beside that of the anomalies, which has to be the same in all batches."""
 
     def __init__(self, column: str, pos_label: Label | None) -> None:
@@ -351,11 +351,18 @@ class _OtherLabel:
         if others.shape[0]:
             # Each group has one.
             self._found |= dict.fromkeys([others[0], others[np.argmax(others != others[0])]])
+        self._refuse_several(f"column {self._column!r} of {batch.where}")
+
+    def merge(self, other: "OtherLabel") -> None:
+        """Check the labels of other batches beside those of these."""
+        self._found |= other._found
+        self._refuse_several(f"column {self._column!r}")
+
+    def _refuse_several(self, where: str) -> None:
         if len(self._found) > 1:
             raise InvalidInputError(
-                f"column {self._column!r} of {batch.where} must contain at most two labels, "
-                f"pos_label={self._pos_label!r} and one other; found "
-                f"{' and '.join(map(str, self._found))} beside it",
+                f"{where} must contain at most two labels, pos_label={self._pos_label!r} and one "
+                f"other; found {' and '.join(map(str, self._found))} beside it",
                 argument="source",
             )
 

@@ -177,6 +177,13 @@ def test_missing_values_are_named(table: pd.DataFrame) -> None:
     assert "1 in column 'label' of partition 1" in refused(frame, pos_label="bad")
 
 
+def test_a_third_label_in_another_partition_is_refused(table: pd.DataFrame) -> None:
+    labels = table.label.map({True: "bad", False: "good"}).mask(table.index >= 5500, "ugly")
+    labels[table.label] = "bad"
+    frame = dd.from_pandas(table.assign(label=labels), npartitions=12, sort=False)
+    assert "good and ugly beside it" in refused(frame, pos_label="bad")
+
+
 def test_wrong_sources_and_columns(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=2, sort=False)
     assert "did you mean 'label'" in refused(frame, label="labels")
@@ -195,5 +202,5 @@ def test_other_versions_are_refused(table: pd.DataFrame, monkeypatch: Any) -> No
     others = tasks.Versions("0.0.1", np.__version__)
     monkeypatch.setattr(tasks.Versions, "here", classmethod(lambda cls: others))
     here = tasks.Versions(fastad.__version__, np.__version__)
-    with pytest.raises(InvalidInputError, match=r"found fastad 0\.0\.1"):
+    with pytest.raises(InvalidInputError, match=r"a worker has fastad 0\.0\.1"):
         here.check()
