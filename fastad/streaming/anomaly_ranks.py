@@ -1,39 +1,41 @@
 """Exact curves of scores of which only the anomalies fit in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.threads import thread_map
+from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import cells as kernels
 from fastad.measures.points import twice_area
 from fastad.ordering.orders import sort
-from fastad.streaming.cell_table import SHORT
+from fastad.streaming.cell_table import NORMAL, SHORT
+from fastad.streaming.points import StreamedPoints
 
-# Normals that are sorted together, at least and at most, and anomalies of a piece of the curve.
-_FEWEST, _MOST = 2**10, 2**21
+# Normals that are counted together, at least and at most, and anomalies of a piece of the curve.
+_FEWEST, _MOST = 2**11, 2**23
 _PIECE = 2**19
+# Fewer anomalies are walked along sooner by one thread.
+_ANOMALIES_A_THREAD = 2**16
 # Bytes for each anomaly: its score, the normals below it, and those that tie with it.
 BYTES_AN_ANOMALY = 16
-# Bytes for each normal of a block: two blocks wait for one another and are then sorted together.
-_BYTES_OF_BLOCKS = 4 * 8
-# This part of the memory is for blocks.
-_PART = 4
+# Bytes for each normal that waits, and the part of the memory for them.
+_BYTES_A_NORMAL = 8
+_PART = 6
 
 
 def block_size(memory: int) -> int:
-    """Return how many normals are sorted together in so many bytes for all."""
-    return min(max(memory // (_PART * _BYTES_OF_BLOCKS), _FEWEST), _MOST)
+    """Return how many normals are counted together in so many bytes for all."""
+    return min(max(memory // (_PART * _BYTES_A_NORMAL), _FEWEST), _MOST)
 
 
 def most_anomalies(memory: int) -> int:
-    """Return how many anomalies fit into so many bytes beside the blocks."""
-    return max(memory - block_size(memory) * _BYTES_OF_BLOCKS, 0) // BYTES_AN_ANOMALY
+    """Return how many anomalies fit into so many bytes beside the normals that wait."""
+    return max(memory - block_size(memory) * _BYTES_A_NORMAL, 0) // BYTES_AN_ANOMALY
 
 
 class Piece(NamedTuple):
@@ -58,12 +60,12 @@ class AnomalyRanks:
 
     def __init__(self, anomalies: IntVector, n_points: int, memory: int) -> None:
         self._memory = memory
-        self._block = block_size(memory)
         self._anomalies = as_readonly(anomalies)
         dtype = np.uint32 if n_points < SHORT else np.int64
         self._between: npt.NDArray[Any] = np.zeros(anomalies.shape[0] + 1, dtype)
         self._equal: npt.NDArray[Any] = np.zeros(anomalies.shape[0], dtype)
-        self._waiting: list[IntVector] = []
+        # Rank bits of normals that wait; made when the first ones come.
+        self._waiting = np.empty(0, np.int64)
         self._n_waiting = 0
 
     def empty(self) -> "AnomalyRanks":
@@ -71,14 +73,55 @@ class AnomalyRanks:
         n_points = SHORT if self._between.dtype == np.int64 else 0
         return AnomalyRanks(self._anomalies, n_points, self._memory)
 
-    def count(self, normals: IntVector) -> None:
-        """Count normals, given by their rank bits; blocks are sorted in threads."""
-        for start in range(0, normals.shape[0], self._block):
-            block = normals[start : start + self._block]
-            self._waiting.append(block)
-            self._n_waiting += block.shape[0]
-            if self._n_waiting >= 2 * self._block:
+    def count(self, points: StreamedPoints) -> None:
+        """Count the normals among some points; they wait until there are many."""
+        if self._waiting.shape[0] == 0:
+            self._waiting = np.empty(block_size(self._memory), np.int64)
+        raw, start = points.raw, 0
+        while start < points.kinds.shape[0]:
+            if self._n_waiting == self._waiting.shape[0]:
                 self._flush()
+            rows = slice(start, start + self._waiting.shape[0] - self._n_waiting)
+            self._n_waiting = kernels.take_bits(
+                raw.values[rows],
+                points.kinds[rows],
+                NORMAL,
+                raw.largest,
+                raw.signed,
+                self._waiting,
+                self._n_waiting,
+            )
+            start = rows.stop
+
+    def count_bits(self, normals: IntVector) -> None:
+        """Count normals, given by their rank bits, which are sorted in place, half by half."""
+        anomalies = self._anomalies
+        if not anomalies.shape[0]:
+            self._between[0] += normals.shape[0]
+            return
+        middle = normals.shape[0] // 2
+        halves = [half for half in (normals[:middle], normals[middle:]) if half.shape[0]]
+        thread_map(sort, halves)
+        n_parts = max(min(current_threads(), anomalies.shape[0] // _ANOMALIES_A_THREAD), 1)
+        # Threads walk along parts of the anomalies, each from the first one of a tie.
+        starts = [
+            int(anomalies.searchsorted(anomalies[anomalies.shape[0] * i // n_parts]))
+            for i in range(1, n_parts)
+        ]
+        bounds = sorted({0, *starts, anomalies.shape[0]})
+        for half in halves:
+            cuts = [0, *half.searchsorted(anomalies[bounds[1:-1]]).tolist(), half.shape[0]]
+
+            def walk(i: int, half: IntVector = half, cuts: Sequence[int] = cuts) -> None:
+                some = slice(bounds[i], bounds[i + 1])
+                kernels.count_between(
+                    anomalies[some],
+                    as_readonly(half[cuts[i] : cuts[i + 1]]),
+                    self._between[some.start : some.stop + 1],
+                    self._equal[some],
+                )
+
+            thread_map(walk, range(len(bounds) - 1))
 
     def merge(self, other: "AnomalyRanks") -> None:
         """Add the normals that were counted apart, around the same anomalies."""
@@ -112,16 +155,10 @@ class AnomalyRanks:
             start = stop
 
     def _flush(self) -> None:
-        if not self._n_waiting:
-            return
-        together = np.concatenate(self._waiting)
-        self._waiting.clear()
-        self._n_waiting = 0
-        middle = together.shape[0] // 2
-        blocks = [together[:middle], together[middle:]] if middle else [together]
-        thread_map(sort, blocks)
-        for block in blocks:
-            kernels.count_between(self._anomalies, as_readonly(block), self._between, self._equal)
+        """Count the normals that wait."""
+        if self._n_waiting:
+            self.count_bits(self._waiting[: self._n_waiting])
+            self._n_waiting = 0
 
 
 class AreaSums:

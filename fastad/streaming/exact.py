@@ -97,7 +97,7 @@ class FinerPass:
         for counter in self.counters.values():
             counter.count(points)
         if self.ranks is not None:
-            self.ranks.count(rank_bits(points, NORMAL))
+            self.ranks.count(points)
         if self.spilled is not None:
             for kind in (NORMAL, ANOMALY):
                 self.spilled.add(Block(rank_bits(points, kind), kind))

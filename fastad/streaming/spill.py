@@ -101,7 +101,7 @@ class SpilledScores:
             anomalies = self._read(index, ANOMALY)
             sort(anomalies)
             ranks = AnomalyRanks(anomalies, n_normals + n_anomalies, self._memory)
-            ranks.count(self._read(index, NORMAL))
+            ranks.count_bits(self._read(index, NORMAL))
             yield from ranks.pieces(fp, tp)
         else:
             yield from self._of_wide_cell(index, fp, tp)

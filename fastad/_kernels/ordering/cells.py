@@ -244,6 +244,26 @@ def rows_between(
 
 
 @kernel
+def take_bits(
+    values: KeyVector,  # (n,) bits of scores
+    kinds: LabelVector,  # (n,)
+    kind: int,
+    largest: int,
+    signed: int,
+    taken: IntVector,  # (m,) written here from a position on; there is room for all
+    position: int,
+) -> int:
+    """Write the rank bits of the points of one kind; return where the next one goes."""
+    for i in range(values.shape[0]):
+        value = np.int64(values[i])
+        sign = (value >> 63) & signed
+        # Something is written for each row, and over it unless it is of the kind.
+        taken[position] = ((value & largest) ^ sign) - sign
+        position += kinds[i] == kind
+    return position
+
+
+@kernel
 def count_between(
     points: IntVector,  # (k,) rising, also equal ones
     block: IntVector,  # (n,) rising
