@@ -1,7 +1,7 @@
 """Evaluation and volumes on a local cluster of one worker and of two, beside this process.
 
-``python -m bench.dask_scaling FILE [N_DRAWS]`` reads a Parquet file of ``bench.billion_scores`` and prints a
-line of CSV for each run: seconds, the bytes of a sketch, and whether the numbers are the same.
+``python -m bench.dask_scaling FILE [N_DRAWS]`` reads a Parquet file of ``bench.billion_scores`` and
+prints a line of CSV for each run: seconds, and whether the numbers are the same.
 """
 
 import sys
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask
 import dask.array
 import distributed
 import numba
 import numpy as np
+from dask.delayed import delayed
 from pyarrow import parquet
 
 import fastad
@@ -41,7 +41,7 @@ def columns_of(path: Path) -> dict[str, Any]:
     columns = {}
     for name, dtype in (("label", np.int8), ("score", np.float64)):
         chunks = [
-            dask.array.from_delayed(dask.delayed(_read)(path, i, name), (size,), dtype)
+            dask.array.from_delayed(delayed(_read)(path, i, name), (size,), dtype)
             for i, size in enumerate(groups)
         ]
         columns[name] = dask.array.concatenate(chunks)
@@ -79,9 +79,6 @@ def main(path: Path, n_draws: int) -> None:
                 seconds, result = timed(run)
                 same = found.setdefault(what, str(result)) == str(result)
                 print(f"{what},{n_workers},{seconds:.2f},{same}", flush=True)
-            tasks = [dask.delayed(int)(i) for i in range(1000)]
-            seconds, _ = timed(lambda tasks=tasks: dask.compute(*tasks))  # type: ignore[misc]
-            print(f"1000 empty tasks,{n_workers},{seconds:.2f},True", flush=True)
     sketch = ScoreSketch()
     sketch.update(_read(path, 0, "label"), _read(path, 0, "score"))
     print(f"bytes of a sketch,,{len(sketch.to_bytes())},")
