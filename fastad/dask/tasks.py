@@ -17,7 +17,7 @@ def dask_module() -> Any:
         # Inside, as only this package needs it.
         return importlib.import_module("dask")
     except ModuleNotFoundError:
-        raise missing_extra("fastad.dask", "dask[distributed]", extra="dask") from None
+        raise missing_extra("fastad.dask", "dask", extra="dask") from None
 
 
 def now_or_later(run: Callable[[], Any], *, compute: bool) -> Any:

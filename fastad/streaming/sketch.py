@@ -359,7 +359,7 @@ class ScoreSketch(BoundedMeasureMethods):
         >>> second = sketch.refine(measure="tpr@0.01")
         >>> second.update(labels, scores)
         >>> print(second.result())
-        0.0942... (exact)
+        0.0889347 (exact)
         """
         allowed = check_tolerance(tolerance)
         bound = bind_named(measure, operating_point)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastad.errors import UndefinedMeasureError
@@ -65,8 +65,9 @@ def test_exact_value_lies_within(
 ) -> None:
     y, s, w = sample.y, sample.s, sample.w
     assert w is not None
-    if row.reads == "values":
-        assume((s.dtype.kind == "f" and np.abs(s.astype(float)).max() < 1e4) or s.dtype == np.int8)
+    if row.reads == "values" and row not in RATES.values():
+        # These take finite scores, and the range around them is given in floats.
+        s = np.clip(s.astype(np.float64), -1e4, 1e4)
     repeats = np.asarray(w).astype(np.int64)
     many_y, many_s = np.repeat(y, repeats), np.repeat(s, repeats)
     chosen = parameters(row, many_s, rate)
