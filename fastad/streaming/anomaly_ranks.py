@@ -25,7 +25,7 @@ _ANOMALIES_A_THREAD = 2**16
 BYTES_AN_ANOMALY = 16
 # Bytes for each normal that waits, and the part of the memory for them.
 _BYTES_A_NORMAL = 8
-_PART = 6
+_PART = 8
 
 
 def block_size(memory: int) -> int:

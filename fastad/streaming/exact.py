@@ -222,7 +222,8 @@ def _curve_values(
 ) -> dict[str, BoundedValue]:
     """Return measures of an exact curve: sums piece by piece, others where its corners fit."""
     sums = AreaSums()
-    kept: list[Piece] | None = []
+    # Corners are of use to what is not a sum alone.
+    kept: list[Piece] | None = [] if any(_sum_name(bound) is None for bound in measures) else None
     room = memory // _BYTES_A_CORNER
     for piece in pieces:
         sums.add(piece)
@@ -233,11 +234,14 @@ def _curve_values(
     counts = None if kept is None else _joined(kept, cells)
     values = {}
     for bound in measures:
-        value = _sum_of(sums, bound)
-        if value is None and counts is not None:
+        name = _sum_name(bound)
+        if name is not None:
+            value = getattr(sums, name)
+        elif counts is not None:
             value = bound.value(counts)
-        if value is not None:
-            values[bound.key] = BoundedValue(value, value, value)
+        else:
+            continue
+        values[bound.key] = BoundedValue(value, value, value)
     return values
 
 
@@ -250,13 +254,11 @@ def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
     return np.invert(falling, out=falling)
 
 
-def _sum_of(sums: AreaSums, bound: BoundMeasure) -> float | None:
-    """Return a measure that was added up piece by piece."""
-    if bound.measure.name == "roc_auc":
-        return sums.roc_auc
-    if bound.measure.name == "average_precision" and bound.parameters["prevalence"] is None:
-        return sums.average_precision
-    return None
+def _sum_name(bound: BoundMeasure) -> str | None:
+    """Return the name of the sum, piece by piece, that a measure is; None where it is none."""
+    name = bound.measure.name
+    is_plain = name == "roc_auc" or bound.parameters.get("prevalence") is None
+    return name if name in ("roc_auc", "average_precision") and is_plain else None
 
 
 def _joined(pieces: Sequence[Piece], cells: ScoreCells) -> OrderedCounts:

@@ -66,10 +66,10 @@ def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: i
 
 
 @pytest.mark.evidence
-def test_a_thousand_shards_along_fifty_trees() -> None:
+def test_a_thousand_shards_along_random_trees() -> None:
     shards = [sketch_of(Y[i::1000], S[i::1000], 4000) for i in range(1000)]
     whole = sketch_of(Y, S, 4000).to_bytes()
-    for seed in range(50):
+    for seed in range(10):
         tree = merged_along_a_tree(shards, np.random.default_rng(seed))
         assert tree.to_bytes() == whole
 
