@@ -168,7 +168,7 @@ def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
     found = fastad.compare(y, scores[0], close, measure="auc", method="bootstrap", rng=0)
     alone = fastad.interval(y, scores[0], measure="auc", method="bootstrap", rng=0)
     assert found.high - found.low < (alone.high - alone.low) / 3
-    delong = fastad.compare(y, scores[0], close, measure="auc")
+    delong = fastad.compare(y, scores[0], close, measure="auc", method="delong")
     assert found.high - found.low == pytest.approx(delong.high - delong.low, rel=0.1)
 
 
