@@ -40,7 +40,7 @@ def test_smooth_intervals_contain_the_value_within_the_range(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
         for method in ("delong", "logit"):
-            if method == "logit" and name == "precision_gain_auc":
+            if method == "logit" and not np.isfinite([low, high]).all():
                 continue
             found = fastad.interval(
                 sample.y, scores, measure=name, method=method, confidence_level=level, **options
