@@ -1,5 +1,7 @@
 """Draws with replacement, of all points or of some, without drawing the others."""
 
+from typing import Any
+
 import numpy as np
 
 from fastad._core.jit import kernel
@@ -68,7 +70,7 @@ def binomial(key: np.uint64, n_trials: int, numerator: int, denominator: int) ->
     n_left = np.int64(n_trials)
     rest = np.int64(numerator)
     successes = np.int64(0)
-    position = np.int64(0)
+    position: Any = np.int64(0)
     while n_left > 0 and rest > 0:
         n_zeros = np.int64(0)
         for i in range(n_left >> 6):
@@ -125,7 +127,7 @@ def share_out(
             keys[start - first] = np.int64(part_key)
             continue
         # The largest power of two below the number of blocks: halves of whole blocks are even.
-        half = np.int64(1)
+        half: Any = np.int64(1)
         while 2 * half < stop - start:
             half *= 2
         n_inside = min(stop * BLOCK, n_points) - start * BLOCK
