@@ -28,6 +28,8 @@ class Extremes:
         Whether it depends on few cells.
     exact : bool
         Whether it is a quotient of exact numbers that is rounded once.
+    corners : bool
+        Whether its bits are the same whatever the scores of normals between two anomalies.
     lowest, highest : callable or None
         The extreme where it is not that of the best or the worst curve: a function of the counts
         at the cells' edges, of which cells are a single score, and of the parameters.
@@ -36,12 +38,13 @@ class Extremes:
     reads: Literal["curve", "threshold", "confusion"] = "curve"
     local: bool = False
     exact: bool = True
+    corners: bool = False
     lowest: Extreme | None = None
     highest: Extreme | None = None
 
 
 # An area whose heights are those of the curve.
-AREA = Extremes()
+AREA = Extremes(corners=True)
 # The same, added up in floating point.
 ROUNDED_AREA = Extremes(exact=False)
 # What is read at one point of the curve.

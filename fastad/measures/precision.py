@@ -162,7 +162,7 @@ AVERAGE_PRECISION = Measure(
     smooth=True,
     range_text="(0, 1]",
     rises_with_curve=True,
-    extremes=Extremes(exact=False, lowest=_lowest_average_precision),
+    extremes=Extremes(exact=False, corners=True, lowest=_lowest_average_precision),
 )
 
 
@@ -237,7 +237,7 @@ PR_AUC = Measure(
     smooth=True,
     range_text="(0, 1]",
     rises_with_curve=True,
-    extremes=ROUNDED_AREA,
+    extremes=Extremes(exact=False, corners=True),
 )
 
 

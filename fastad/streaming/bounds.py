@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from fastad._core.types import IntVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import AREA, NOT_A_NUMBER, Extreme, Extremes
+from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.requests import rates_of, table_measures
 from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
@@ -35,13 +35,7 @@ def uncertain_cells(cells: ScoreCells, bound: BoundMeasure) -> IntVector:
     """Return the cells of which a measure may depend on what is not known."""
     measure = bound.measure
     positions = cells.uncertain(values=measure.reads == "values" or measure.kind == "threshold")
-    return positions[cells.anomalies[positions] > 0] if reads_corners(bound) else positions
-
-
-def reads_corners(bound: BoundMeasure) -> bool:
-    """Tell whether a measure has the same bits whatever the scores of normals between anomalies."""
-    measure = bound.measure
-    return measure.extremes is AREA or measure.name in ("average_precision", "pr_auc")
+    return positions[cells.anomalies[positions] > 0] if extremes_of(measure).corners else positions
 
 
 def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) -> BoundedValue:

@@ -54,6 +54,11 @@ class CellCounts(NamedTuple):
     counts: IntMatrix
     shift: int
 
+    @property
+    def n_points(self) -> int:
+        """Number of points in all cells."""
+        return int(self.counts.sum())
+
     @classmethod
     def of(
         cls, cells: IntVector, kinds: LabelVector, weights: IntVector | None, shift: int
@@ -129,7 +134,14 @@ class CellTable:
         self._allocate(min(_FEWEST_SLOTS, self._most_pages(self._page_bits)), UNLABELLED)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.memory, self.listed(), self.n_points)
+        return CellTable.of, (self.memory, self.listed())
+
+    @classmethod
+    def of(cls, memory: int, listed: CellCounts) -> "CellTable":
+        """Return a table of what another one with as much memory listed."""
+        table = cls(memory)
+        table.plus(listed)
+        return table
 
     @staticmethod
     def most_cells(memory: int) -> int:
@@ -176,9 +188,9 @@ class CellTable:
             size = min(4 * size, _MOST_ROWS)
         self._gather()
 
-    def plus(self, other: CellCounts, n_points: int) -> None:
+    def plus(self, other: CellCounts) -> None:
         """Add the counts of another table."""
-        self._expect(n_points)
+        self._expect(other.n_points)
         self._rebuild(self.listed().plus(other))
 
     def label(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> IntVector:
@@ -215,10 +227,10 @@ class CellTable:
         all_kinds[:, : counts.shape[1]] = counts[:n_cells]
         return CellCounts(cells[:n_cells].copy(), all_kinds, self.shift)
 
-    def load(self, listed: CellCounts) -> None:
-        """Take counts in place of those that there are, as `listed` returned them."""
-        self.n_points = int(listed.counts.sum())
-        self._rebuild(listed)
+    def totals(self) -> tuple[int, int, int]:
+        """Return the numbers of normal samples, of anomalies, and of points without a label."""
+        n_normals, n_anomalies, *others = self._counts.sum(axis=0, dtype=np.int64).tolist()
+        return n_normals, n_anomalies, sum(others)
 
     def _count(
         self,
@@ -368,12 +380,6 @@ class CellTable:
         self._counts = np.zeros(
             (n_slots << self._page_bits, n_kinds), np.uint32 if short else np.int64
         )
-
-
-def _restored(memory: int, listed: CellCounts, n_points: int) -> CellTable:
-    table = CellTable(memory)
-    table.plus(listed, n_points)
-    return table
 
 
 def _n_entries(n_slots: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import keys
+from fastad._kernels.ordering import cells as kernels
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -19,7 +19,7 @@ from fastad.streaming.anomaly_ranks import (
     Piece,
     most_anomalies,
 )
-from fastad.streaming.bounds import bounds_of, extremes_of, reads_corners
+from fastad.streaming.bounds import evaluate_cells, extremes_of
 from fastad.streaming.cell_table import ANOMALY, NORMAL
 from fastad.streaming.points import StreamedPoints
 from fastad.streaming.refinement import RangeCounter, Refinement
@@ -143,7 +143,9 @@ class ScorePasses:
         Without a folder it makes no areas exact where the anomalies do not fit the memory.
         """
         if self._cells is None:
-            keeps = self._exact and any(reads_corners(bound) for bound in self._measures)
+            keeps = self._exact and any(
+                extremes_of(bound.measure).corners for bound in self._measures
+            )
             return SketchPass(self._memory, keep_anomalies=keeps)
         ranks = spilled = None
         if self._of_curve and self._anomalies is not None:
@@ -194,11 +196,8 @@ class ScorePasses:
         except UndefinedMeasureError as error:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
-        for bound in self._measures:
-            try:
-                self._values[bound.key] = bounds_of(self._cells, bound)
-            except UndefinedMeasureError as error:
-                self._undefined[bound.key] = str(error)
+        table = evaluate_cells(self._cells, self._measures)
+        self._values, self._undefined = dict(table), table.undefined
         if not self._exact:
             return
         open_measures = [
@@ -211,7 +210,7 @@ class ScorePasses:
                 self._refinements[bound] = Refinement.of(
                     self._cells, bound, Fraction(0), counted.sketch.memory
                 )
-        self._of_curve = [bound for bound in open_measures if reads_corners(bound)]
+        self._of_curve = [bound for bound in open_measures if extremes_of(bound.measure).corners]
         if self._of_curve and counted.anomalies is not None:
             self._anomalies = np.concatenate(counted.anomalies)
             sort(self._anomalies)
@@ -248,10 +247,10 @@ def _curve_values(
 def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
     """Return the rank bits of the points of one class."""
     raw = points.raw
-    values = raw.values[points.kinds == kind]
-    falling = np.empty(values.shape[0], np.int64)
-    keys.fall(as_readonly(values), raw.largest, raw.signed, falling)
-    return np.invert(falling, out=falling)
+    bits = np.empty(np.count_nonzero(points.kinds == kind) + 1, np.int64)
+    # One more than there are: rows of the other kind are written there, too.
+    n = kernels.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
+    return bits[:n]
 
 
 def _sum_name(bound: BoundMeasure) -> str | None:

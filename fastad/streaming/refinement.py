@@ -84,8 +84,8 @@ class RangeCounter:
 
     def merge(self, other: "RangeCounter") -> None:
         """Add the points that were counted apart."""
-        listed, n_points = other.table.listed(), other.table.n_points
-        uninterrupted(lambda: self.table.plus(listed, n_points))
+        listed = other.table.listed()
+        uninterrupted(lambda: self.table.plus(listed))
 
     def has_ranges_of(self, other: "RangeCounter") -> bool:
         """Tell whether two counters may be merged."""

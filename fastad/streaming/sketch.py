@@ -23,7 +23,7 @@ from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
 from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.cell_table import UNLABELLED, CellCounts, CellTable
+from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellTable
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
@@ -85,10 +85,11 @@ class ScoreSketch(BoundedMeasureMethods):
         self._cells: ScoreCells | None = None
 
     def __repr__(self) -> str:
-        waiting = f", n_unlabelled={self.n_unlabelled}" if self.n_unlabelled else ""
+        n_normals, n_anomalies, n_unlabelled = self._totals()
+        waiting = f", n_unlabelled={n_unlabelled}" if n_unlabelled else ""
         return (
-            f"ScoreSketch({shown_size(self.memory)}, n_anomalies={self.n_anomalies}, "
-            f"n_normals={self.n_normals}{waiting}, resolution={self.resolution!r})"
+            f"ScoreSketch({shown_size(self.memory)}, n_anomalies={n_anomalies}, "
+            f"n_normals={n_normals}{waiting}, resolution={self.resolution!r})"
         )
 
     @property
@@ -104,22 +105,23 @@ class ScoreSketch(BoundedMeasureMethods):
     @property
     def n_anomalies(self) -> int:
         """Number of anomalies."""
-        return int(self._listed().counts[:, 1].sum())
+        return self._totals()[ANOMALY]
 
     @property
     def n_normals(self) -> int:
         """Number of normal samples."""
-        return int(self._listed().counts[:, 0].sum())
+        return self._totals()[NORMAL]
 
     @property
     def n_unlabelled(self) -> int:
         """Number of points whose label has not come yet."""
-        return int(self._listed().counts[:, UNLABELLED].sum())
+        return self._totals()[UNLABELLED]
 
     @property
     def n_cells(self) -> int:
         """Number of cells that hold a point."""
-        return int(self._listed().cells.shape[0])
+        with self._lock:
+            return int(self._table.listed().cells.shape[0])
 
     @property
     def resolution(self) -> str:
@@ -208,10 +210,11 @@ class ScoreSketch(BoundedMeasureMethods):
             return
         with self._lock:
             self._expect(points.raw.dtype)
+            # The labels change what has been read, also where a Ctrl-C comes after them.
+            self._cells = None
             unknown = uninterrupted(
                 lambda: self._table.label(points.raw, points.kinds, points.weights)
             )
-            self._cells = None
         if unknown.shape[0]:
             first = int(unknown[0])
             raise InvalidInputError(
@@ -241,11 +244,8 @@ class ScoreSketch(BoundedMeasureMethods):
             return
         with self._lock:
             self._expect(state.dtype, "other")
-            self._widen(state.lowest, state.highest)
-            n_points = int(state.listed.counts.sum())
-            self._table.check_room(n_points, "other")
-            uninterrupted(lambda: self._table.plus(state.listed, n_points))
-            self._dtype, self._cells = state.dtype, None
+            self._table.check_room(state.listed.n_points, "other")
+            uninterrupted(lambda: self._take(state))
 
     def copy(self) -> "ScoreSketch":
         """Return a sketch of the same points that changes by itself."""
@@ -376,9 +376,9 @@ class ScoreSketch(BoundedMeasureMethods):
                 )
             return self._cells
 
-    def _listed(self) -> CellCounts:
+    def _totals(self) -> tuple[int, int, int]:
         with self._lock:
-            return self._table.listed()
+            return self._table.totals()
 
     def _state(self) -> SketchState:
         with self._lock:
@@ -389,9 +389,14 @@ class ScoreSketch(BoundedMeasureMethods):
     @classmethod
     def _from_state(cls, state: SketchState) -> "ScoreSketch":
         sketch = cls(state.memory)
-        sketch._table.load(state.listed)
-        sketch._dtype, sketch._lowest, sketch._highest = state.dtype, state.lowest, state.highest
+        sketch._take(state)
         return sketch
+
+    def _take(self, state: SketchState) -> None:
+        """Add the points of a state of the same memory."""
+        self._table.plus(state.listed)
+        self._widen(state.lowest, state.highest)
+        self._dtype, self._cells = state.dtype, None
 
     def _expect(self, dtype: np.dtype[Any], name: str = "y_score") -> None:
         if self._dtype is not None and dtype != self._dtype:

@@ -57,18 +57,19 @@ class SpilledScores:
         self._folder = folder
         self._memory = memory
         self._starts = _range_starts(cells, max(memory // BYTES_A_POINT, 1))
+        self._ends = np.append(self._starts[1:], cells.lowest.shape[0])
         # Rising lowest rank bits of the ranges, which fall.
-        self._lows = cells.lowest[np.append(self._starts[1:], cells.lowest.shape[0]) - 1][::-1]
-        ends = np.append(self._starts[1:], cells.lowest.shape[0])
+        self._lows = cells.lowest[self._ends - 1][::-1]
         # Of a range of one score the counts say all.
-        self._is_tie = cells.lowest[ends - 1] == cells.highest[self._starts]
+        self._is_tie = cells.lowest[self._ends - 1] == cells.highest[self._starts]
         self._gathered: dict[tuple[int, int], list[IntVector]] = {}
         self._n_gathered = 0
 
     def add(self, block: Block) -> None:
-        """Write points to the files of their ranges."""
-        order = np.argsort(block.bits) if self._lows.shape[0] > 1 else slice(None)
-        bits = block.bits[order]
+        """Write points to the files of their ranges; sorts the block."""
+        bits = block.bits
+        if self._lows.shape[0] > 1:
+            sort(bits)
         ends = np.append(np.searchsorted(bits, self._lows[1:]), bits.shape[0])
         start = 0
         for position, end in enumerate(ends.tolist()):
@@ -84,8 +85,8 @@ class SpilledScores:
         """Yield the curve from the highest scores down."""
         self._write()
         fp = tp = 0
-        ends = [*self._starts[1:].tolist(), self._cells.lowest.shape[0]]
-        for index, (start, end) in enumerate(zip(self._starts.tolist(), ends, strict=True)):
+        ranges = zip(self._starts.tolist(), self._ends.tolist(), strict=True)
+        for index, (start, end) in enumerate(ranges):
             for piece in self._pieces_of(index, slice(start, end), fp, tp):
                 yield piece
                 fp, tp = int(piece.fps[-1]), int(piece.tps[-1])
@@ -118,7 +119,7 @@ class SpilledScores:
         for bits, kind in blocks():
             kinds = np.full(bits.shape[0], kind, np.uint8)
             cells = CellCounts.of(bits >> table.shift, kinds, None, table.shift)
-            table.plus(cells, bits.shape[0])
+            table.plus(cells)
             lowest, highest = min(lowest, int(bits.min())), max(highest, int(bits.max()))
         finer = ScoreCells.of(table.listed(), lowest, highest, self._cells.codec)
         inner = SpilledScores(finer, self._folder / f"{index}", self._memory)

@@ -99,8 +99,11 @@ def test_more_points_than_the_counts_hold_are_refused() -> None:
     before = sketch.to_bytes()
     with pytest.raises(InvalidInputError, match=r"sample_weight must leave fewer than 2\^62"):
         sketch.update([1], [0.3], sample_weight=[2**60])
-    with pytest.raises(InvalidInputError, match=r"other must leave fewer than 2\^62"):
-        sketch.merge(sketch.copy())
+    other = ScoreSketch()
+    other.update([0, 1], [-1.0, 9.0], sample_weight=[2**61, 1])
+    for refused in (sketch.copy(), other):
+        with pytest.raises(InvalidInputError, match=r"other must leave fewer than 2\^62"):
+            sketch.merge(refused)
     assert sketch.to_bytes() == before
 
 

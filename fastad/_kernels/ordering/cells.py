@@ -36,6 +36,16 @@ def hash_shift(n_entries: int) -> Any:
 
 
 @kernel
+def entry_of(page: int, directory: IntMatrix, drop: Any) -> Any:
+    """Return the entry of a page in a directory, or the free one where it belongs."""
+    mask = np.uint64(directory.shape[0] - 1)
+    entry = (np.uint64(page) * _FIBONACCI) >> drop
+    while directory[entry, 0] != page and directory[entry, 1] >= 0:
+        entry = (entry + np.uint64(1)) & mask
+    return entry
+
+
+@kernel
 def count_cells(
     values: KeyVector,  # (n,) bits of scores
     kinds: LabelVector,  # (n,) column of the counts
@@ -53,7 +63,6 @@ def count_cells(
     Block by block in three loops: the first vectorises, and neither of the others waits for memory
     that the other one needs.
     """
-    mask = np.uint64(directory.shape[0] - 1)
     drop = hash_shift(directory.shape[0])
     last = (1 << page_bits) - 1
     n_kinds = counts.shape[1]
@@ -69,11 +78,7 @@ def count_cells(
             sign = (value >> 63) & signed
             cells[i] = (((value & largest) ^ sign) - sign) >> shift
         for i in range(size):
-            page = cells[i] >> page_bits
-            h = (np.uint64(page) * _FIBONACCI) >> drop
-            while directory[h, 0] != page and directory[h, 1] >= 0:
-                h = (h + np.uint64(1)) & mask
-            slot = directory[h, 1]
+            slot = directory[entry_of(cells[i] >> page_bits, directory, drop), 1]
             if slot < 0:
                 missing[n_missing] = start + i
                 n_missing += 1
@@ -106,20 +111,17 @@ def add_pages(
 
     The number may exceed the slots by one: then rows are left without.
     """
-    mask = np.uint64(directory.shape[0] - 1)
     drop = hash_shift(directory.shape[0])
     for k in range(rows.shape[0]):
         value = np.int64(values[rows[k]])
         sign = (value >> 63) & signed
         page = (((value & largest) ^ sign) - sign) >> shift
-        h = (np.uint64(page) * _FIBONACCI) >> drop
-        while directory[h, 0] != page and directory[h, 1] >= 0:
-            h = (h + np.uint64(1)) & mask
-        if directory[h, 1] < 0:
+        entry = entry_of(page, directory, drop)
+        if directory[entry, 1] < 0:
             if n_pages == pages.shape[0]:
                 return n_pages + 1
-            directory[h, 0] = page
-            directory[h, 1] = n_pages
+            directory[entry, 0] = page
+            directory[entry, 1] = n_pages
             pages[n_pages] = page
             n_pages += 1
     return n_pages
@@ -133,15 +135,10 @@ def find_cells(
     positions: IntVector,  # (n,) written here: row of the counts, -1 where there is none
 ) -> None:
     """Look cells up."""
-    mask = np.uint64(directory.shape[0] - 1)
     drop = hash_shift(directory.shape[0])
     last = (1 << page_bits) - 1
     for k in range(cells.shape[0]):
-        page = cells[k] >> page_bits
-        h = (np.uint64(page) * _FIBONACCI) >> drop
-        while directory[h, 0] != page and directory[h, 1] >= 0:
-            h = (h + np.uint64(1)) & mask
-        slot = directory[h, 1]
+        slot = directory[entry_of(cells[k] >> page_bits, directory, drop), 1]
         positions[k] = -1 if slot < 0 else slot << page_bits | cells[k] & last
 
 
@@ -151,14 +148,11 @@ def fill_directory(
     directory: IntMatrix,  # (2**k, 2) written here; all slots are negative
 ) -> None:
     """Enter pages, each with its position as its slot."""
-    mask = np.uint64(directory.shape[0] - 1)
     drop = hash_shift(directory.shape[0])
     for slot in range(pages.shape[0]):
-        h = (np.uint64(pages[slot]) * _FIBONACCI) >> drop
-        while directory[h, 1] >= 0:
-            h = (h + np.uint64(1)) & mask
-        directory[h, 0] = pages[slot]
-        directory[h, 1] = slot
+        entry = entry_of(pages[slot], directory, drop)
+        directory[entry, 0] = pages[slot]
+        directory[entry, 1] = slot
 
 
 @kernel
@@ -167,10 +161,10 @@ def list_cells(
     slots: IntVector,  # (n_pages,) by rising page
     page_bits: int,
     counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds)
-    cells: IntVector,  # (n_cells,) written here, rising
-    listed: IntMatrix,  # (n_cells, n_kinds) written here
+    cells: IntVector,  # (n_pages << page_bits,) written here, rising
+    listed: IntMatrix,  # (n_pages << page_bits, n_kinds) written here
 ) -> int:
-    """List the cells that hold a point; return how many there are, also beyond what fits."""
+    """List the cells that hold a point; return how many there are."""
     n_cells = 0
     for k in range(slots.shape[0]):
         first = slots[k] << page_bits
@@ -179,10 +173,9 @@ def list_cells(
             for kind in range(counts.shape[1]):
                 total += np.int64(counts[first + i, kind])
             if total > 0:
-                if n_cells < cells.shape[0]:
-                    cells[n_cells] = pages[slots[k]] << page_bits | i
-                    for kind in range(counts.shape[1]):
-                        listed[n_cells, kind] = counts[first + i, kind]
+                cells[n_cells] = pages[slots[k]] << page_bits | i
+                for kind in range(counts.shape[1]):
+                    listed[n_cells, kind] = counts[first + i, kind]
                 n_cells += 1
     return n_cells
 
