@@ -1,6 +1,7 @@
 """Exact curves of scores of which only the anomalies fit in memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +14,14 @@ from fastad._kernels.curves import area
 from fastad._kernels.ordering import cells as kernels
 from fastad.measures.points import twice_area
 from fastad.ordering.orders import sort
-from fastad.streaming.cell_table import NORMAL, SHORT
+from fastad.streaming.cell_table import ANOMALY, NORMAL, SHORT
 from fastad.streaming.points import StreamedPoints
 
 # Normals that are counted together, at least and at most, and anomalies of a piece of the curve.
 _FEWEST, _MOST = 2**11, 2**23
 _PIECE = 2**19
-# Fewer anomalies are walked along sooner by one thread.
-_ANOMALIES_A_THREAD = 2**16
+# Anomalies and normals of a part that a thread takes; fewer are counted sooner by one thread.
+_FEWEST_ANOMALIES, _FEWEST_NORMALS, _PARTS_A_THREAD = 2**16, 2**18, 4
 # Bytes for each anomaly: its score, the normals below it, and those that tie with it.
 BYTES_AN_ANOMALY = 16
 # Bytes for each normal that waits, and the part of the memory for them.
@@ -28,14 +29,15 @@ _BYTES_A_NORMAL = 8
 _PART = 8
 
 
-def block_size(memory: int) -> int:
-    """Return how many normals are counted together in so many bytes for all."""
-    return min(max(memory // (_PART * _BYTES_A_NORMAL), _FEWEST), _MOST)
-
-
 def most_anomalies(memory: int) -> int:
     """Return how many anomalies fit into so many bytes beside the normals that wait."""
-    return max(memory - block_size(memory) * _BYTES_A_NORMAL, 0) // BYTES_AN_ANOMALY
+    return max(memory - _block_size(memory, memory) * _BYTES_A_NORMAL, 0) // BYTES_AN_ANOMALY
+
+
+def _block_size(memory: int, taken: int) -> int:
+    """Return how many normals are counted together: in what is left, or in an eighth of it all."""
+    room = max(memory - taken, memory // _PART)
+    return min(max(room // _BYTES_A_NORMAL, _FEWEST), _MOST)
 
 
 class Piece(NamedTuple):
@@ -43,6 +45,52 @@ class Piece(NamedTuple):
 
     fps: IntVector
     tps: IntVector
+
+
+class KeptAnomalies:
+    """Rank bits of anomalies, as long as they are not more than ``most``."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._n = 0
+        # The system gives memory for what is written. Freed arrays that grow would leave as much.
+        self._bits = np.empty(most + 1, np.int64)
+
+    def add(self, points: StreamedPoints) -> bool:
+        """Keep the anomalies among some points; tell whether they fit."""
+        if not self._have_room(int(np.count_nonzero(points.kinds == ANOMALY))):
+            return False
+        raw = points.raw
+        self._n = kernels.take_bits(
+            raw.values, points.kinds, ANOMALY, raw.largest, raw.signed, self._bits, self._n
+        )
+        return True
+
+    def merge(self, other: "KeptAnomalies") -> bool:
+        """Keep others, too; tell whether they fit."""
+        if not self._have_room(other._n):
+            return False
+        self._bits[self._n : self._n + other._n] = other._bits[: other._n]
+        self._n += other._n
+        return True
+
+    def sorted(self) -> IntVector:
+        """Return all of them in rising order, sorted in place."""
+        bits = self._bits[: self._n]
+        sort(bits)
+        return bits
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_bits": self._bits[: self._n]}
+
+    def _have_room(self, n: int) -> bool:
+        if self._n + n > self._most:
+            return False
+        if self._bits.shape[0] <= self._most:
+            # It has been sent to here.
+            bits, self._bits = self._bits, np.empty(self._most + 1, np.int64)
+            self._bits[: self._n] = bits
+        return True
 
 
 class AnomalyRanks:
@@ -76,7 +124,8 @@ class AnomalyRanks:
     def count(self, points: StreamedPoints) -> None:
         """Count the normals among some points; they wait until there are many."""
         if self._waiting.shape[0] == 0:
-            self._waiting = np.empty(block_size(self._memory), np.int64)
+            taken = self._anomalies.shape[0] * BYTES_AN_ANOMALY
+            self._waiting = np.empty(_block_size(self._memory, taken), np.int64)
         raw, start = points.raw, 0
         while start < points.kinds.shape[0]:
             if self._n_waiting == self._waiting.shape[0]:
@@ -94,34 +143,28 @@ class AnomalyRanks:
             start = rows.stop
 
     def count_bits(self, normals: IntVector) -> None:
-        """Count normals, given by their rank bits, which are sorted in place, half by half."""
-        anomalies = self._anomalies
+        """Count normals, given by their rank bits, which are sorted in place."""
+        anomalies, between = self._anomalies, self._between
         if not anomalies.shape[0]:
-            self._between[0] += normals.shape[0]
+            between[0] += normals.shape[0]
             return
-        middle = normals.shape[0] // 2
-        halves = [half for half in (normals[:middle], normals[middle:]) if half.shape[0]]
-        thread_map(sort, halves)
-        n_parts = max(min(current_threads(), anomalies.shape[0] // _ANOMALIES_A_THREAD), 1)
-        # Threads walk along parts of the anomalies, each from the first one of a tie.
-        starts = [
-            int(anomalies.searchsorted(anomalies[anomalies.shape[0] * i // n_parts]))
-            for i in range(1, n_parts)
-        ]
-        bounds = sorted({0, *starts, anomalies.shape[0]})
-        for half in halves:
-            cuts = [0, *half.searchsorted(anomalies[bounds[1:-1]]).tolist(), half.shape[0]]
+        _sort_in_parts(normals)
+        n_parts = _n_parts(anomalies.shape[0], _FEWEST_ANOMALIES)
+        # Each part begins with the first anomaly of a tie.
+        starts = anomalies.searchsorted(anomalies[_cuts(anomalies.shape[0], n_parts)])
+        bounds = sorted({0, *starts.tolist(), anomalies.shape[0]})
+        cuts = [0, *normals.searchsorted(anomalies[bounds[1:-1]]).tolist(), normals.shape[0]]
 
-            def walk(i: int, half: IntVector = half, cuts: Sequence[int] = cuts) -> None:
-                some = slice(bounds[i], bounds[i + 1])
-                kernels.count_between(
-                    anomalies[some],
-                    as_readonly(half[cuts[i] : cuts[i + 1]]),
-                    self._between[some.start : some.stop + 1],
-                    self._equal[some],
-                )
+        def count(i: int) -> None:
+            some = slice(bounds[i], bounds[i + 1])
+            kernels.count_between(
+                anomalies[some],
+                as_readonly(normals[cuts[i] : cuts[i + 1]]),
+                between[some.start : some.stop + 1],
+                self._equal[some],
+            )
 
-            thread_map(walk, range(len(bounds) - 1))
+        thread_map(count, range(len(bounds) - 1))
 
     def merge(self, other: "AnomalyRanks") -> None:
         """Add the normals that were counted apart, around the same anomalies."""
@@ -159,6 +202,33 @@ class AnomalyRanks:
         if self._n_waiting:
             self.count_bits(self._waiting[: self._n_waiting])
             self._n_waiting = 0
+
+
+def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
+    """Return the rank bits of the points of one class."""
+    raw = points.raw
+    bits = np.empty(np.count_nonzero(points.kinds == kind) + 1, np.int64)
+    # One more than there are: rows of the other kind are written there, too.
+    n = kernels.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
+    return bits[:n]
+
+
+def _sort_in_parts(numbers: IntVector) -> None:
+    """Sort in place, in several threads."""
+    size = numbers.shape[0]
+    inner = _cuts(size, min(_n_parts(size, _FEWEST_NORMALS), current_threads()))
+    if inner:
+        numbers.partition(inner)
+    thread_map(sort, [numbers[start:stop] for start, stop in pairwise([0, *inner, size])])
+
+
+def _n_parts(size: int, fewest: int) -> int:
+    return max(min(_PARTS_A_THREAD * current_threads(), size // fewest), 1)
+
+
+def _cuts(size: int, n_parts: int) -> list[int]:
+    """Return where parts of one size meet."""
+    return [size * i // n_parts for i in range(1, n_parts)]
 
 
 class AreaSums:

@@ -8,16 +8,16 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import cells as kernels
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import (
     AnomalyRanks,
     AreaSums,
+    KeptAnomalies,
     Piece,
     most_anomalies,
+    rank_bits,
 )
 from fastad.streaming.bounds import evaluate_cells, extremes_of
 from fastad.streaming.cell_table import ANOMALY, NORMAL
@@ -44,11 +44,11 @@ class SketchPass:
 
     def __init__(self, memory: int, *, keep_anomalies: bool) -> None:
         self.sketch = ScoreSketch(min(_SKETCH, memory // 4))
-        # Rank bits of all anomalies; None where they are too many, or nobody needs them.
-        self.anomalies: list[IntVector] | None = [] if keep_anomalies else None
+        most = most_anomalies(memory - self.sketch.memory)
+        # None where they are too many, or nobody needs them.
+        self.anomalies = KeptAnomalies(most) if keep_anomalies else None
         self._memory = memory
         self._keeps = keep_anomalies
-        self._most = most_anomalies(memory - self.sketch.memory)
 
     def empty(self) -> "SketchPass":
         """Return what counts other points of the pass."""
@@ -57,21 +57,16 @@ class SketchPass:
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
         self.sketch.count_points(points)
-        if self.anomalies is not None:
-            self._keep([rank_bits(points, ANOMALY)])
+        if self.anomalies is not None and not self.anomalies.add(points):
+            self.anomalies = None
 
     def merge(self, other: "SketchPass") -> None:
         """Add what was made of other points."""
         self.sketch.merge(other.sketch)
-        if other.anomalies is None:
+        if self.anomalies is not None and not (
+            other.anomalies is not None and self.anomalies.merge(other.anomalies)
+        ):
             self.anomalies = None
-        self._keep(other.anomalies or [])
-
-    def _keep(self, anomalies: list[IntVector]) -> None:
-        if self.anomalies is not None:
-            self.anomalies += anomalies
-            if sum(bits.shape[0] for bits in self.anomalies) > self._most:
-                self.anomalies = None
 
 
 class FinerPass:
@@ -79,22 +74,37 @@ class FinerPass:
 
     def __init__(
         self,
-        counters: Mapping[BoundMeasure, RangeCounter],
+        refinements: Mapping[BoundMeasure, Refinement],
         ranks: AnomalyRanks | None,
         spilled: SpilledScores | None = None,
     ) -> None:
-        self.counters = counters
+        # Measures that are read at one point of the curve depend on the same ranges.
+        self._counters: list[RangeCounter] = []
+        self._positions: dict[BoundMeasure, int] = {}
+        for bound, refinement in refinements.items():
+            counter = refinement.counter()
+            same = [each.has_ranges_of(counter) for each in self._counters]
+            if not any(same):
+                self._counters.append(counter)
+                same.append(True)
+            self._positions[bound] = same.index(True)
         self.ranks = ranks
         self.spilled = spilled
 
+    def counter(self, bound: BoundMeasure) -> RangeCounter:
+        """Return what counted the ranges of a measure."""
+        return self._counters[self._positions[bound]]
+
     def empty(self) -> "FinerPass":
         """Return what counts other points of the pass; nothing is written to disk."""
-        counters = {bound: each.empty() for bound, each in self.counters.items()}
-        return FinerPass(counters, None if self.ranks is None else self.ranks.empty())
+        empty = FinerPass({}, None if self.ranks is None else self.ranks.empty())
+        empty._counters = [each.empty() for each in self._counters]
+        empty._positions = self._positions
+        return empty
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
-        for counter in self.counters.values():
+        for counter in self._counters:
             counter.count(points)
         if self.ranks is not None:
             self.ranks.count(points)
@@ -104,8 +114,8 @@ class FinerPass:
 
     def merge(self, other: "FinerPass") -> None:
         """Add what was made of other points."""
-        for bound, counter in self.counters.items():
-            counter.merge(other.counters[bound])
+        for counter, counted in zip(self._counters, other._counters, strict=True):
+            counter.merge(counted)
         if self.ranks is not None and other.ranks is not None:
             self.ranks.merge(other.ranks)
 
@@ -153,8 +163,7 @@ class ScorePasses:
             ranks = AnomalyRanks(self._anomalies, n_points, self._memory)
         elif self._of_curve and folder is not None:
             spilled = SpilledScores(self._cells, folder, self._memory)
-        counters = {bound: each.counter() for bound, each in self._refinements.items()}
-        return FinerPass(counters, ranks, spilled)
+        return FinerPass(self._refinements, ranks, spilled)
 
     def end(self, counted: "SketchPass | FinerPass") -> None:
         """Take what a pass has shown of all points, and decide on the next."""
@@ -166,7 +175,7 @@ class ScorePasses:
 
     def _end_of_finer(self, counted: FinerPass) -> None:
         for bound, refinement in self._refinements.items():
-            refinement.absorb(counted.counters[bound])
+            refinement.absorb(counted.counter(bound))
             self._values[bound.key] = refinement.result()
         self._refinements = {
             bound: refinement.refine()
@@ -212,8 +221,7 @@ class ScorePasses:
                 )
         self._of_curve = [bound for bound in open_measures if extremes_of(bound.measure).corners]
         if self._of_curve and counted.anomalies is not None:
-            self._anomalies = np.concatenate(counted.anomalies)
-            sort(self._anomalies)
+            self._anomalies = counted.anomalies.sorted()
 
 
 def _curve_values(
@@ -242,15 +250,6 @@ def _curve_values(
             continue
         values[bound.key] = BoundedValue(value, value, value)
     return values
-
-
-def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
-    """Return the rank bits of the points of one class."""
-    raw = points.raw
-    bits = np.empty(np.count_nonzero(points.kinds == kind) + 1, np.int64)
-    # One more than there are: rows of the other kind are written there, too.
-    n = kernels.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
-    return bits[:n]
 
 
 def _sum_name(bound: BoundMeasure) -> str | None:
