@@ -1,4 +1,4 @@
-"""Sketches as bytes: little-endian, versioned, with a checksum; the same state, the same bytes."""
+"""Bytes with a version and a checksum, and sketches as such: the same state, the same bytes."""
 
 import hashlib
 import struct
@@ -15,8 +15,10 @@ from fastad.streaming.cell_table import N_KINDS, CellCounts, CellTable
 
 _MAGIC = b"fastad sketch\n\x00\x00"
 _VERSION = 1
+_WHAT = "a sketch"
 # Type of the scores, bytes of memory, dropped bits, lowest and highest rank bits, number of cells.
-_HEADER = struct.Struct("<H8sQBqqQ")
+_HEADER = struct.Struct("<8sQBqqQ")
+_VERSIONS = struct.Struct("<H")
 _DIGEST = 16
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 _TYPES = ("", "bool", "float16", "float32", "float64", *_INTEGERS)
@@ -32,12 +34,44 @@ class SketchState(NamedTuple):
     highest: int
 
 
+def seal(content: bytes, magic: bytes, version: int) -> bytes:
+    """Put what the bytes are and their version before a content, and a checksum behind it."""
+    sealed = magic + _VERSIONS.pack(version) + content
+    return sealed + hashlib.blake2b(sealed, digest_size=_DIGEST).digest()
+
+
+def unseal(data: object, magic: bytes, version: int, what: str, least: int = 0) -> bytes:
+    """Return the content of sealed bytes, ``least`` of them at least; refuse anything else."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InvalidTypeError(
+            f"data must be the bytes of {what}; found {type(data).__name__}", argument="data"
+        )
+    sealed = bytes(data)
+    start = len(magic) + _VERSIONS.size
+    if not sealed.startswith(magic):
+        raise unfit(f"{len(sealed)} bytes that begin with {short_repr(sealed[:12])}", what)
+    if len(sealed) < start + least + _DIGEST:
+        smallest = what.partition(" ")[2]
+        raise unfit(f"{len(sealed)} bytes, fewer than the smallest {smallest} has", what)
+    (found,) = _VERSIONS.unpack_from(sealed, len(magic))
+    if found != version:
+        raise unfit(f"version {found}; this version of fastad reads version {version}", what)
+    sealed, digest = sealed[:-_DIGEST], sealed[-_DIGEST:]
+    if hashlib.blake2b(sealed, digest_size=_DIGEST).digest() != digest:
+        raise unfit("another checksum: the bytes were cut off or altered", what)
+    return sealed[start:]
+
+
+def unfit(found: str, what: str) -> InvalidInputError:
+    """Return the error that says what was found in place of the bytes of something."""
+    return InvalidInputError(f"data must be the bytes of {what}; found {found}", argument="data")
+
+
 def to_bytes(state: SketchState) -> bytes:
     """Write a state."""
     listed = state.listed
     name = "" if state.dtype is None else state.dtype.name
     header = _HEADER.pack(
-        _VERSION,
         name.encode(),
         state.memory,
         listed.shift,
@@ -49,45 +83,25 @@ def to_bytes(state: SketchState) -> bytes:
     numbers = np.concatenate([gaps, listed.counts.T.reshape(-1).view(np.uint64)])
     written = np.empty(10 * numbers.shape[0], np.uint8)
     n_bytes = kernels.write_varints(as_readonly(numbers), written)
-    content = _MAGIC + header + written[:n_bytes].tobytes()
-    return content + hashlib.blake2b(content, digest_size=_DIGEST).digest()
+    return seal(header + written[:n_bytes].tobytes(), _MAGIC, _VERSION)
 
 
 def from_bytes(data: object) -> SketchState:
     """Read a state; refuse anything else with what was found."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise InvalidTypeError(
-            f"data must be the bytes of a sketch; found {type(data).__name__}", argument="data"
-        )
-    content = bytes(data)
-    start = len(_MAGIC) + _HEADER.size
-    if not content.startswith(_MAGIC):
-        raise _unfit(f"{len(content)} bytes that begin with {short_repr(content[:12])}")
-    if len(content) < start + _DIGEST:
-        raise _unfit(f"{len(content)} bytes, fewer than the smallest sketch has")
-    (version,) = struct.unpack_from("<H", content, len(_MAGIC))
-    if version != _VERSION:
-        raise _unfit(f"version {version}; this version of fastad reads version {_VERSION}")
-    content, digest = content[:-_DIGEST], content[-_DIGEST:]
-    if hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
-        raise _unfit("another checksum: the bytes were cut off or altered")
-    _, name, memory, shift, lowest, highest, n_cells = _HEADER.unpack_from(content, len(_MAGIC))
+    content = unseal(data, _MAGIC, _VERSION, _WHAT, _HEADER.size)
+    name, memory, shift, lowest, highest, n_cells = _HEADER.unpack_from(content)
     text = name.rstrip(b"\x00").decode("ascii", "replace")
-    payload = np.frombuffer(content, np.uint8, offset=start)
+    payload = np.frombuffer(content, np.uint8, offset=_HEADER.size)
     valid = text in _TYPES and shift < 64 and CellTable.most_cells(memory) >= 2
     # Every number takes a byte at least.
     if not valid or n_cells * (1 + N_KINDS) > payload.shape[0]:
-        raise _unfit("a header that no sketch has")
+        raise unfit("a header that no sketch has", _WHAT)
     numbers = np.empty(n_cells * (1 + N_KINDS), np.uint64)
     if kernels.read_varints(as_readonly(payload), numbers) != payload.shape[0]:
-        raise _unfit("cells that no sketch has")
+        raise unfit("cells that no sketch has", _WHAT)
     cells: IntVector = np.cumsum(numbers[:n_cells]).view(np.int64)
     counts = np.ascontiguousarray(numbers[n_cells:].view(np.int64).reshape(N_KINDS, n_cells).T)
     if np.any(cells[1:] <= cells[:-1]) or np.any(counts < 0):
-        raise _unfit("cells that no sketch has")
+        raise unfit("cells that no sketch has", _WHAT)
     dtype = np.dtype(text) if text else None
     return SketchState(dtype, memory, CellCounts(cells, counts, shift), lowest, highest)
-
-
-def _unfit(found: str) -> InvalidInputError:
-    return InvalidInputError(f"data must be the bytes of a sketch; found {found}", argument="data")
