@@ -223,7 +223,7 @@ def read_features(
     """Read features only, whatever the labels are."""
     source = open_source(path)
     if need_label and columns.label is not None:
-        check_columns(path, source, [columns.label])
+        check_columns(path, source.names, [columns.label])
     label = columns.label or "y"
     labels = [label] if label in source.names and label not in (columns.features or ()) else []
     names = _features_in(path, source, columns, labels, order)
@@ -237,7 +237,7 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
     source = open_source(path)
     label = _label_in(source, columns)
     labels = [] if label is None else [label]
-    check_columns(path, source, labels)
+    check_columns(path, source.names, labels)
     features = _features_in(path, source, columns, labels, order)
     pos_label: Label | None = None
     for name in labels:
@@ -275,7 +275,7 @@ def _features_in(
 ) -> Sequence[str]:
     """Return the columns of the features: those named, those of a known order, or all others."""
     features = columns.features or _ordered(path, source, labels, order) or _others(source, labels)
-    check_columns(path, source, features)
+    check_columns(path, source.names, features)
     if not features:
         raise DataError(f"{path}: there is no column of features")
     return features

@@ -9,7 +9,13 @@ from fastad._core.available_memory import available_memory
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import TYPESET, joined_columns, typeset
-from fastad.cli.table_files import ScoreColumns, save_columns, save_text
+from fastad.cli.table_files import (
+    ScoreColumns,
+    check_columns,
+    check_label,
+    save_columns,
+    save_text,
+)
 from fastad.streaming.evaluation import StreamedEvaluation, evaluate
 from fastad.streaming.files import ScoreFiles
 
@@ -65,6 +71,7 @@ def run(
     options: dict[str, Any] = {} if fpr is None else {"fpr": fpr}
     results = {}
     for path in files:
+        pos_label = _pos_label(path, columns)
         with progress_bar("rows") as progress, data_from(path):
             results[str(path)] = evaluate(
                 path,
@@ -74,7 +81,7 @@ def run(
                 groups=columns.groups or None,
                 exact=passes.exact,
                 memory=passes.memory or DEFAULT_MEMORY,
-                pos_label=_pos_label(path, columns),
+                pos_label=pos_label,
                 progress=progress,
                 **options,
             )
@@ -90,9 +97,16 @@ def run(
 
 
 def _pos_label(path: Path, columns: ScoreColumns) -> str | float | None:
-    """Return the label of the anomalies, a number where the labels are numbers."""
+    """Return the label of the anomalies, a number where the labels are numbers.
+
+    Columns that are not there are wrong data, as in memory.
+    """
+    with data_from(path):
+        files = ScoreFiles(path)
+    check_label(path, files.names, columns.label)
+    check_columns(path, files.names, [*columns.groups, *(columns.scores or ())])
     text = columns.pos_label
-    if text is None or columns.label not in ScoreFiles(path).numbers():
+    if text is None or columns.label not in files.numbers():
         return text
     try:
         number = float(text)

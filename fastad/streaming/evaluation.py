@@ -11,13 +11,14 @@ import numpy as np
 from fastad._core.parameters import check_flag, check_rate, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.measure import BoundMeasure
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
-from fastad.streaming.files import Batch, ScoreFiles, names_of
+from fastad.streaming.files import Batch, NoIntegerError, ScoreFiles, names_of
 from fastad.streaming.points import check_points
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
@@ -25,6 +26,8 @@ from fastad.streaming.spill import spill_folder
 
 # Passes over the files, at most; each but the first refines what is not certain yet.
 MOST_PASSES = 10
+# Files that a message names.
+_N_NAMED = 3
 
 
 class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
@@ -220,39 +223,73 @@ def evaluate(
     bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
     if folder is not None:
         _check_folder(folder)
-    files = ScoreFiles(source)
-    group_columns = [] if groups is None else names_of(groups, "groups")
+    request = _Request(
+        label=label,
+        score=score,
+        group_columns=[] if groups is None else names_of(groups, "groups"),
+        measures=bound,
+        exact=exact,
+        memory=n_bytes,
+        folder=None if folder is None else Path(folder),
+        pos_label=pos_label,
+    )
+    floats: list[str] = []
+    with thread_limit(n_threads), reporting(progress, "rows") as report:
+        while True:
+            try:
+                return _evaluate(ScoreFiles(source, floats), request, report)
+            except NoIntegerError as error:
+                floats.append(error.column)
+
+
+class _Request(NamedTuple):
+    """What to evaluate, and within which limits; see `evaluate`."""
+
+    label: str
+    score: str | Sequence[str] | None
+    group_columns: Sequence[str]
+    measures: Sequence[BoundMeasure]
+    exact: bool
+    memory: int
+    folder: Path | None
+    pos_label: Label | None
+
+
+def _evaluate(files: ScoreFiles, request: _Request, report: Progress | None) -> StreamedEvaluation:
+    label, group_columns = request.label, request.group_columns
     files.check([label], "label")
     files.check(group_columns, "groups")
-    scores = _score_columns(files, score, [label, *group_columns])
+    scores = _score_columns(files, request.score, [label, *group_columns])
     files.check(scores, "score")
     names = _groups(files, group_columns) if group_columns else [None]
-    if not names:
-        raise _no_rows(source)
-    share = share_of(n_bytes, len(names), len(scores))
+    share = share_of(request.memory, len(names), len(scores)) if names else 0
     streams = {
-        (name, column): ScorePasses(bound, share, exact=exact)
+        (name, column): ScorePasses(request.measures, share, exact=request.exact)
         for name in names
         for column in scores
     }
-    rows = _Rows(files, label, group_columns, pos_label)
+    rows = _Rows(files, label, group_columns, request.pos_label)
     # The groups had to be found first.
     n_before = 1 if group_columns else 0
     n_passes = 0
-    with thread_limit(n_threads), reporting(progress, "rows") as report:
-        while n_passes < MOST_PASSES and not all(each.is_done for each in streams.values()):
-            left = {key: each for key, each in streams.items() if not each.is_done}
-            with ExitStack() as stack:
-                counted = {
-                    key: each.next_pass(_spill_folder(each, folder, stack))
-                    for key, each in left.items()
-                }
-                rows.give(counted, report, n_before + n_passes)
-                if not files.n_read:
-                    raise _no_rows(source)
-                for key, each in left.items():
-                    each.end(counted.pop(key))
-            n_passes += 1
+    while n_passes < MOST_PASSES and not all(each.is_done for each in streams.values()):
+        left = {key: each for key, each in streams.items() if not each.is_done}
+        with ExitStack() as stack:
+            counted = {
+                key: each.next_pass(_spill_folder(each, request.folder, stack))
+                for key, each in left.items()
+            }
+            rows.give(counted, report, n_before + n_passes)
+            if not files.n_read:
+                break
+            for key, each in left.items():
+                each.end(counted.pop(key))
+        n_passes += 1
+    if not files.n_read:
+        raise InvalidInputError(
+            f"source must have rows; found none in {some_of(files.paths, _N_NAMED)}",
+            argument="source",
+        )
     tables = {key: each.result() for key, each in streams.items()}
     return StreamedEvaluation.of(tables, group_columns, n_before + n_passes)
 
@@ -280,12 +317,6 @@ def share_of(memory: int, n_groups: int, n_scores: int) -> int:
     return share
 
 
-def _no_rows(source: object) -> InvalidInputError:
-    return InvalidInputError(
-        f"source must have rows; found none in {short_repr(source)}", argument="source"
-    )
-
-
 def _score_columns(
     files: ScoreFiles, score: str | Sequence[str] | None, others: Sequence[str]
 ) -> list[str]:
@@ -302,11 +333,11 @@ def _score_columns(
     return columns
 
 
-def _spill_folder(stream: ScorePasses, folder: str | Path | None, stack: ExitStack) -> Path | None:
+def _spill_folder(stream: ScorePasses, folder: Path | None, stack: ExitStack) -> Path | None:
     """Return a folder for the pass, where it needs one; it is removed with the stack."""
     if not stream.can_spill:
         return None
-    return stack.enter_context(spill_folder(None if folder is None else Path(folder)))
+    return stack.enter_context(spill_folder(folder))
 
 
 class _Rows(NamedTuple):

@@ -1,6 +1,7 @@
 """Columns of files of any size, batch by batch, through pyarrow's data sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +12,31 @@ import numpy as np
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
+from fastad._core.text_cells import guess_delimiter, is_number
 from fastad._core.types import AnyVector
 from fastad.errors import InvalidInputError, InvalidTypeError
 
 # Rows of a batch.
 _ROWS = 2**20
+# Bytes of a text file in which the first two lines end.
+_TWO_LINES = 2**20
 _FORMATS = {
     ".parquet": "parquet",
     ".arrow": "ipc",
     ".feather": "ipc",
     ".ipc": "ipc",
-    ".csv": "csv",
-    ".gz": "csv",
+    **{text + packed: "csv" for text in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".zst")},
 }
+# Of numbers in text that began as integers: pyarrow takes the types from the first block.
+_NO_INTEGER = re.compile(r"In CSV column #(\d+): .*conversion error to int64: invalid value '(.*)'")
+
+
+class NoIntegerError(InvalidInputError):
+    """A column of text began with integers, and has other numbers, too."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message, argument="source")
+        self.column = column
 
 
 class Batch(NamedTuple):
@@ -47,8 +60,17 @@ class Batch(NamedTuple):
 class ScoreFiles:
     """Parquet, Arrow or CSV files of the same columns, or a folder of such files.
 
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The files, or folders of them.
+    floats : collection of str
+        Columns of text that are read as float64, though they begin with integers.
+
     Attributes
     ----------
+    paths : sequence of str
+        The files, in order.
     names : sequence of str
         The columns.
     n_rows : int or None
@@ -57,10 +79,13 @@ class ScoreFiles:
         Rows that have been read, in all passes.
     """
 
-    def __init__(self, source: str | Path | Sequence[str | Path]) -> None:
-        dataset = _open(_paths(source))
+    def __init__(
+        self, source: str | Path | Sequence[str | Path], floats: Collection[str] = ()
+    ) -> None:
+        dataset = _open(_paths(source), floats)
         self.n_read = 0
         self._fragments: list[Any] = sorted(dataset.get_fragments(), key=lambda each: each.path)
+        self.paths: Sequence[str] = [each.path for each in self._fragments]
         self._types = {field.name: field.type for field in dataset.schema}
         self.names: Sequence[str] = list(self._types)
         self.n_rows = self._count()
@@ -88,6 +113,7 @@ class ScoreFiles:
         for fragment in self._fragments:
             with _reading(fragment.path, "the file"):
                 schema = fragment.physical_schema
+            is_text = fragment.format.default_extname == "csv"
             for name in names:
                 index = schema.get_field_index(name)
                 if index < 0:
@@ -96,13 +122,16 @@ class ScoreFiles:
                         f"{fragment.path}",
                         argument="source",
                     )
-                if schema.field(index).type != self._types[name]:
-                    raise InvalidInputError(
+                kinds = [schema.field(index).type, self._types[name]]
+                if kinds[0] != kinds[1]:
+                    message = (
                         f"source must have one type of column {name!r} in all files; found "
-                        f"{schema.field(index).type} in {fragment.path} and "
-                        f"{self._types[name]} in {self._fragments[0].path}",
-                        argument="source",
+                        f"{kinds[0]} in {fragment.path} and {kinds[1]} in "
+                        f"{self.paths[0]}"
                     )
+                    if is_text and sorted(map(str, kinds)) == ["double", "int64"]:
+                        raise NoIntegerError(name, message)
+                    raise InvalidInputError(message, argument="source")
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Yield some columns of all rows; the next batch is read while one is in use."""
@@ -118,7 +147,7 @@ class ScoreFiles:
         for fragment in self._fragments:
             for part, where in _parts(fragment):
                 n_rows = 0
-                with _reading(where, "it"):
+                with _reading(where, "it", self.names):
                     scanner = part.scanner(columns=names, batch_size=_ROWS)
                     for batch in scanner.to_batches():
                         if batch.num_rows:
@@ -173,10 +202,13 @@ def _paths(source: str | Path | Sequence[str | Path]) -> list[str]:
 
 
 def _format(path: Path) -> str | None:
-    return _FORMATS.get(path.suffix.lower()) if path.is_file() else None
+    if not path.is_file():
+        return None
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    return _FORMATS.get("".join(suffixes)) or _FORMATS.get("".join(suffixes[-1:]))
 
 
-def _open(paths: list[str]) -> Any:
+def _open(paths: list[str], floats: Collection[str]) -> Any:
     try:
         # Inside, as scores in memory need no pyarrow.
         from pyarrow import dataset
@@ -192,15 +224,28 @@ def _open(paths: list[str]) -> Any:
         )
     with _reading(paths[0], "the file"):
         name = different.pop()
-        return dataset.dataset(paths, format=_csv_format() if name == "csv" else name)
+        return dataset.dataset(
+            paths, format=_csv_format(paths[0], floats) if name == "csv" else name
+        )
 
 
-def _csv_format() -> Any:
-    from pyarrow import csv, dataset  # Inside, as scores in memory need no pyarrow.
+def _csv_format(path: str, floats: Collection[str]) -> Any:
+    # Inside, as scores in memory need no pyarrow.
+    import pyarrow as pa
+    from pyarrow import csv, dataset
 
-    # Cells without text are missing, in columns of text too; all other text is a value.
-    options = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-    return dataset.CsvFileFormat(convert_options=options)
+    with pa.input_stream(path, compression="detect") as stream:
+        text = stream.read(_TWO_LINES).decode("utf-8-sig", errors="replace")
+    first, second = (*text.splitlines()[:2], "", "")[:2]
+    return dataset.CsvFileFormat(
+        parse_options=csv.ParseOptions(delimiter=guess_delimiter(first, second)),
+        # Cells without text are missing, in columns of text too; all other text is a value.
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(floats, pa.float64()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
 
 
 def _parts(fragment: Any) -> Iterator[tuple[Any, str]]:
@@ -214,17 +259,21 @@ def _parts(fragment: Any) -> Iterator[tuple[Any, str]]:
 
 
 @contextmanager
-def _reading(where: str, what: str) -> Iterator[None]:
-    """Turn an error of pyarrow on a damaged file into one that says where it is."""
+def _reading(where: str, what: str, names: Sequence[str] = ()) -> Iterator[None]:
+    """Turn an error of pyarrow on a damaged file into one that says where it is.
+
+    ``names`` are the columns of the file, in their order.
+    """
     import pyarrow as pa  # Inside, as scores in memory need no pyarrow.
 
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            f"source must be readable; found {where}: {what} cannot be read: {error}",
-            argument="source",
-        ) from None
+        message = f"source must be readable; found {where}: {what} cannot be read: {error}"
+        found = _NO_INTEGER.search(str(error))
+        if found is not None and names and is_number(found[2]):
+            raise NoIntegerError(names[int(found[1])], message) from None
+        raise InvalidInputError(message, argument="source") from None
 
 
 def _columns(batch: Any, names: Sequence[str], where: str) -> dict[str, AnyVector]:

@@ -217,14 +217,21 @@ def test_wrong_options_are_named(scores: Path) -> None:
     for options, part in (
         (["--memory", "much"], "Invalid value for --memory: must be a number of bytes"),
         (["--memory", "1"], "Invalid value for --memory: must be at least 4096 bytes"),
-        ([*SMALL, "--score", "kn"], "Invalid value for --score: must be a column of the files"),
-        ([*SMALL, "--label", "z"], "Invalid value for --label: must be a column of the files"),
         ([*SMALL, "--pos-label", "7"], "Invalid value for --pos-label: must be a label of column"),
         ([*SMALL, "--measure", "aucc"], "Invalid value for --measure: "),
         ([*SMALL, "--measure", "auc_p", "--fpr", "3"], "Invalid value for --fpr: "),
         ([*SMALL, "--output", "x.xyz"], "Invalid value for --output: "),
     ):
         assert part in error_of("evaluate", scores, *options, code=2)
+
+
+@pytest.mark.parametrize("options", [["--label", "z"], ["--score", "kn"], ["--group", "g"]])
+def test_columns_that_are_not_there_are_named_as_in_memory(
+    scores: Path, options: list[str]
+) -> None:
+    message = error_of("evaluate", scores, *options, code=1)
+    assert f"there is no column {options[1]!r}" in message
+    assert error_of("evaluate", scores, *SMALL, *options, code=1) == message
 
 
 def test_wrong_data_are_named_and_nothing_is_saved(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from fastad import streaming
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
@@ -142,6 +142,31 @@ def test_infinities_of_text(tmp_path: Path) -> None:
     assert check_bounds(evaluate(path)["score"], y, s) >= {"auc", "ap"}
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".tsv.gz", ".csv.bz2"])
+def test_other_delimiters(tmp_path: Path, suffix: str, delimiter: str) -> None:
+    path = tmp_path / f"scores{suffix}"
+    options = csv.WriteOptions(delimiter=delimiter)
+    with pa.output_stream(str(path), compression="detect") as stream:
+        csv.write_csv(pa.table(dict(COLUMNS)), stream, options)
+    check_exact(evaluate(path, exact=True, memory="60kB"))
+
+
+@pytest.mark.parametrize("of_one_file", [True, False])
+def test_text_that_begins_with_integers_may_go_on_with_other_numbers(
+    tmp_path: Path, *, of_one_file: bool
+) -> None:
+    y, s = np.tile([0, 1, 0], 150_000), np.tile([3, 8, 9], 150_000) + 0.0
+    s[-2:] = 8.25, -np.inf
+    text = [f"{label},{score:g}\n" for label, score in zip(y, s, strict=True)]
+    paths = [tmp_path / "a.csv"] if of_one_file else [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, some in zip(paths, [text] if of_one_file else [text[:-2], text[-2:]], strict=True):
+        path.write_text("label,score\n" + "".join(some))
+    for exact in (True, False):
+        result = evaluate(tmp_path, exact=exact, memory="60kB")
+        check_exact(result, {"label": y, "score": s})
+
+
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:
@@ -259,9 +284,13 @@ def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
 def test_a_file_with_another_type_is_named(tmp_path: Path, suffix: str) -> None:
+    kind, other = ("int64", np.arange(N))
+    if suffix == ".csv":
+        # Of numbers in text the type is only a guess.
+        kind, other = ("string", np.full(N, "high"))
     good = save(tmp_path / f"a{suffix}", {"label": Y, "score": S})
-    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": np.arange(N)})
-    refused(tmp_path, f"int64 in {bad} and double in {good}", "one type of column 'score'")
+    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": other})
+    refused(tmp_path, f"{kind} in {bad} and double in {good}", "one type of column 'score'")
 
 
 @pytest.mark.parametrize("column", ["label", "score", "g"])

@@ -10,12 +10,13 @@ import numpy as np
 
 from fastad._core.files import written_aside
 from fastad._core.frames import frame
+from fastad._core.text_cells import is_number
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector, Label
 from fastad.cli._console import DataError
 from fastad.cli.table_files.columnar import ArrayArchive, ArrowFile
 from fastad.cli.table_files.content import COMPRESSED, STDIN
-from fastad.cli.table_files.delimited import DelimitedFile, is_number
+from fastad.cli.table_files.delimited import DelimitedFile
 from fastad.cli.table_files.detector_columns import guess_detectors
 from fastad.ordering.named_scores import score_name
 
@@ -104,15 +105,11 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     """Read labels, scores and groups from a file."""
     source = open_source(path)
     others = [columns.label, *columns.groups]
-    if columns.label not in source.names:
-        raise DataError(
-            f"{path}: there is no column {columns.label!r}; found "
-            f"{some_of(source.names, N_NAMED)}: --label names the column of the labels"
-        )
-    check_columns(path, source, [*others, *(columns.scores or ())])
+    check_label(path, source.names, columns.label)
+    check_columns(path, source.names, [*others, *(columns.scores or ())])
     check_labels_are_numbers(path, source, columns.label, columns.pos_label)
     if columns.scores is None:
-        check_columns(path, source, source.candidates(others))
+        check_columns(path, source.names, source.candidates(others))
         guessed = guess_detectors(path, source, others, may_miss=columns.may_miss)
         scores, message = guessed.scores, guessed.message(path)
     else:
@@ -133,14 +130,21 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     return ScoredTable(labels, scores, groups, pos_label, items, message)
 
 
-def check_columns(path: Path, source: Source, names: Sequence[str]) -> None:
+def check_label(path: Path, names: Sequence[str], label: str) -> None:
+    """Check that there is a column of labels."""
+    if label not in names:
+        raise DataError(
+            f"{path}: there is no column {label!r}; found {some_of(names, N_NAMED)}: --label names "
+            "the column of the labels"
+        )
+
+
+def check_columns(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Check that each column is there, and only once."""
-    for name in names:
-        if source.names.count(name) != 1:
-            what = "no column" if name not in source.names else "more than one column"
-            raise DataError(
-                f"{path}: there is {what} {name!r}; found {some_of(source.names, N_NAMED)}"
-            )
+    for name in wanted:
+        if names.count(name) != 1:
+            what = "no column" if name not in names else "more than one column"
+            raise DataError(f"{path}: there is {what} {name!r}; found {some_of(names, N_NAMED)}")
 
 
 def check_labels_are_numbers(path: Path, source: Source, label: str, pos_label: str | None) -> None:

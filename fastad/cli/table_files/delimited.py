@@ -12,26 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.text_cells import guess_delimiter, is_number
 from fastad._core.types import AnyVector
 from fastad.cli._console import DataError
 from fastad.cli.table_files.arrow_text import ArrowText
 from fastad.cli.table_files.content import Content
 
-_DELIMITERS = ",;\t|"
 # So many rows decide on most columns whether they are numbers.
 _FIRST_ROWS = 1000
 # From here on, neighbouring integers share a float64.
 _FLOATS_MERGE = 2.0**53
-
-
-def is_number(text: str) -> bool:
-    """Return whether a cell is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    # Python reads "1_000" as a number, tables do not.
-    return "_" not in text
 
 
 class DelimitedFile:
@@ -242,14 +232,7 @@ def _header(content: Content) -> tuple[list[str], str]:
         raise content.not_utf8(error) from None
     if not first.strip():
         raise DataError(f"{path}: the file is empty; its first line must name the columns")
-    # Names may contain a sign too, but rows have as many cells as there are names.
-    delimiter = max(
-        _DELIMITERS,
-        key=lambda sign: (
-            1 < _n_cells(first, sign) == _n_cells(second, sign),
-            _n_cells(first, sign),
-        ),
-    )
+    delimiter = guess_delimiter(first, second)
     try:
         reader = csv.reader([first, second], delimiter=delimiter)
         names = next(reader)
@@ -260,10 +243,3 @@ def _header(content: Content) -> tuple[list[str], str]:
             f"{path}: the first line must name the columns: a quote is not closed in it"
         )
     return [name.strip() for name in names], delimiter
-
-
-def _n_cells(line: str, delimiter: str) -> int:
-    """Return the number of cells of a line; 0 where it cannot be read."""
-    with suppress(csv.Error, StopIteration):
-        return len(next(csv.reader([line], delimiter=delimiter)))
-    return 0

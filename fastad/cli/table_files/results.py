@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fastad._core.text_cells import is_number
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
 from fastad.benchmarking.columns import TableColumns, find_columns
@@ -16,7 +17,7 @@ from fastad.benchmarking.result_table import ResultTable
 from fastad.cli._console import DataError, data_from, print_message
 from fastad.cli.table_files import N_NAMED, Source, check_columns, open_source
 from fastad.cli.table_files.columnar import ArrowFile
-from fastad.cli.table_files.delimited import DelimitedFile, is_number
+from fastad.cli.table_files.delimited import DelimitedFile
 from fastad.errors import InvalidInputError
 
 
@@ -96,7 +97,7 @@ def read_results(
     parts = {}
     for path, source in sources.items():
         present = [name for name in measured if name in source.names]
-        check_columns(path, source, [*keys, *present])
+        check_columns(path, source.names, [*keys, *present])
         parts[path] = _read_part(path, source, keys, table_columns.keys["params"], present)
         absent = [name for name in measured if name not in present]
         if absent:
