@@ -7,8 +7,9 @@ rest of each period, and the work takes longer than with fewer threads.
 
 import functools
 import os
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from fastad._core.control_groups import control_groups, read_text
 
 
 def available_processors() -> int:
@@ -42,7 +43,7 @@ def cgroup_quota(root: Path = Path("/")) -> int | None:
     """
     quotas = [
         _whole_processors(fields)
-        for directory, version in _groups(root)
+        for directory, version in control_groups(root, "cpu")
         for fields in [_fields_v2(directory) if version == 2 else _fields_v1(directory)]
     ]
     return min((quota for quota in quotas if quota is not None), default=None)
@@ -62,37 +63,13 @@ def _process_quota() -> int | None:
     return cgroup_quota()
 
 
-def _groups(root: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the directories of the process's groups and of all around them, with the version."""
-    top = root / "sys" / "fs" / "cgroup"
-    for line in _read(root / "proc" / "self" / "cgroup").splitlines():
-        # number:controllers:path, where the path itself may contain colons.
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers == "" and path:
-            # Beside version 1, version 2 has a separate directory, and no quota.
-            yield from ((directory, 2) for directory in _upwards(top, path))
-        elif "cpu" in controllers.split(","):
-            # Systems mount the controller under its name, or under the list of those it shares.
-            for mount in {"cpu", controllers}:
-                yield from ((directory, 1) for directory in _upwards(top / mount, path))
-
-
-def _upwards(top: Path, path: str) -> Iterator[Path]:
-    parts = [part for part in PurePosixPath(path).parts if part != "/"]
-    if ".." in parts:  # the group lies outside of what this container can see
-        return
-    for n_parts in range(len(parts), -1, -1):
-        yield top.joinpath(*parts[:n_parts])
-
-
 def _fields_v2(directory: Path) -> list[str]:
-    return _read(directory / "cpu.max").split()
+    return read_text(directory / "cpu.max").split()
 
 
 def _fields_v1(directory: Path) -> list[str]:
     names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    return " ".join(_read(directory / name) for name in names).split()
+    return " ".join(read_text(directory / name) for name in names).split()
 
 
 def _whole_processors(fields: list[str]) -> int | None:
@@ -104,11 +81,3 @@ def _whole_processors(fields: list[str]) -> int | None:
     except ValueError:
         return None
     return -(-time // period) if time > 0 and period > 0 else None
-
-
-def _read(path: Path) -> str:
-    """Return a file's content, or nothing; names of groups are bytes of any kind."""
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
-    except (OSError, ValueError):
-        return ""
