@@ -118,7 +118,7 @@ def precision_recall_curve(
 def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
     """Mean precision over the anomalies."""
     counts = _reweighted(counts, "average_precision", prevalence)
-    return area.precision_sum(counts.fps, counts.tps) / counts.n_anomalies
+    return sum(area.precision_sum(counts.fps, counts.tps, 0.0, 0.0)) / counts.n_anomalies
 
 
 def _average_precision_of_order(order: PackedOrder, *, prevalence: Fraction | None) -> float | None:

@@ -214,8 +214,8 @@ def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
                 "weighted_auc with quadrature='exact' is undefined for a single normal sample: "
                 "FPR in [1/m, 1] has no width"
             )
-        return kernels.logarithmic_area(counts.fps, counts.tps) / counts.n_anomalies
-    return kernels.inverse_fpr_area(counts.fps, counts.tps) / counts.n_anomalies
+        return sum(kernels.logarithmic_area(counts.fps, counts.tps, 0.0, 0.0)) / counts.n_anomalies
+    return sum(kernels.inverse_fpr_area(counts.fps, counts.tps, 0.0, 0.0)) / counts.n_anomalies
 
 
 def _highest_weighted_auc(

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
-from fastad._kernels.curves import area
 from fastad._kernels.ordering import cells as kernels
-from fastad.measures.points import twice_area
 from fastad.ordering.orders import sort
 from fastad.streaming.cell_table import ANOMALY, NORMAL, SHORT
 from fastad.streaming.points import StreamedPoints
@@ -41,10 +39,19 @@ def _block_size(memory: int, taken: int) -> int:
 
 
 class Piece(NamedTuple):
-    """Corners of a curve, from above down; the first is the last one of the piece before."""
+    """Points of a curve, from above down; the first is the last one of the piece before.
+
+    Attributes
+    ----------
+    fps, tps : numpy.ndarray of shape (n + 1,)
+        Normals and anomalies that are flagged.
+    keys : numpy.ndarray of shape (n,), optional
+        Rising keys of the scores; without them, normals that no anomaly separates are one step.
+    """
 
     fps: IntVector
     tps: IntVector
+    keys: IntVector | None = None
 
 
 class KeptAnomalies:
@@ -229,33 +236,3 @@ def _n_parts(size: int, fewest: int) -> int:
 def _cuts(size: int, n_parts: int) -> list[int]:
     """Return where parts of one size meet."""
     return [size * i // n_parts for i in range(1, n_parts)]
-
-
-class AreaSums:
-    """The area under a curve and its average precision, piece after piece.
-
-    Both have the bits that they would have in memory: areas are integers, and precisions are added
-    in the same order.
-    """
-
-    def __init__(self) -> None:
-        self.twice_area = 0
-        self.fp = self.tp = 0
-        self._total = self._lost = 0.0
-
-    def add(self, piece: Piece) -> None:
-        """Go on along the curve."""
-        fps, tps = piece
-        self.twice_area += int(twice_area(fps, tps, 0, fps.shape[0] - 1))
-        self._total, self._lost = area.precision_sum_from(fps, tps, self._total, self._lost)
-        self.fp, self.tp = int(fps[-1]), int(tps[-1])
-
-    @property
-    def roc_auc(self) -> float:
-        """Area under the curve."""
-        return self.twice_area / (2 * self.fp * self.tp)
-
-    @property
-    def average_precision(self) -> float:
-        """Average precision."""
-        return (self._total + self._lost) / self.tp

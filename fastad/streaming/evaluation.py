@@ -152,13 +152,15 @@ def evaluate(
     again, for the scores on which measures still depend: what is read at a point of the curve (a
     rate, a threshold, a precision at k) depends on a few cells, so that one more pass is enough;
     areas and average precision depend on the order of all anomalies and normals, which is counted
-    around the anomalies where these fit the memory, and range by range on disk where they do not.
+    around the anomalies where these fit the memory, and range by range on disk where they do not;
+    ``weighted_auc`` always takes the latter.
     Exact values have the bits that `fastad.evaluate` returns of the same scores in memory.
 
     Parameters
     ----------
     source : path or sequence of paths
-        Parquet, Arrow (.arrow, .feather) or CSV files, or a folder of them.
+        Parquet, Arrow (.arrow, .feather) or text files (.csv, .tsv, also .gz, .bz2 and .zst), or a
+        folder of them.
     label : str, default "label"
         Column of the labels: 1 or True for an anomaly.
     score : str or sequence of str, optional

@@ -11,9 +11,9 @@ from fastad._core.types import IntVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.raw import KeyCodec
 from fastad.streaming.anomaly_ranks import (
     AnomalyRanks,
-    AreaSums,
     KeptAnomalies,
     Piece,
     most_anomalies,
@@ -21,6 +21,7 @@ from fastad.streaming.anomaly_ranks import (
 )
 from fastad.streaming.bounds import evaluate_cells, extremes_of
 from fastad.streaming.cell_table import ANOMALY, NORMAL
+from fastad.streaming.curve_sums import sum_of
 from fastad.streaming.points import StreamedPoints
 from fastad.streaming.refinement import RangeCounter, Refinement
 from fastad.streaming.results import BoundedEvaluation, BoundedValue
@@ -32,8 +33,8 @@ from fastad.streaming.spill import Block, SpilledScores
 _SKETCH = 8_000_000
 # Of a detector on a group, so that its sketch holds cells enough to refine.
 FEWEST_BYTES = 2048
-# Of an exact curve in memory: its counts, and what a measure makes of them.
-_BYTES_A_CORNER = 64
+# Of a point of an exact curve in memory: its counts, and what a measure makes of them.
+_BYTES_A_POINT = 64
 
 
 class SketchPass:
@@ -145,7 +146,12 @@ class ScorePasses:
     @property
     def can_spill(self) -> bool:
         """Whether the next pass needs a folder: it sorts all points on disk."""
-        return bool(self._of_curve) and self._anomalies is None
+        return bool(self._of_curve) and (self._anomalies is None or self._needs_points)
+
+    @property
+    def _needs_points(self) -> bool:
+        """Whether corners are not enough: a measure depends on the normals between two of them."""
+        return not all(extremes_of(bound.measure).corners for bound in self._of_curve)
 
     def next_pass(self, folder: Path | None = None) -> "SketchPass | FinerPass":
         """Return what counts the points of the next pass, or a part of them.
@@ -158,11 +164,12 @@ class ScorePasses:
             )
             return SketchPass(self._memory, keep_anomalies=keeps)
         ranks = spilled = None
-        if self._of_curve and self._anomalies is not None:
-            n_points = int(self._cells.normals.sum() + self._cells.anomalies.sum())
-            ranks = AnomalyRanks(self._anomalies, n_points, self._memory)
-        elif self._of_curve and folder is not None:
-            spilled = SpilledScores(self._cells, folder, self._memory)
+        if self.can_spill and folder is not None:
+            spilled = SpilledScores(
+                self._cells, folder, self._memory, corners=not self._needs_points
+            )
+        elif self._of_curve and self._anomalies is not None:
+            ranks = AnomalyRanks(self._anomalies, self._cells.n_points, self._memory)
         return FinerPass(self._refinements, ranks, spilled)
 
     def end(self, counted: "SketchPass | FinerPass") -> None:
@@ -182,12 +189,15 @@ class ScorePasses:
             for bound, refinement in self._refinements.items()
             if not self._values[bound.key].is_exact
         }
-        source = counted.ranks or counted.spilled
+        source = counted.spilled or counted.ranks
         if source is not None:
             assert self._cells is not None
-            self._values |= _curve_values(
-                self._of_curve, source.pieces(), self._cells, self._memory
-            )
+            shown = [
+                bound
+                for bound in self._of_curve
+                if counted.spilled is not None or extremes_of(bound.measure).corners
+            ]
+            self._values |= _curve_values(shown, source.pieces(), self._cells.codec, self._memory)
         self._of_curve, self._anomalies = (), None
 
     def result(self) -> BoundedEvaluation:
@@ -219,57 +229,56 @@ class ScorePasses:
                 self._refinements[bound] = Refinement.of(
                     self._cells, bound, Fraction(0), counted.sketch.memory
                 )
-        self._of_curve = [bound for bound in open_measures if extremes_of(bound.measure).corners]
+        # Others are read from all points, where these fit.
+        fits = self._cells.n_points * _BYTES_A_POINT <= self._memory
+        self._of_curve = [
+            bound
+            for bound in open_measures
+            if extremes_of(bound.measure).corners
+            or sum_of(bound) is not None
+            or (fits and bound not in self._refinements)
+        ]
         if self._of_curve and counted.anomalies is not None:
             self._anomalies = counted.anomalies.sorted()
 
 
 def _curve_values(
-    measures: Sequence[BoundMeasure], pieces: Iterable[Piece], cells: ScoreCells, memory: int
+    measures: Sequence[BoundMeasure], pieces: Iterable[Piece], codec: KeyCodec, memory: int
 ) -> dict[str, BoundedValue]:
-    """Return measures of an exact curve: sums piece by piece, others where its corners fit."""
-    sums = AreaSums()
-    # Corners are of use to what is not a sum alone.
-    kept: list[Piece] | None = [] if any(_sum_name(bound) is None for bound in measures) else None
-    room = memory // _BYTES_A_CORNER
+    """Return measures of an exact curve: sums piece by piece, others where its points fit."""
+    sums = {bound: sum_of(bound) for bound in measures}
+    kept: list[Piece] | None = [] if None in sums.values() else None
+    room = memory // _BYTES_A_POINT
+    fp = tp = 0
     for piece in pieces:
-        sums.add(piece)
+        for each in sums.values():
+            if each is not None:
+                each.add(piece)
+        fp, tp = int(piece.fps[-1]), int(piece.tps[-1])
         if kept is not None:
             kept.append(piece)
             room -= piece.fps.shape[0]
             kept = kept if room >= 0 else None
-    counts = None if kept is None else _joined(kept, cells)
-    values = {}
-    for bound in measures:
-        name = _sum_name(bound)
-        if name is not None:
-            value = getattr(sums, name)
-        elif counts is not None:
-            value = bound.value(counts)
-        else:
-            continue
-        values[bound.key] = BoundedValue(value, value, value)
-    return values
+    values = {bound.key: each.value(fp, tp) for bound, each in sums.items() if each is not None}
+    if kept is not None:
+        counts = _joined(kept, codec)
+        values |= {bound.key: bound.value(counts) for bound, each in sums.items() if each is None}
+    return {key: BoundedValue(value, value, value) for key, value in values.items()}
 
 
-def _sum_name(bound: BoundMeasure) -> str | None:
-    """Return the name of the sum, piece by piece, that a measure is; None where it is none."""
-    name = bound.measure.name
-    is_plain = name == "roc_auc" or bound.parameters.get("prevalence") is None
-    return name if name in ("roc_auc", "average_precision") and is_plain else None
-
-
-def _joined(pieces: Sequence[Piece], cells: ScoreCells) -> OrderedCounts:
-    """Return the corners of a curve as counts; no score is kept of them."""
+def _joined(pieces: Sequence[Piece], codec: KeyCodec) -> OrderedCounts:
+    """Return pieces of a curve as one."""
     fps = np.concatenate([pieces[0].fps[:1], *(piece.fps[1:] for piece in pieces)])
     tps = np.concatenate([pieces[0].tps[:1], *(piece.tps[1:] for piece in pieces)])
+    keys = [piece.keys for piece in pieces if piece.keys is not None]
+    has_keys = len(keys) == len(pieces)
     n_normals, n_anomalies = int(fps[-1]), int(tps[-1])
     return OrderedCounts(
         fps=as_readonly(fps),
         tps=as_readonly(tps),
-        # Rising as falling keys do; what reads the corners reads no threshold.
-        keys=as_readonly(np.arange(fps.shape[0] - 1)),
-        codec=cells.codec,
+        # Of corners there are no scores; what reads them reads none.
+        keys=as_readonly(np.concatenate(keys) if has_keys else np.arange(fps.shape[0] - 1)),
+        codec=codec,
         n_anomalies=n_anomalies,
         n_normals=n_normals,
         n_points=n_normals + n_anomalies,

@@ -49,6 +49,11 @@ class ScoreCells:
         )
 
     @property
+    def n_points(self) -> int:
+        """Number of points in all cells."""
+        return int(self.normals.sum() + self.anomalies.sum())
+
+    @property
     def ties(self) -> BoolVector:
         """Which cells are a single score."""
         ties: BoolVector = self.lowest == self.highest

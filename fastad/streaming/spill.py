@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
+from fastad._kernels.ordering import cells as kernels
 from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
 from fastad.streaming.cell_table import ANOMALY, NORMAL, CellCounts, CellTable
@@ -50,10 +52,14 @@ def spill_folder(folder: Path | None) -> Iterator[Path]:
 
 
 class SpilledScores:
-    """Points in files by ranges of their scores, each of which can be sorted in memory."""
+    """Points in files by ranges of their scores, each of which can be sorted in memory.
 
-    def __init__(self, cells: ScoreCells, folder: Path, memory: int) -> None:
+    With ``corners`` the curve has no point between two anomalies, which takes less time.
+    """
+
+    def __init__(self, cells: ScoreCells, folder: Path, memory: int, *, corners: bool) -> None:
         self._cells = cells
+        self._corners = corners
         self._folder = folder
         self._memory = memory
         self._starts = _range_starts(cells, max(memory // BYTES_A_POINT, 1))
@@ -97,13 +103,18 @@ class SpilledScores:
         cells = self._cells
         n_normals, n_anomalies = int(cells.normals[some].sum()), int(cells.anomalies[some].sum())
         if self._is_tie[index]:
-            yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]))
+            key = ~cells.lowest[some][:1]
+            yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]), key)
         elif (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
-            anomalies = self._read(index, ANOMALY)
+            anomalies, normals = self._read(index, ANOMALY), self._read(index, NORMAL)
             sort(anomalies)
-            ranks = AnomalyRanks(anomalies, n_normals + n_anomalies, self._memory)
-            ranks.count_bits(self._read(index, NORMAL))
-            yield from ranks.pieces(fp, tp)
+            if self._corners:
+                ranks = AnomalyRanks(anomalies, n_normals + n_anomalies, self._memory)
+                ranks.count_bits(normals)
+                yield from ranks.pieces(fp, tp)
+            else:
+                sort(normals)
+                yield _points_of(anomalies, normals, fp, tp)
         else:
             yield from self._of_wide_cell(index, fp, tp)
 
@@ -122,12 +133,13 @@ class SpilledScores:
             table.plus(cells)
             lowest, highest = min(lowest, int(bits.min())), max(highest, int(bits.max()))
         finer = ScoreCells.of(table.listed(), lowest, highest, self._cells.codec)
-        inner = SpilledScores(finer, self._folder / f"{index}", self._memory)
+        folder = self._folder / f"{index}"
+        inner = SpilledScores(finer, folder, self._memory, corners=self._corners)
         inner._folder.mkdir()
         for block in blocks():
             inner.add(block)
         for piece in inner.pieces():
-            yield Piece(piece.fps + fp, piece.tps + tp)
+            yield Piece(piece.fps + fp, piece.tps + tp, piece.keys)
 
     def _write(self) -> None:
         for (index, kind), parts in self._gathered.items():
@@ -150,6 +162,14 @@ class SpilledScores:
             with path.open("rb") as file:
                 while (bits := np.fromfile(file, np.int64, _READ)).shape[0]:
                     yield Block(bits, kind)
+
+
+def _points_of(anomalies: IntVector, normals: IntVector, fp: int, tp: int) -> Piece:
+    """Return all points of rising scores, below what has been flagged."""
+    most = anomalies.shape[0] + normals.shape[0]
+    keys, fps, tps = (np.empty(size, np.int64) for size in (most, most + 1, most + 1))
+    n = kernels.write_points(as_readonly(anomalies), as_readonly(normals), fp, tp, keys, fps, tps)
+    return Piece(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
 
 
 def _range_starts(cells: ScoreCells, most: int) -> IntVector:

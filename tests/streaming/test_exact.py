@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fastad
 from fastad import streaming
+from fastad.measures.measure import BoundMeasure, Measure
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
 from fastad.streaming import exact
 from fastad.streaming.anomaly_ranks import AnomalyRanks
+from fastad.streaming.points import check_points
 from fastad.streaming.spill import SpilledScores
 from tests.support.score_files import CAN_BE_EXACT, check_bounds, defined, save
 from tests.support.strategies import Sample, samples
@@ -63,9 +68,9 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, made: type) -> list[Any]:
     objects: list[Any] = []
     init = made.__init__  # type: ignore[misc]
 
-    def counted_init(self: Any, *args: Any) -> None:
+    def counted_init(self: Any, *args: Any, **options: Any) -> None:
         objects.append(self)
-        init(self, *args)
+        init(self, *args, **options)
 
     monkeypatch.setattr(made, "__init__", counted_init)
     return objects
@@ -105,6 +110,63 @@ def test_every_route_gives_the_bits_that_are_computed_in_memory(
         assert bool(ranked) == (not in_cells)
 
 
+# Measures that depend on the normals between two anomalies, too.
+OF_ALL_POINTS = [
+    measure
+    for measure in MEASURES.values()
+    if not isinstance(measure.extremes, str)
+    and not measure.extremes.local
+    and not measure.extremes.corners
+]
+
+
+def by_passes(
+    bound: BoundMeasure, s: npt.NDArray[Any], memory: int, folder: Path
+) -> streaming.BoundedValue | None:
+    """Return a measure after as many passes over the scores as it takes, None if undefined."""
+    passes = exact.ScorePasses([bound], memory, exact=True)
+    points = check_points(Y, s, None, None)
+    assert points is not None
+    while not passes.is_done:
+        counted = passes.next_pass(folder if passes.can_spill else None)
+        counted.add(points)
+        passes.end(counted)
+    return passes.result().get(bound.key)
+
+
+@pytest.mark.parametrize("measure", OF_ALL_POINTS, ids=lambda measure: str(measure.name))
+@pytest.mark.parametrize("name", SCORES)
+def test_measures_of_all_points_are_exact_where_these_fit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, measure: Measure[Any], name: str
+) -> None:
+    monkeypatch.setattr(exact, "_SKETCH", SMALL // 4)
+    s = SCORES[name]
+    parameters: dict[str, Any] = {}
+    if measure.operating_point is not None and measure.default_points is None:
+        parameters[str(measure.operating_point)] = 0.1
+    if measure.takes_score_range:
+        finite = s[np.isfinite(s)]
+        parameters["score_range"] = (float(finite.min()), float(finite.max()) + 1.0)
+    bound = bind(measure.name, parameters)
+    try:
+        expected = measure.of(Y, s, None, None, **bound.parameters)
+    except (fastad.UndefinedMeasureError, fastad.InvalidInputError):
+        return
+    value = by_passes(bound, s, 10_000_000, folder)
+    assert value is not None
+    assert (value.low, value.value, value.high) == (expected,) * 3
+    assert left_in(folder) == []
+
+
+@pytest.mark.parametrize("quadrature", ["right", "exact"])
+@pytest.mark.parametrize("name", SCORES)
+def test_sums_go_on_from_piece_to_piece(folder: Path, quadrature: str, name: str) -> None:
+    bound = bind("weighted_auc", {"quadrature": quadrature})
+    value = by_passes(bound, SCORES[name], SMALL, folder)
+    expected = fastad.measures.weighted_auc(Y, SCORES[name], quadrature=quadrature)
+    assert value == streaming.BoundedValue(expected, expected, expected)
+
+
 @pytest.mark.parametrize("name", ["wide cell", "one cell", "a tie in a wide cell"])
 def test_a_cell_that_does_not_fit_is_split_until_it_does(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -119,9 +181,11 @@ def test_a_cell_that_does_not_fit_is_split_until_it_does(
     monkeypatch.setattr(SpilledScores, "_of_wide_cell", of_wide_cell)
     s = SCORES[name]
     path = save(tmp_path / "scores.parquet", {"label": Y, "score": s})
-    table = evaluate(path, measures=["auc", "ap"], memory=LEAST, folder=folder)
-    assert check_bounds(table, Y, s) >= {"auc", "ap"}
-    assert split
+    for measures in (["auc", "ap"], ["auc", "auc_w"]):
+        split.clear()
+        table = evaluate(path, measures=measures, memory=LEAST, folder=folder)
+        assert check_bounds(table, Y, s) >= set(measures)
+        assert split
     assert left_in(folder) == []
 
 

@@ -56,13 +56,14 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Any:
 
 
 @kernel
-def inverse_fpr_area(fps: CountVector, tps: CountVector) -> float:
-    """Integrate TPs / FPs over the FPs, each trapezoid divided by its right end.
+def inverse_fpr_area(
+    fps: CountVector, tps: CountVector, total: float, lost: float
+) -> tuple[float, float]:
+    """Go on integrating TPs / FPs over the FPs, each trapezoid divided by its right end.
 
-    Segments that end at no normal are dropped.
+    Segments that end at no normal are dropped. ``total`` and ``lost`` are the sum so far, and what
+    rounding has taken from it; the sum of both is the integral.
     """
-    total = 0.0
-    lost = 0.0
     for i in range(1, fps.shape[0]):
         width = fps[i] - fps[i - 1]
         # No branch: an upright segment adds exactly 0.
@@ -71,7 +72,7 @@ def inverse_fpr_area(fps: CountVector, tps: CountVector) -> float:
         added = total + term
         lost += (total - added) + term if total >= term else (term - added) + total
         total = added
-    return total + lost
+    return total, lost
 
 
 @kernel
@@ -89,14 +90,14 @@ def log1p_less(x: float) -> float:
 
 
 @kernel
-def logarithmic_area(fps: CountVector, tps: CountVector) -> float:
-    """Integrate TPs / FPs over the FPs from 1 on, in closed form on each straight segment.
+def logarithmic_area(
+    fps: CountVector, tps: CountVector, total: float, lost: float
+) -> tuple[float, float]:
+    """Go on integrating TPs / FPs over the FPs from 1 on, in closed form on straight segments.
 
     From x1 to x2 with TP = y1 + slope * (x - x1) and d = x2 / x1 - 1 the integral is
     y1 * log(1 + d) + slope * x1 * (d - log(1 + d)).
     """
-    total = 0.0
-    lost = 0.0
     for i in range(1, fps.shape[0]):
         if fps[i] > fps[i - 1]:
             slope = (tps[i] - tps[i - 1]) / (fps[i] - fps[i - 1])
@@ -107,7 +108,7 @@ def logarithmic_area(fps: CountVector, tps: CountVector) -> float:
             added = total + term
             lost += (total - added) + term if total >= term else (term - added) + total
             total = added
-    return total + lost
+    return total, lost
 
 
 @kernel
@@ -138,25 +139,12 @@ def precision_area(fps: CountVector, tps: CountVector) -> float:
 
 
 @kernel
-def precision_sum(fps: CountVector, tps: CountVector) -> float:
-    """Add up the precision at each distinct score, weighted by the anomalies that it adds."""
-    total = 0.0
-    lost = 0.0
-    for i in range(1, fps.shape[0]):
-        # No branch: a score without anomalies adds exactly 0.
-        term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
-    return total + lost
-
-
-@kernel
-def precision_sum_from(
+def precision_sum(
     fps: CountVector, tps: CountVector, total: float, lost: float
 ) -> tuple[float, float]:
-    """Go on with the sum of `precision_sum` on a further piece, term by term the same."""
+    """Go on adding up the precision at each distinct score, weighted by its anomalies."""
     for i in range(1, fps.shape[0]):
+        # No branch: a score without anomalies adds exactly 0.
         term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
         added = total + term
         lost += (total - added) + term if total >= term else (term - added) + total

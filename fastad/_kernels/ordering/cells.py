@@ -327,6 +327,40 @@ def write_corners(
 
 
 @kernel
+def write_points(
+    anomalies: IntVector,  # (k,) rising rank bits
+    normals: IntVector,  # (n,) rising rank bits
+    fp: int,  # normals above them
+    tp: int,
+    keys: IntVector,  # (k + n,) written here: rising keys of the distinct scores
+    fps: CountVector,  # (k + n + 1,) written here
+    tps: CountVector,
+) -> int:
+    """Write the curve of points from above down; return how many distinct scores they have."""
+    i, j = anomalies.shape[0], normals.shape[0]
+    fps[0] = fp
+    tps[0] = tp
+    points = 0
+    while i > 0 or j > 0:
+        bits = (
+            anomalies[i - 1]
+            if j == 0 or (i > 0 and anomalies[i - 1] > normals[j - 1])
+            else normals[j - 1]
+        )
+        while i > 0 and anomalies[i - 1] == bits:
+            i -= 1
+            tp += 1
+        while j > 0 and normals[j - 1] == bits:
+            j -= 1
+            fp += 1
+        keys[points] = ~bits
+        points += 1
+        fps[points] = fp
+        tps[points] = tp
+    return points
+
+
+@kernel
 def arrange(
     lowest: IntVector,  # (n,) falling rank bits: lowest score of each cell
     highest: IntVector,  # (n,) highest one
