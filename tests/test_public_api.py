@@ -80,6 +80,7 @@ DATA_WITHOUT_LABELS = {
     "required_uniform_draws": ("volume_fraction",),
     "pairwise_agreement": ("a", "b"),
     "rank_label_agreement": ("criterion", "references"),
+    "rate_confidence_sequence": ("n_events", "n_samples"),
 }
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 

@@ -409,21 +409,27 @@ def threshold_and_flagged(counts: OrderedCounts, rate: Fraction) -> tuple[Thresh
     return threshold_from(counts, rate, point, "linear"), confusion(counts, point)
 
 
+def lowest_flagged(threshold: Threshold, dtype: np.dtype[Any]) -> Threshold:
+    """Return the number from which scores of a type reach a threshold, as NumPy compares them."""
+    if dtype.kind != "f":
+        if threshold not in (math.inf, -math.inf):
+            # NumPy would compare an integer with a float as floats, which merges large integers.
+            return -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
+    elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
+        return math.inf if threshold > 0 else -math.inf
+    elif isinstance(threshold, int | float):
+        # In the type in which NumPy compares an array of such scores with the number.
+        common = np.result_type(np.empty(0, dtype), threshold)
+        with np.errstate(over="ignore"):
+            lowest: Threshold = np.asarray(threshold).astype(common).item()
+        return lowest
+    return threshold
+
+
 def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     """Return how many distinct scores reach a threshold, as NumPy compares them."""
     keys, codec = counts.keys, counts.codec
-    lowest = threshold
-    if codec.dtype.kind != "f":
-        if threshold not in (math.inf, -math.inf):
-            # NumPy would compare an integer with a float as floats, which merges large integers.
-            lowest = -(-Fraction(threshold).numerator // Fraction(threshold).denominator)
-    elif isinstance(threshold, int) and abs(threshold) >= _BEYOND_FLOATS:
-        lowest = math.inf if threshold > 0 else -math.inf
-    elif isinstance(threshold, int | float):
-        # In the type in which NumPy compares an array of such scores with the number.
-        dtype = np.result_type(np.empty(0, codec.dtype), threshold)
-        with np.errstate(over="ignore"):
-            lowest = np.asarray(threshold).astype(dtype).item()
+    lowest = lowest_flagged(threshold, codec.dtype)
     # Scores fall along the points.
     return bisect_right(
         range(keys.shape[0]), -lowest, key=lambda i: -codec.decode_one(int(keys[i]))

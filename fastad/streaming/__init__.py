@@ -7,6 +7,8 @@ from fastad._core.lazy import lazy_names
 if TYPE_CHECKING:
     from fastad.streaming.evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.evaluation import evaluate as evaluate
+    from fastad.streaming.rate_monitor import RateAlarm as RateAlarm
+    from fastad.streaming.rate_monitor import RateMonitor as RateMonitor
     from fastad.streaming.refinement import Refinement as Refinement
     from fastad.streaming.results import BoundedEvaluation as BoundedEvaluation
     from fastad.streaming.results import BoundedInterval as BoundedInterval
@@ -19,6 +21,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.streaming.evaluation": (
             "StreamedEvaluation",
             "evaluate",
+        ),
+        "fastad.streaming.rate_monitor": (
+            "RateAlarm",
+            "RateMonitor",
         ),
         "fastad.streaming.refinement": ("Refinement",),
         "fastad.streaming.results": (

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fastad.uncertainty.results import Comparisons as Comparisons
     from fastad.uncertainty.results import Covariance as Covariance
     from fastad.uncertainty.results import Interval as Interval
+    from fastad.uncertainty.sequences import ConfidenceSequence as ConfidenceSequence
+    from fastad.uncertainty.sequences import rate_confidence_sequence as rate_confidence_sequence
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -49,6 +51,10 @@ __getattr__, __dir__, __all__ = lazy_names(
             "Comparisons",
             "Covariance",
             "Interval",
+        ),
+        "fastad.uncertainty.sequences": (
+            "ConfidenceSequence",
+            "rate_confidence_sequence",
         ),
     },
 )

@@ -1,0 +1,480 @@
+"""`RateMonitor`: an alarm when a rate leaves what is expected, valid at every look."""
+
+import json
+import math
+import threading
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastad._core.parameters import (
+    check_choice,
+    check_inside,
+    check_threshold,
+    nearest_float,
+    short_repr,
+)
+from fastad._core.types import ArrayLike, Label, Point, Threshold
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.flagged import lowest_flagged
+from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
+from fastad.measures.results import Confusion
+from fastad.streaming.cell_table import ANOMALY
+from fastad.streaming.points import check_points
+from fastad.streaming.serialization import seal, unfit, unseal
+from fastad.uncertainty.closed_forms import clopper_pearson
+from fastad.uncertainty.rate_evidence import Alternative, RateBets, RateEvidence
+from fastad.uncertainty.results import Interval
+from fastad.uncertainty.sequences import ALTERNATIVES, MOST, check_counts, rate_bounds
+
+_MAGIC = b"fastad rate monitor\n"
+_VERSION = 1
+_WHAT = "a RateMonitor"
+# The rate that needs no labels.
+FLAGGED_RATE = "flagged_rate"
+MONITORED = (FLAGGED_RATE, *(name for name in TRIALS if name not in OF_PROPORTION))
+
+Counts: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RateAlarm:
+    """When the alarm of a monitor was raised.
+
+    Attributes
+    ----------
+    n_updates : int
+        The update, counted from 1 at the last reset.
+    n_samples, n_events : int
+        What had been counted then.
+    e_value : float
+        Evidence then: at least 1 / significance level.
+    """
+
+    n_updates: int
+    n_samples: int
+    n_events: int
+    e_value: float
+
+
+class RateMonitor:
+    """Watch a rate at a threshold, and raise an alarm when it is no longer the expected one.
+
+    It may be looked at after every batch, for ever: the probability that an alarm is ever raised
+    while the rate is as expected is at most the significance level, in all looks together. The
+    batches may have any sizes. An alarm stays until `reset`. Threads may share a monitor.
+
+    Parameters
+    ----------
+    rate : str
+        ``"flagged_rate"``, the fraction of all points whose score is at least the threshold, needs
+        no labels. ``"fpr"``, ``"tpr"``, ``"precision"`` and other rates of `fastad.confusion_at`
+        (``"tnr"``, ``"fnr"``, ``"recall"``, ``"npv"``, ``"fdr"``, ``"fomr"``, ``"accuracy"``) do.
+    expected_rate : float, optional
+        What the rate should be, in (0, 1): the rate for which the threshold was set.
+    reference : tuple of two ints, optional
+        Instead, the events and the points of a sample in which the rate was estimated, such as
+        ``(103, 10_000)``: 103 of 10 000 were flagged. The sample's own error is allowed for: half
+        of the significance level is the probability that the rate lies beyond its exact bound
+        (Clopper and Pearson), and against this bound the other half is watched for.
+    threshold : float, optional
+        Points that score at least as much are flagged. Without it, counts are given.
+    alternative : {"greater", "less", "two-sided"}, optional
+        Which rates raise an alarm; by default worse ones, and for the flagged rate greater ones.
+    significance_level : float, default 0.05
+        Probability of a false alarm at any time before the next reset, at most; in (0, 1).
+
+    Notes
+    -----
+    Assumed is only that, whatever happened before, the next point is an event with at most the
+    expected probability (at least, for ``"less"``): no distribution of scores, and no independence.
+    Where the rate is higher by night, it is higher, and an alarm by night is no false one. Labels
+    must not come sooner for some scores than for others of the same class.
+
+    The evidence is the capital of bets on rates from slightly above the expected one to far above
+    it, most on doubled odds, placed at the first look and anew at each later look: a change is
+    noticed about as fast after a year as after a day. Betting: [1]_, section 4. Starting at all
+    times: [2]_, with weights that add up to 1.
+
+    An update takes time and memory that do not depend on how much was counted before. Monitors of
+    several workers are not merged, as bets depend on the order in time: give the sums of their
+    counts to one monitor. The interval is a function of the counts alone.
+
+    References
+    ----------
+    .. [1] I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by betting",
+       2024.
+    .. [2] J. Shin, A. Ramdas and A. Rinaldo, "E-detectors: a nonparametric framework for
+       sequential change detection", 2023.
+
+    Examples
+    --------
+    >>> from fastad.streaming import RateMonitor
+    >>> monitor = RateMonitor("flagged_rate", expected_rate=0.01)
+    >>> monitor.update_counts(12, 1000)
+    >>> monitor.is_alarm
+    False
+    >>> for _ in range(5):
+    ...     monitor.update_counts(25, 1000)
+    >>> monitor.alarm.n_updates, monitor.alarm.n_samples
+    (2, 2000)
+    """
+
+    __slots__ = (
+        "_alarm",
+        "_evidence",
+        "_expected_rate",
+        "_lock",
+        "_log_most",
+        "_n_events",
+        "_n_samples",
+        "_n_updates",
+        "_reference",
+        "_side",
+        "alternative",
+        "expected_range",
+        "rate",
+        "significance_level",
+        "threshold",
+    )
+
+    def __init__(
+        self,
+        rate: str,
+        *,
+        expected_rate: Point | None = None,
+        reference: Counts | None = None,
+        threshold: float | None = None,
+        alternative: Alternative | None = None,
+        significance_level: Point = 0.05,
+    ) -> None:
+        self.rate = check_choice(rate, MONITORED, "rate")
+        if alternative is None:
+            is_good = rate != FLAGGED_RATE and RATES[rate].higher_is_better
+            alternative = "less" if is_good else "greater"
+        self.alternative = check_choice(alternative, ALTERNATIVES, "alternative")
+        self.significance_level = check_inside(significance_level, "significance_level")
+        if (expected_rate is None) == (reference is None):
+            raise InvalidInputError(
+                "exactly one of expected_rate and reference must be given; found "
+                f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}",
+                argument="expected_rate",
+            )
+        self._reference = None if reference is None else _check_reference(reference, alternative)
+        self._expected_rate = (
+            None if expected_rate is None else check_inside(expected_rate, "expected_rate")
+        )
+        self.threshold = None if threshold is None else _check_threshold(threshold)
+        self.expected_range = self._bounds_of_expected()
+        self._lock = threading.Lock()
+        self._begin()
+
+    def __repr__(self) -> str:
+        low, high = self.expected_range
+        expected = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        state = "" if self._alarm is None else f", {self._alarm}"
+        return (
+            f"RateMonitor({self.rate!r}, {self.alternative} than {expected}, "
+            f"n_events={self._n_events}, n_samples={self._n_samples}{state})"
+        )
+
+    @property
+    def n_events(self) -> int:
+        """Number of events since the last reset: what the rate counts."""
+        return self._n_events
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points since the last reset that the rate is a fraction of."""
+        return self._n_samples
+
+    @property
+    def n_updates(self) -> int:
+        """Number of updates since the last reset."""
+        return self._n_updates
+
+    @property
+    def value(self) -> float:
+        """The rate since the last reset; NaN where nothing was counted."""
+        with self._lock:
+            return self._n_events / self._n_samples if self._n_samples else math.nan
+
+    @property
+    def interval(self) -> Interval:
+        """The rate since the last reset with an interval that holds at all looks at once.
+
+        It covers the true rate, where that is constant, with probability 1 - significance level.
+        After a change it is an interval of a mean; the alarm looks at later points by themselves.
+        """
+        with self._lock:
+            k, n = self._n_events, self._n_samples
+        alpha = float(self.significance_level)
+        low, high = rate_bounds(np.array([float(k)]), np.array([float(n)]), alpha, "two-sided")
+        value = k / n if n else math.nan
+        return Interval(
+            value, float(low[0]), float(high[0]), math.nan, 1 - alpha, "confidence sequence"
+        )
+
+    @property
+    def e_value(self) -> float:
+        """Evidence against the expected rate now: the capital of bets, which began as 1."""
+        with self._lock:
+            return _exp(float(self._evidence.log_value))
+
+    @property
+    def p_value(self) -> float:
+        """1 / the largest e-value so far: valid at every look, and smaller with none of them.
+
+        With a reference, twice that, as half of the significance level was the reference's.
+        """
+        with self._lock:
+            return min(1.0, self._n_shares * math.exp(-self._log_most))
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether the alarm was raised since the last reset."""
+        return self._alarm is not None
+
+    @property
+    def alarm(self) -> RateAlarm | None:
+        """When the alarm was raised; None where it was not."""
+        return self._alarm
+
+    def update(
+        self,
+        y_true: ArrayLike | None = None,
+        y_score: ArrayLike | None = None,
+        *,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Count a batch of points, and look.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,), optional
+            1 for an anomaly, 0 for a normal sample; not needed for the flagged rate.
+        y_score : array-like of shape (n_samples,)
+            Anomaly score, higher is more anomalous; infinities are scores, NaN is not.
+        pos_label : label, optional
+            Label of the anomalies where labels are not 0 and 1.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or the monitor has no threshold; nothing is counted
+            then.
+        """
+        if self.threshold is None:
+            raise InvalidInputError(
+                "threshold must be given to the monitor for scores; found None, with which "
+                "update_counts takes counts",
+                argument="threshold",
+            )
+        if y_true is None and self.rate != FLAGGED_RATE:
+            raise InvalidInputError(
+                f"y_true must be given for {self.rate!r}; found None", argument="y_true"
+            )
+        points = check_points(y_true, y_score, None, pos_label)
+        if points is None:
+            self._count(0, 0)
+            return
+        scores = points.raw.scores
+        lowest = lowest_flagged(self.threshold, scores.dtype)
+        # As its own float, NumPy does not round the threshold to the type of the scores once more.
+        flagged = scores >= (np.float64(lowest) if scores.dtype.kind == "f" else lowest)
+        n_flagged = int(np.count_nonzero(flagged))
+        if self.rate == FLAGGED_RATE:
+            self._count(n_flagged, scores.shape[0])
+            return
+        anomalous = points.kinds == ANOMALY
+        n_anomalies = int(np.count_nonzero(anomalous))
+        tp = int(np.count_nonzero(flagged & anomalous))
+        fp, fn = n_flagged - tp, n_anomalies - tp
+        confusion = Confusion(tp, fp, scores.shape[0] - n_anomalies - fp, fn)
+        events, samples = TRIALS[self.rate](confusion)
+        self._count(int(events), int(samples))
+
+    def update_counts(self, n_events: int, n_samples: int) -> None:
+        """Count a batch whose events have been counted, and look.
+
+        Parameters
+        ----------
+        n_events : int
+            New events: flagged points for the flagged rate, flagged normal samples for the FPR.
+        n_samples : int
+            New points that the rate is a fraction of: all of them, or normal samples.
+
+        Raises
+        ------
+        InvalidInputError
+            If a count is negative, or there are more events than points; nothing is counted then.
+        """
+        self._count(*check_counts(n_events, n_samples))
+
+    def reset(self) -> None:
+        """Begin anew, as after an alarm that was acknowledged: with no counts and no evidence.
+
+        From then on, the significance level holds again: in r resets, r times as many false alarms
+        are to be expected at most.
+        """
+        with self._lock:
+            self._begin()
+
+    def to_bytes(self) -> bytes:
+        """Return the monitor as bytes, versioned and with a checksum."""
+        with self._lock:
+            state = {
+                "rate": self.rate,
+                "expected_rate": _text(self._expected_rate),
+                "reference": self._reference,
+                "threshold": _plain_threshold(self.threshold),
+                "alternative": self.alternative,
+                "significance_level": _text(self.significance_level),
+                "counts": [self._n_events, self._n_samples, self._n_updates],
+                "n_before": float(self._evidence.n),
+                "kept": self._evidence.kept.tolist(),
+                "log_stakes": self._evidence.log_stakes.tolist(),
+                "log_most": self._log_most,
+                "alarm": None if self._alarm is None else asdict(self._alarm),
+            }
+        return seal(json.dumps(state, separators=(",", ":")).encode(), _MAGIC, _VERSION)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "RateMonitor":
+        """Return the monitor of which `to_bytes` returned the bytes; refuse anything else."""
+        content = unseal(data, _MAGIC, _VERSION, _WHAT)
+        try:
+            return cls._from_state(json.loads(content))
+        except (KeyError, TypeError, ValueError) as error:
+            raise unfit("a state that no monitor has", _WHAT) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RateMonitor.from_bytes, (self.to_bytes(),)
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "RateMonitor":
+        expected = state["expected_rate"]
+        reference = state["reference"]
+        monitor = cls(
+            state["rate"],
+            expected_rate=None if expected is None else Fraction(expected),
+            reference=None if reference is None else (reference[0], reference[1]),
+            threshold=_threshold_from(state["threshold"]),
+            alternative=state["alternative"],
+            significance_level=Fraction(state["significance_level"]),
+        )
+        n_events, n_samples, n_updates = state["counts"]
+        monitor._n_events, monitor._n_samples = check_counts(n_events, n_samples)
+        monitor._n_updates = int(n_updates)
+        evidence = monitor._evidence
+        kept, log_stakes = (np.array(state[name], float) for name in ("kept", "log_stakes"))
+        if kept.shape != evidence.kept.shape or log_stakes.shape != kept.shape:
+            raise ValueError
+        evidence.n = np.float64(state["n_before"])
+        evidence.kept, evidence.log_stakes = kept, log_stakes
+        monitor._log_most = float(state["log_most"])
+        alarm = state["alarm"]
+        monitor._alarm = None if alarm is None else RateAlarm(**alarm)
+        return monitor
+
+    @property
+    def _n_shares(self) -> int:
+        """In how many parts the significance level is divided."""
+        return 1 if self._reference is None else 2
+
+    def _bounds_of_expected(self) -> tuple[float, float]:
+        if self._expected_rate is not None:
+            rate = float(self._expected_rate)
+            return rate, rate
+        assert self._reference is not None
+        alpha = float(self.significance_level) / self._n_shares
+        # The bound on one side has all of this share.
+        both = alpha if self.alternative == "two-sided" else 2 * alpha
+        low, high = clopper_pearson(*self._reference, both)
+        value = self._reference[0] / self._reference[1]
+        return (
+            low if self.alternative != "greater" else value,
+            high if self.alternative != "less" else value,
+        )
+
+    def _begin(self) -> None:
+        self._evidence = RateEvidence(RateBets.against(*self.expected_range, self.alternative))
+        self._n_events = self._n_samples = self._n_updates = 0
+        self._log_most = 0.0
+        self._alarm: RateAlarm | None = None
+
+    def _count(self, n_events: int, n_samples: int) -> None:
+        with self._lock:
+            if self._n_samples + n_samples > MOST:
+                raise InvalidInputError(
+                    f"n_samples must leave at most 2^53 points in all; found "
+                    f"{self._n_samples + n_samples}",
+                    argument="n_samples",
+                )
+            self._n_updates += 1
+            self._n_events += n_events
+            self._n_samples += n_samples
+            self._evidence.update(n_events, n_samples)
+            log_value = float(self._evidence.log_value)
+            self._log_most = max(self._log_most, log_value)
+            limit = math.log(self._n_shares) - math.log(self.significance_level)
+            if self._alarm is None and log_value >= limit:
+                self._alarm = RateAlarm(
+                    self._n_updates, self._n_samples, self._n_events, _exp(log_value)
+                )
+
+
+def _check_reference(reference: Counts, alternative: Alternative) -> Counts:
+    if not isinstance(reference, tuple | list) or len(reference) != 2:
+        raise InvalidTypeError(
+            "reference must be a pair of counts, the events and the points; found "
+            f"{short_repr(reference)}",
+            argument="reference",
+        )
+    n_events, n_samples = check_counts(*reference, names=("reference[0]", "reference[1]"))
+    missing = []
+    if n_events == 0 and alternative != "greater":
+        missing.append("events")
+    if n_events == n_samples and alternative != "less":
+        missing.append("points that are no events")
+    if missing or n_samples == 0:
+        raise InvalidInputError(
+            f"reference must contain {' and '.join(missing or ['points'])}; found {n_events} "
+            f"events in {n_samples} points",
+            argument="reference",
+        )
+    return n_events, n_samples
+
+
+def _check_threshold(threshold: float) -> Threshold:
+    checked = check_threshold(threshold)
+    return checked if isinstance(checked, int | float) else nearest_float(checked)
+
+
+def _plain_threshold(threshold: Threshold | None) -> list[Any] | None:
+    """Return a threshold and its type: NumPy compares its own floats in another precision."""
+    if threshold is None:
+        return None
+    return [
+        type(threshold).__name__,
+        int(threshold) if isinstance(threshold, int) else float(threshold),
+    ]
+
+
+def _threshold_from(state: list[Any] | None) -> Threshold | None:
+    if state is None:
+        return None
+    types: dict[str, Any] = {"int": int, "bool": bool, "float": float, "float64": np.float64}
+    threshold: Threshold = types[state[0]](state[1])
+    return threshold
+
+
+def _text(number: Fraction | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _exp(x: float) -> float:
+    """Return the exponential, infinite where it is beyond all floats."""
+    return math.exp(x) if x < 709 else math.inf
