@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fastad._core.parameters import Choice
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA, POINT
 from fastad.measures.measure import Measure
@@ -29,7 +30,9 @@ BOUNDED = [
 ATTAINED = [
     row
     for row in BOUNDED
-    if row.extremes in (AREA, POINT) or row.name in ("average_precision", "f1_at_fpr")
+    if row.extremes in (AREA, POINT)
+    or row in RATES.values()
+    or row.name in ("average_precision", "f1_at_fpr", "precision_at_fpr", "weighted_auc")
 ]
 # Room for some eight cells.
 TINY = 512
@@ -49,6 +52,27 @@ def parameters(row: Measure[Any], s: Any, rate: float = 0.3) -> dict[str, Any]:
     return chosen
 
 
+def variants(row: Measure[Any], rate: float) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw options beside the operating point; some are left at their default."""
+    drawn: dict[str, st.SearchStrategy[Any]] = {}
+    for name, parameter in row.parameters.items():
+        if isinstance(parameter, Choice):
+            drawn[name] = st.sampled_from(parameter.choices)
+        elif name in _VARIED and not (name == "min_fpr" and rate == 0):
+            drawn[name] = st.sampled_from(_VARIED[name])
+    return st.fixed_dictionaries({}, optional=drawn)
+
+
+# Ends of ranges that leave some of them, at every rate that is not 0.
+_VARIED = {
+    "prevalence": [0.002, 0.4, 0.97],
+    "min_fpr": [0.005],
+    "max_tpr": [0.995, 1],
+    "subsample": [0.3, 0.9],
+    "coverage": [0.5, 0.99],
+}
+
+
 def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
     return row.of(y, s, None, None, **chosen)
 
@@ -59,9 +83,10 @@ def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
     sample=samples(max_size=40, both=True, weights="whole"),
     rate=st.sampled_from([0, 0.01, 0.29, 0.5, 1]),
     memory=st.sampled_from([TINY, 100_000]),
+    data=st.data(),
 )
 def test_exact_value_lies_within(
-    row: Measure[Any], sample: Sample, rate: float, memory: int
+    row: Measure[Any], sample: Sample, rate: float, memory: int, data: st.DataObject
 ) -> None:
     y, s, w = sample.y, sample.s, sample.w
     assert w is not None
@@ -70,7 +95,7 @@ def test_exact_value_lies_within(
         s = np.clip(s.astype(np.float64), -1e4, 1e4)
     repeats = np.asarray(w).astype(np.int64)
     many_y, many_s = np.repeat(y, repeats), np.repeat(s, repeats)
-    chosen = parameters(row, many_s, rate)
+    chosen = parameters(row, many_s, rate) | data.draw(variants(row, rate))
     sketch = ScoreSketch(memory)
     sketch.update(y, s, sample_weight=w)
     try:
@@ -124,14 +149,14 @@ small_cells = st.lists(
 
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 @settings(max_examples=5)
-@given(counts=small_cells, rate=st.sampled_from([0, 0.3, 0.5, 1]))
+@given(counts=small_cells, rate=st.sampled_from([0, 0.3, 0.5, 1]), data=st.data())
 def test_bounds_hold_for_all_orders_and_are_attained(
-    row: Measure[Any], counts: Any, rate: float
+    row: Measure[Any], counts: Any, rate: float, data: st.DataObject
 ) -> None:
     normals, anomalies = (list(each) for each in zip(*counts, strict=True))
     y, orders = all_orders(normals, anomalies)
     ends = np.array([0, 10 * len(counts)])
-    chosen = parameters(row, ends, rate)
+    chosen = parameters(row, ends, rate) | data.draw(variants(row, rate))
     chosen |= {"k": max(1, len(y) // 2)} if "k" in chosen else {}
     chosen |= {"threshold": 11} if "threshold" in chosen else {}
     values, undefined = [], 0
