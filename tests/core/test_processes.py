@@ -16,6 +16,7 @@ from fastad import InvalidInputError
 from fastad._core.threads import available_threads, thread_limit, thread_map
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import sweep
+from fastad.streaming import ScoreSketch
 from tests.support.processes import CERTAINTY, EVERYTHING, MEASURES, SHOW, run
 
 Array = npt.NDArray[Any]
@@ -38,6 +39,16 @@ def expected() -> str:
 
 def all_values(n_threads: int | None = 1) -> str:
     return fastad.evaluate(Y, SCORES, measures=MEASURES, n_threads=n_threads).to_json()
+
+
+def sketched(n_threads: int) -> str:
+    """The bytes of a sketch that several threads count at once."""
+    rng = np.random.default_rng(0)
+    labels, scores = rng.random(2**20) < 0.1, rng.normal(size=2**20)
+    sketch = ScoreSketch("100kB")
+    with thread_limit(n_threads):
+        sketch.update(labels, scores)
+    return sketch.to_bytes().hex()
 
 
 @pytest.mark.system
@@ -124,11 +135,14 @@ def put_values(queue: Any, values: Callable[[int], str]) -> None:
     "method",
     [x for x in ("fork", "spawn", "forkserver") if x in multiprocessing.get_all_start_methods()],
 )
-def test_a_child_process_finds_the_same_values_after_use_of_threads(method: str) -> None:
-    alone = all_values(2)
+@pytest.mark.parametrize("values", [all_values, sketched])
+def test_a_child_process_finds_the_same_values_after_use_of_threads(
+    method: str, values: Callable[[int], str]
+) -> None:
+    alone = values(2)
     context: Any = multiprocessing.get_context(method)
     queue = context.Queue()
-    child = context.Process(target=put_values, args=(queue, all_values))
+    child = context.Process(target=put_values, args=(queue, values))
     child.start()
     try:
         assert queue.get(timeout=60) == alone
@@ -136,7 +150,7 @@ def test_a_child_process_finds_the_same_values_after_use_of_threads(method: str)
         assert child.exitcode == 0
     finally:
         child.kill()
-    assert all_values(2) == alone
+    assert values(2) == alone
 
 
 # --- without compilation
