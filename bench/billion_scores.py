@@ -1,10 +1,12 @@
 """Exact measures of a billion scores in Parquet, beside reading the file: one run, not a benchmark.
 
-``python -m bench.billion_scores FOLDER [N_SCORES]`` writes the file where it is missing (9 bytes a
-score), reads it twice, evaluates it with and without a second pass, each in a process of its own,
-and prints seconds and the memory of each process as a line of CSV.
+``python -m bench.billion_scores FOLDER [N_SCORES]`` writes the file where it is missing (12 bytes a
+score), reads it, evaluates it with and without a second pass, each in a process of its own, from
+the system's cache and from disk, and prints seconds and the memory of each process as a line of
+CSV; ``code`` is the same evaluation of a few scores.
 """
 
+import os
 import resource
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 _ROW_GROUP = 2**22
+_FEW = 10_000
 _MEASURES = ["auc", "ap", "tpr@0.0001"]
 
 
@@ -34,6 +37,13 @@ def write(path: Path, n_scores: int) -> None:
     aside.rename(path)
 
 
+def forget(path: Path) -> None:
+    """Let the system forget what it has read of a file."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def read(path: Path) -> str:
     """Read both columns as batches and do nothing with them."""
     from fastad.streaming.files import ScoreFiles
@@ -51,12 +61,17 @@ def evaluate(path: Path, *, exact: bool) -> str:
 
 
 def main(folder: Path, n_scores: int) -> None:
-    path = folder / f"scores-{n_scores}.parquet"
-    if not path.exists():
-        write(path, n_scores)
+    paths = {n: folder / f"scores-{n}.parquet" for n in (n_scores, _FEW)}
+    for n, path in paths.items():
+        if not path.exists():
+            write(path, n)
     print("what,seconds,peak_memory_mb,result")
-    for what in ("read", "read", "sketch", "exact"):
-        command = [sys.executable, "-m", "bench.billion_scores", "--run", what, str(path)]
+    for what in ("code", "read", "read", "sketch", "exact", "read from disk", "exact from disk"):
+        path = paths[_FEW if what == "code" else n_scores]
+        if what.endswith("disk"):
+            forget(path)
+        task = "exact" if what == "code" else what.split()[0]
+        command = [sys.executable, "-m", "bench.billion_scores", "--run", task, str(path)]
         start = time.perf_counter()
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - start

@@ -17,7 +17,7 @@ from fastad.streaming.points import StreamedPoints
 
 # Normals that are counted together, at least and at most, and anomalies of a piece of the curve.
 _FEWEST, _MOST = 2**11, 2**23
-_PIECE = 2**19
+_PIECE = 2**17
 # Anomalies and normals of a part that a thread takes; fewer are counted sooner by one thread.
 _FEWEST_ANOMALIES, _FEWEST_NORMALS, _PARTS_A_THREAD = 2**16, 2**18, 4
 # Bytes for each anomaly: its score, the normals below it, and those that tie with it.
@@ -187,6 +187,7 @@ class AnomalyRanks:
     def pieces(self, fp: int = 0, tp: int = 0) -> Iterator[Piece]:
         """Yield the curve below what has been flagged, from above down."""
         self._flush()
+        self._waiting = np.empty(0, np.int64)
         start = self._anomalies.shape[0]
         if start == 0:
             yield Piece(np.array([fp, fp + int(self._between[0])]), np.array([tp, tp]))
