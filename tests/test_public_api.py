@@ -78,6 +78,7 @@ DATA_WITHOUT_LABELS = {
     "mass_volume_from_roc": ("y_true", "y_score", "volume"),
     "estimate_criteria": ("levels",),
     "required_uniform_draws": ("volume_fraction",),
+    "kolmogorov_distance": ("a", "b"),
     "pairwise_agreement": ("a", "b"),
     "rank_label_agreement": ("criterion", "references"),
     "rate_confidence_sequence": ("n_events", "n_samples"),

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.streaming.distance import kolmogorov_distance as kolmogorov_distance
+    from fastad.streaming.drift_monitor import DriftAlarm as DriftAlarm
+    from fastad.streaming.drift_monitor import DriftMonitor as DriftMonitor
     from fastad.streaming.evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.evaluation import evaluate as evaluate
     from fastad.streaming.rate_monitor import RateAlarm as RateAlarm
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.streaming.distance": ("kolmogorov_distance",),
+        "fastad.streaming.drift_monitor": (
+            "DriftAlarm",
+            "DriftMonitor",
+        ),
         "fastad.streaming.evaluation": (
             "StreamedEvaluation",
             "evaluate",

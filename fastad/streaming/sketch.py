@@ -23,7 +23,7 @@ from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
 from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellTable
+from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellCounts, CellTable
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
@@ -375,6 +375,11 @@ class ScoreSketch(BoundedMeasureMethods):
                     self._table.listed(), self._lowest, self._highest, KeyCodec(self._dtype, 0)
                 )
             return self._cells
+
+    def listed(self) -> CellCounts:
+        """Return the counts in cells with a point, labelled or not."""
+        with self._lock:
+            return self._table.listed()
 
     def _totals(self) -> tuple[int, int, int]:
         with self._lock:
