@@ -75,6 +75,14 @@ def unlink_keys(app: Sphinx, tree: nodes.document) -> None:
             link.replace_self(link.children)
 
 
+def unlink_words(app: Sphinx, tree: nodes.document) -> None:
+    """Let words in types be text: an ``n_samples`` in a shape is not that of some class."""
+    for link in list(tree.findall(pending_xref)):
+        words = re.split(r"\W+", link["reftarget"])
+        if link.get("reftype") == "class" and not words[-1][:1].isupper():
+            link.replace_self(link.children)
+
+
 def resolve_short_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
 ) -> nodes.Element | None:
@@ -98,4 +106,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", list_references, priority=600)
     app.connect("autodoc-process-signature", hide_constructor)
     app.connect("doctree-read", unlink_keys)
+    app.connect("doctree-read", unlink_words)
     app.connect("missing-reference", resolve_short_name)

@@ -74,9 +74,9 @@ class DriftMonitor:
     any. Half of the significance level is the probability that the reference is farther from its
     own distribution than the bound of Dvoretzky, Kiefer, Wolfowitz and Massart; the other half
     that the scores ever are, at any look, farther from theirs than a bound that holds at all times
-    [1]_; with ``window``, window j has a part 1 / (j (j + 1)) of that. Where the distance at the
-    edges of the cells exceeds the sum of both, the distributions differ: cells make the alarm
-    later, never false.
+    (Howard and Ramdas); with ``window``, window j has a part 1 / (j (j + 1)) of that. Where the
+    distance at the edges of the cells exceeds the sum of both, the distributions differ: cells make
+    the alarm later, never false.
 
     An update counts the scores and reads both sketches, which have the memory of the reference: it
     takes 2 ms with 64 kB, 7 ms with 1 MB. 64 kB blur the distance of a million scores by less than
@@ -281,7 +281,7 @@ class DriftMonitor:
             monitor._p_value = float(state["p_value"])
             alarm = state["alarm"]
             monitor._alarm = None if alarm is None else DriftAlarm(**alarm)
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise unfit("a state that no monitor has", _WHAT) from error
         monitor._current = current
         if current.dtype is not None:

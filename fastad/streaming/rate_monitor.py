@@ -86,17 +86,24 @@ class RateMonitor:
     significance_level : float, default 0.05
         Probability of a false alarm at any time before the next reset, at most; in (0, 1).
 
+    Attributes
+    ----------
+    rate, threshold, alternative, significance_level
+        As given.
+    expected_range : tuple of two floats
+        Rates that raise no alarm lie in between, or beyond on the side that raises none.
+
     Notes
     -----
     Assumed is only that, whatever happened before, the next point is an event with at most the
     expected probability (at least, for ``"less"``): no distribution of scores, and no independence.
-    Where the rate is higher by night, it is higher, and an alarm by night is no false one. Labels
-    must not come sooner for some scores than for others of the same class.
+    Labels must not come sooner for some scores than for others of the same class.
 
     The evidence is the capital of bets on rates from slightly above the expected one to far above
-    it, most on doubled odds, placed at the first look and anew at each later look: a change is
-    noticed about as fast after a year as after a day. Betting: [1]_, section 4. Starting at all
-    times: [2]_, with weights that add up to 1.
+    it, most on doubled odds, placed at the first look and anew at each later look. So the delay
+    until a change is noticed grows with the logarithm of the time before it alone. Betting is
+    described by Waudby-Smith and Ramdas, section 4; bets from all times on by Shin, Ramdas and
+    Rinaldo, here with weights that add up to 1.
 
     An update takes time and memory that do not depend on how much was counted before. Monitors of
     several workers are not merged, as bets depend on the order in time: give the sums of their
@@ -225,12 +232,14 @@ class RateMonitor:
 
     @property
     def p_value(self) -> float:
-        """1 / the largest e-value so far: valid at every look, and smaller with none of them.
+        """1 / the largest e-value so far: a p-value that is valid at every look.
 
-        With a reference, twice that, as half of the significance level was the reference's.
+        With a reference, half of the significance level is added to it: the probability that the
+        rate lies beyond the bound that bets are made against.
         """
         with self._lock:
-            return min(1.0, self._n_shares * math.exp(-self._log_most))
+            of_reference = 0.0 if self._reference is None else float(self.significance_level) / 2
+            return min(1.0, of_reference + math.exp(-self._log_most))
 
     @property
     def is_alarm(self) -> bool:
@@ -347,7 +356,7 @@ class RateMonitor:
         content = unseal(data, _MAGIC, _VERSION, _WHAT)
         try:
             return cls._from_state(json.loads(content))
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise unfit("a state that no monitor has", _WHAT) from error
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.types import FloatVector
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 
 # Exponents of 2: how much the odds exceed those that are tested, relative to them.
@@ -40,42 +41,46 @@ class RateBets:
 
     Attributes
     ----------
-    of_event, of_other : numpy.ndarray of shape (n_bets,)
+    of_event, of_other : numpy.ndarray of shape (..., n_bets)
         By how much the logarithm of a stake grows with an event, and with another point.
     weights : numpy.ndarray of shape (n_bets,)
         Parts of the capital; they add up to 1.
-    units : numpy.ndarray of shape (n_bets,)
+    units : numpy.ndarray of shape (..., n_bets)
         Expected number of the rarer outcome at each point: the scale of time.
     """
 
-    of_event: FloatVector
-    of_other: FloatVector
+    of_event: Floats
+    of_other: Floats
     weights: FloatVector
-    units: FloatVector
+    units: Floats
 
     @classmethod
-    def against(cls, low: float, high: float, alternative: Alternative) -> "RateBets":
-        """Bet on rates above the highest, below the lowest, or both, with half the capital each."""
+    def against(cls, low: Any, high: Any, alternative: Alternative) -> "RateBets":
+        """Bet on rates above the highest, below the lowest, or both, with half the capital each.
+
+        The bounds may be arrays, of many streams.
+        """
         excess = 2.0**_EXPONENTS
         # Most is bet on odds that are twice as high, or half as high.
         weights = 1 / (1 + _EXPONENTS**2.0)
         parts = []
-        for side, base in (("greater", high), ("less", 1 - low)):
+        for side, bound in (("greater", high), ("less", 1 - low)):
             if alternative in (side, "two-sided"):
+                base = np.asarray(bound, np.float64)[..., None]
                 lost = -np.log1p(base * excess)
                 won = np.log1p(excess) + lost
                 of_event, of_other = (won, lost) if side == "greater" else (lost, won)
-                units = np.full(excess.shape, min(base, 1 - base))
+                units = np.broadcast_to(np.minimum(base, 1 - base), lost.shape)
                 parts.append((of_event, of_other, weights, units))
-        arrays = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        arrays = [np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)]
         arrays[2] /= arrays[2].sum()
         set_all_readonly(*arrays)
         return cls(*arrays)
 
-    def held_back(self, n: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def held_back(self, n: Floats) -> Floats:
         """Return the capital for later bets, when bets have been placed after n points."""
         expected = n[..., None] * self.units
-        left: npt.NDArray[np.float64] = self.weights * (_AT_FIRST * (1 + expected) ** -_FALL)
+        left: Floats = self.weights * (_AT_FIRST * (1 + expected) ** -_FALL)
         return left
 
 

@@ -1,0 +1,59 @@
+"""Alarms in many looks, simulated: `python -m bench.monitoring` has more streams."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from bench import monitoring
+from bench.monitoring_peer import RATE, outcomes
+from fastad.streaming import RateMonitor
+
+# Of 300 streams with false alarms in 5 % of them, more than this are alarmed in one of 10^6 runs.
+N_STREAMS = 300
+MOST = int(binom.isf(1e-6, N_STREAMS, monitoring.ALPHA))
+
+
+def test_the_simulation_has_the_power_to_tell() -> None:
+    """False alarms in 15 % of the streams would be noticed nearly always."""
+    assert MOST / N_STREAMS < 0.13
+    assert binom.sf(MOST, N_STREAMS, 0.15) > 0.9
+
+
+@pytest.mark.evidence
+def test_rates_as_expected_raise_few_alarms() -> None:
+    found = monitoring.false_alarms_of_rates(N_STREAMS, 10_000)
+    valid = [name for name in found if "interval" not in name]
+    assert len(valid) == 3
+    assert all(found[name] * N_STREAMS <= MOST for name in valid)
+    assert found["95 % interval of a week"] == 1
+    assert found["95 % interval of all points"] > 0.3
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("window", [None, 5000])
+def test_scores_as_before_raise_few_alarms(window: int | None) -> None:
+    found = monitoring.drift_alarms(N_STREAMS, 3000, 3000, window=window)
+    assert np.sum(found["DriftMonitor"] >= 0) <= MOST
+    assert np.all(found["Kolmogorov-Smirnov test of a week"] >= 0)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(("change", "most"), [(0, 1500), (10_000, 2900), (100_000, 3600)])
+def test_a_doubled_rate_is_noticed_soon_also_late(change: int, most: int) -> None:
+    found = monitoring.delays_of_rates(N_STREAMS, change, 30_000)["RateMonitor"]
+    assert found["missed"] == 0
+    assert found["mean_delay"] < most
+
+
+def test_the_simulation_is_of_the_monitor() -> None:
+    """The first alarms of the vectorised streams are those of `RateMonitor`."""
+    n_streams, n_looks = 10, 250
+    flagged = np.array([outcomes(i, 10_000, 15_000) for i in range(n_streams)])
+    counts = flagged.reshape(n_streams, n_looks, monitoring.BATCH).sum(axis=2)
+    first = monitoring.rate_alarms(n_streams, n_looks, lambda look: counts[:, look])["RateMonitor"]
+    for stream in range(n_streams):
+        monitor = RateMonitor("fpr", expected_rate=RATE)
+        for events in counts[stream].tolist():
+            monitor.update_counts(events, monitoring.BATCH)
+        raised = -1 if monitor.alarm is None else monitor.alarm.n_updates - 1
+        assert raised == first[stream]
