@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc, betaincinv
+from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from bench.monitoring_peer import CHANGES, RATE, delays, outcomes, write
 from fastad.uncertainty.binomial_mixture import log_mixture
@@ -103,25 +103,20 @@ def delays_of_rates(n_streams: int, change: int, n_after: int) -> dict[str, dict
 
 
 def drift_alarms(
-    n_streams: int, n_looks: int, change: int, *, window: int | None, seed: int = 0
+    reference_counts: Ints, n_looks: int, counts_at: Callable[[int], Ints], window: int | None
 ) -> dict[str, Ints]:
     """Return the first alarms of monitors of the scores' distribution, and of naive ones.
 
-    Scores are normal; from a look on, their mean is higher. They are counted in cells that hold
-    equal parts of the distribution. The naive one tests the last seven looks against the reference.
+    Counts are those of streams (rows) in cells. The naive one tests the last seven looks.
     """
-    rng = np.random.default_rng([seed, 2, change, window or 0])
-    part = np.full(N_CELLS, 1 / N_CELLS)
-    edges = np.quantile(np.random.default_rng(0).normal(size=10**6), np.cumsum(part)[:-1])
-    shifted = np.diff([0, *(0.5 * math.erfc((SHIFT - x) / math.sqrt(2)) for x in edges), 1])
-    expected = np.diff([0, *(0.5 * math.erfc(-x / math.sqrt(2)) for x in edges), 1])
-    drawn = rng.multinomial(N_OF_REFERENCE, expected, n_streams)
-    reference = np.cumsum(drawn, axis=1) / N_OF_REFERENCE
-    current = np.zeros((n_streams, N_CELLS), np.int64)
-    weeks = np.zeros((WEEK, n_streams, N_CELLS), np.int64)
+    n_streams = reference_counts.shape[0]
+    n_reference = int(reference_counts[0].sum())
+    reference = np.cumsum(reference_counts, axis=1) / n_reference
+    of_reference = radius_at_one_time(n_reference, ALPHA / 2)
+    current = np.zeros_like(reference_counts)
+    weeks = np.zeros((WEEK, *current.shape), np.int64)
     valid, naive = Alarms(n_streams), Alarms(n_streams)
     n_windows, n = 1, 0
-    of_reference = radius_at_one_time(N_OF_REFERENCE, ALPHA / 2)
 
     def distances(counts: Ints, size: int) -> npt.NDArray[np.float64]:
         found: npt.NDArray[np.float64] = np.abs(np.cumsum(counts, axis=1) / size - reference).max(1)
@@ -131,7 +126,7 @@ def drift_alarms(
         if window is not None and n >= window:
             current[:] = 0
             n, n_windows = 0, n_windows + 1
-        new = rng.multinomial(BATCH, expected if look < change else shifted, n_streams)
+        new = counts_at(look)
         current += new
         n += BATCH
         share = 1 if window is None else n_windows * (n_windows + 1)
@@ -139,9 +134,27 @@ def drift_alarms(
         valid.add(look, distances(current, n) > radius)
         weeks[look % WEEK] = new
         size = BATCH * min(look + 1, WEEK)
-        limit = KOLMOGOROV * math.sqrt(1 / size + 1 / N_OF_REFERENCE)
+        limit = KOLMOGOROV * math.sqrt(1 / size + 1 / n_reference)
         naive.add(look, distances(weeks.sum(axis=0), size) > limit)
     return {"DriftMonitor": valid.first, "Kolmogorov-Smirnov test of a week": naive.first}
+
+
+def alarms_of_normal_scores(
+    n_streams: int, n_looks: int, change: int, *, window: int | None
+) -> dict[str, Ints]:
+    """Return the first alarms for normal scores whose mean is higher from a look on.
+
+    Scores are counted in cells that hold equal parts of the distribution.
+    """
+    rng = np.random.default_rng([0, 2, change, window or 0])
+    edges = ndtri(np.arange(1, N_CELLS) / N_CELLS)
+    before, after = (np.diff([0, *ndtr(edges - mean), 1]) for mean in (0, SHIFT))
+    return drift_alarms(
+        rng.multinomial(N_OF_REFERENCE, before, n_streams),
+        n_looks,
+        lambda look: rng.multinomial(BATCH, before if look < change else after, n_streams),
+        window,
+    )
 
 
 def main() -> None:
@@ -162,13 +175,17 @@ def main() -> None:
     sizes["n_streams"] = N_DRIFTING
     for window in (None, 10_000):
         kind = "" if window is None else f", windows of {window}"
-        for method, first in drift_alarms(N_DRIFTING, N_LOOKS, N_LOOKS, window=window).items():
+        for method, first in alarms_of_normal_scores(
+            N_DRIFTING, N_LOOKS, N_LOOKS, window=window
+        ).items():
             if window is None or method == "DriftMonitor":
                 fraction = float(np.mean(first >= 0))
                 add("scores as before", method + kind, **sizes, false_alarms=round(fraction, 4))
         for change in (0, 1000):
             n_looks = change + 2000
-            found = drift_alarms(N_DRIFTING, n_looks, change, window=window)["DriftMonitor"]
+            found = alarms_of_normal_scores(N_DRIFTING, n_looks, change, window=window)[
+                "DriftMonitor"
+            ]
             values = delays(np.where(found < 0, -1, BATCH * (found + 1)), BATCH * change)
             sized = sizes | {"n_looks": n_looks}
             add(f"scores higher by {SHIFT}", "DriftMonitor" + kind, **sized, **values)

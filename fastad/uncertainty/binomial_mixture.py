@@ -3,8 +3,8 @@
 Against a rate p, the likelihood ratio of every rate q is a martingale if p is true: it begins at 1,
 and its expected value stays there. So is a mixture of them over a distribution of q that was fixed
 before. By Ville's inequality it ever reaches 1 / alpha with a probability of at most alpha; the
-rates at which it has not are a confidence sequence (Robbins, 1970, section 1; Howard, Ramdas,
-McAuliffe and Sekhon, 2021, section 3.2). Here q has the beta distribution with both parameters 1/2
+rates at which it has not are a confidence sequence (Robbins, 1970; Howard, Ramdas, McAuliffe
+and Sekhon, 2021, on conjugate mixtures). Here q has the beta distribution with both parameters 1/2
 (Krichevsky and Trofimov, 1981), for which the mixture is a function of the counts.
 """
 

@@ -101,7 +101,7 @@ def rate_confidence_sequence(
     sequences need less: ``low`` also holds if the probability is at most the rate at each point,
     whatever happened before. A rate p is in the interval as long as a mixture martingale against
     it, with a beta distribution of parameters 1/2 of the alternatives, is below
-    ``1 / (1 - confidence_level)`` (Robbins, section 1; Howard et al., section 3.2). That it ever is
+    ``1 / (1 - confidence_level)`` (Robbins; Howard et al., on conjugate mixtures). That it ever is
     not, has a probability of at most ``1 - confidence_level`` if p is true (Ville's inequality).
 
     Some 6 microseconds a look, 70 for one-sided sequences.

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from bench import monitoring
 from bench.monitoring_peer import RATE, outcomes
-from fastad.streaming import RateMonitor
+from fastad.streaming import DriftMonitor, RateMonitor, ScoreSketch
 
 # Of 300 streams with false alarms in 5 % of them, more than this are alarmed in one of 10^6 runs.
 N_STREAMS = 300
@@ -32,7 +32,7 @@ def test_rates_as_expected_raise_few_alarms() -> None:
 @pytest.mark.evidence
 @pytest.mark.parametrize("window", [None, 5000])
 def test_scores_as_before_raise_few_alarms(window: int | None) -> None:
-    found = monitoring.drift_alarms(N_STREAMS, 3000, 3000, window=window)
+    found = monitoring.alarms_of_normal_scores(N_STREAMS, 3000, 3000, window=window)
     assert np.sum(found["DriftMonitor"] >= 0) <= MOST
     assert np.all(found["Kolmogorov-Smirnov test of a week"] >= 0)
 
@@ -43,6 +43,30 @@ def test_a_doubled_rate_is_noticed_soon_also_late(change: int, most: int) -> Non
     found = monitoring.delays_of_rates(N_STREAMS, change, 30_000)["RateMonitor"]
     assert found["missed"] == 0
     assert found["mean_delay"] < most
+
+
+@pytest.mark.parametrize("window", [None, 1000])
+def test_the_simulated_distances_are_those_of_the_monitor(window: int | None) -> None:
+    n_streams, n_looks, cells = 5, 60, np.arange(20)
+    rng = np.random.default_rng(0)
+    before, after = (np.exp(slope * cells) for slope in (0, 0.08))
+    reference = rng.multinomial(5000, before / before.sum(), n_streams)
+    counts = np.array(
+        [
+            rng.multinomial(monitoring.BATCH, weights / weights.sum(), n_streams)
+            for weights in [before] * 25 + [after] * (n_looks - 25)
+        ]
+    )
+    first = monitoring.drift_alarms(reference, n_looks, counts.__getitem__, window)["DriftMonitor"]
+    for stream in range(n_streams):
+        sketch = ScoreSketch("64kB")
+        sketch.update(y_score=np.repeat(cells, reference[stream]))
+        monitor = DriftMonitor(sketch, window=window)
+        for look in range(n_looks):
+            monitor.update(np.repeat(cells, counts[look, stream]))
+        raised = -1 if monitor.alarm is None else monitor.alarm.n_updates - 1
+        assert raised == first[stream]
+    assert np.any(first >= 0)
 
 
 def test_the_simulation_is_of_the_monitor() -> None:
