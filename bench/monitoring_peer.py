@@ -1,7 +1,7 @@
 """How soon MAPIE's risk monitoring notices a doubled false positive rate.
 
 It needs NumPy and MAPIE (``pip install mapie``), and not fastad: ``python -m
-bench.monitoring_peer`` adds its rows to ``docs/evidence/monitoring.csv``, in five minutes, after
+bench.monitoring_peer`` adds its rows to ``docs/evidence/monitoring.csv``, in seven minutes, after
 ``python -m bench.monitoring`` has written those of fastad on the same streams.
 """
 
