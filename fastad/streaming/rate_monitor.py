@@ -3,40 +3,27 @@
 import json
 import math
 import threading
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from typing import Any, TypeAlias
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import (
-    check_choice,
-    check_inside,
-    check_threshold,
-    nearest_float,
-    short_repr,
-)
-from fastad._core.types import ArrayLike, Label, Point, Threshold
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad._core.types import ArrayLike, Label, Point
+from fastad.errors import InvalidInputError
 from fastad.measures.flagged import lowest_flagged
-from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
+from fastad.measures.rates import TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.cell_table import ANOMALY
 from fastad.streaming.points import check_points
+from fastad.streaming.rate_settings import FLAGGED_RATE, Counts, RateSettings
 from fastad.streaming.serialization import seal, unfit, unseal
-from fastad.uncertainty.closed_forms import clopper_pearson
 from fastad.uncertainty.rate_evidence import Alternative, RateBets, RateEvidence
 from fastad.uncertainty.results import Interval
-from fastad.uncertainty.sequences import ALTERNATIVES, MOST, check_counts, rate_bounds
+from fastad.uncertainty.sequences import MOST, check_counts, rate_bounds
 
 _MAGIC = b"fastad rate monitor\n"
 _VERSION = 1
 _WHAT = "a RateMonitor"
-# The rate that needs no labels.
-FLAGGED_RATE = "flagged_rate"
-MONITORED = (FLAGGED_RATE, *(name for name in TRIALS if name not in OF_PROPORTION))
-
-Counts: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +119,12 @@ class RateMonitor:
     __slots__ = (
         "_alarm",
         "_evidence",
-        "_expected_rate",
         "_lock",
         "_log_most",
         "_n_events",
         "_n_samples",
         "_n_updates",
-        "_reference",
-        "_side",
+        "_settings",
         "alternative",
         "expected_range",
         "rate",
@@ -157,24 +142,15 @@ class RateMonitor:
         alternative: Alternative | None = None,
         significance_level: Point = 0.05,
     ) -> None:
-        self.rate = check_choice(rate, MONITORED, "rate")
-        if alternative is None:
-            is_good = rate != FLAGGED_RATE and RATES[rate].higher_is_better
-            alternative = "less" if is_good else "greater"
-        self.alternative = check_choice(alternative, ALTERNATIVES, "alternative")
-        self.significance_level = check_inside(significance_level, "significance_level")
-        if (expected_rate is None) == (reference is None):
-            raise InvalidInputError(
-                "exactly one of expected_rate and reference must be given; found "
-                f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}",
-                argument="expected_rate",
-            )
-        self._reference = None if reference is None else _check_reference(reference, alternative)
-        self._expected_rate = (
-            None if expected_rate is None else check_inside(expected_rate, "expected_rate")
+        settings = RateSettings.of(
+            rate, expected_rate, reference, threshold, alternative, significance_level
         )
-        self.threshold = None if threshold is None else _check_threshold(threshold)
-        self.expected_range = self._bounds_of_expected()
+        self._settings = settings
+        self.rate = settings.rate
+        self.threshold = settings.threshold
+        self.alternative = settings.alternative
+        self.significance_level = settings.significance_level
+        self.expected_range = settings.expected_range
         self._lock = threading.Lock()
         self._begin()
 
@@ -238,8 +214,7 @@ class RateMonitor:
         rate lies beyond the bound that bets are made against.
         """
         with self._lock:
-            of_reference = 0.0 if self._reference is None else float(self.significance_level) / 2
-            return min(1.0, of_reference + math.exp(-self._log_most))
+            return min(1.0, self._settings.of_reference + math.exp(-self._log_most))
 
     @property
     def is_alarm(self) -> bool:
@@ -335,12 +310,7 @@ class RateMonitor:
         """Return the monitor as bytes, versioned and with a checksum."""
         with self._lock:
             state = {
-                "rate": self.rate,
-                "expected_rate": _text(self._expected_rate),
-                "reference": self._reference,
-                "threshold": _plain_threshold(self.threshold),
-                "alternative": self.alternative,
-                "significance_level": _text(self.significance_level),
+                **self._settings.to_plain(),
                 "counts": [self._n_events, self._n_samples, self._n_updates],
                 "n_before": float(self._evidence.n),
                 "kept": self._evidence.kept.tolist(),
@@ -364,16 +334,8 @@ class RateMonitor:
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "RateMonitor":
-        expected = state["expected_rate"]
-        reference = state["reference"]
-        monitor = cls(
-            state["rate"],
-            expected_rate=None if expected is None else Fraction(expected),
-            reference=None if reference is None else (reference[0], reference[1]),
-            threshold=_threshold_from(state["threshold"]),
-            alternative=state["alternative"],
-            significance_level=Fraction(state["significance_level"]),
-        )
+        settings = RateSettings.from_plain(state)
+        monitor = cls(**{field.name: getattr(settings, field.name) for field in fields(settings)})
         n_events, n_samples, n_updates = state["counts"]
         monitor._n_events, monitor._n_samples = check_counts(n_events, n_samples)
         monitor._n_updates = int(n_updates)
@@ -387,26 +349,6 @@ class RateMonitor:
         alarm = state["alarm"]
         monitor._alarm = None if alarm is None else RateAlarm(**alarm)
         return monitor
-
-    @property
-    def _n_shares(self) -> int:
-        """In how many parts the significance level is divided."""
-        return 1 if self._reference is None else 2
-
-    def _bounds_of_expected(self) -> tuple[float, float]:
-        if self._expected_rate is not None:
-            rate = float(self._expected_rate)
-            return rate, rate
-        assert self._reference is not None
-        alpha = float(self.significance_level) / self._n_shares
-        # The bound on one side has all of this share.
-        both = alpha if self.alternative == "two-sided" else 2 * alpha
-        low, high = clopper_pearson(*self._reference, both)
-        value = self._reference[0] / self._reference[1]
-        return (
-            low if self.alternative != "greater" else value,
-            high if self.alternative != "less" else value,
-        )
 
     def _begin(self) -> None:
         self._evidence = RateEvidence(RateBets.against(*self.expected_range, self.alternative))
@@ -428,60 +370,10 @@ class RateMonitor:
             self._evidence.update(n_events, n_samples)
             log_value = float(self._evidence.log_value)
             self._log_most = max(self._log_most, log_value)
-            limit = math.log(self._n_shares) - math.log(self.significance_level)
-            if self._alarm is None and log_value >= limit:
+            if self._alarm is None and log_value >= math.log(self._settings.limit):
                 self._alarm = RateAlarm(
                     self._n_updates, self._n_samples, self._n_events, _exp(log_value)
                 )
-
-
-def _check_reference(reference: Counts, alternative: Alternative) -> Counts:
-    if not isinstance(reference, tuple | list) or len(reference) != 2:
-        raise InvalidTypeError(
-            "reference must be a pair of counts, the events and the points; found "
-            f"{short_repr(reference)}",
-            argument="reference",
-        )
-    n_events, n_samples = check_counts(*reference, names=("reference[0]", "reference[1]"))
-    missing = []
-    if n_events == 0 and alternative != "greater":
-        missing.append("events")
-    if n_events == n_samples and alternative != "less":
-        missing.append("points that are no events")
-    if missing or n_samples == 0:
-        raise InvalidInputError(
-            f"reference must contain {' and '.join(missing or ['points'])}; found {n_events} "
-            f"events in {n_samples} points",
-            argument="reference",
-        )
-    return n_events, n_samples
-
-
-def _check_threshold(threshold: float) -> Threshold:
-    checked = check_threshold(threshold)
-    return checked if isinstance(checked, int | float) else nearest_float(checked)
-
-
-def _plain_threshold(threshold: Threshold | None) -> list[Any] | None:
-    """Return a threshold and its type: NumPy compares its own floats in another precision."""
-    if threshold is None:
-        return None
-    return [
-        type(threshold).__name__,
-        int(threshold) if isinstance(threshold, int) else float(threshold),
-    ]
-
-
-def _threshold_from(state: list[Any] | None) -> Threshold | None:
-    if state is None:
-        return None
-    types: dict[str, Any] = {"int": int, "bool": bool, "float": float, "float64": np.float64}
-    threshold: Threshold = types[state[0]](state[1])
-    return threshold
-
-
-def _text(number: Fraction | None) -> str | None:
-    return None if number is None else str(number)
 
 
 def _exp(x: float) -> float:
