@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fastad.streaming.drift_monitor import DriftMonitor as DriftMonitor
     from fastad.streaming.evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.evaluation import evaluate as evaluate
+    from fastad.streaming.panes import Dropped as Dropped
     from fastad.streaming.rate_monitor import RateAlarm as RateAlarm
     from fastad.streaming.rate_monitor import RateMonitor as RateMonitor
     from fastad.streaming.refinement import Refinement as Refinement
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fastad.streaming.results import BoundedInterval as BoundedInterval
     from fastad.streaming.results import BoundedValue as BoundedValue
     from fastad.streaming.sketch import ScoreSketch as ScoreSketch
+    from fastad.streaming.windows import SlidingEvaluation as SlidingEvaluation
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -30,6 +32,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "StreamedEvaluation",
             "evaluate",
         ),
+        "fastad.streaming.panes": ("Dropped",),
         "fastad.streaming.rate_monitor": (
             "RateAlarm",
             "RateMonitor",
@@ -41,5 +44,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "BoundedValue",
         ),
         "fastad.streaming.sketch": ("ScoreSketch",),
+        "fastad.streaming.windows": ("SlidingEvaluation",),
     },
 )

@@ -5,6 +5,7 @@ depends on the points alone, and no further point makes room: so a resolution th
 is never right again, and the state does not depend on the order in which points came.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,33 @@ class CellCounts(NamedTuple):
         )
 
 
+class CellRows(NamedTuple):
+    """The counts of a table that are not 0, in no order but that of their kinds.
+
+    Attributes
+    ----------
+    bits : numpy.ndarray of shape (n_rows,)
+        Lowest rank bits of the cell.
+    kinds : numpy.ndarray of shape (n_rows,)
+        Column of the counts; it rises.
+    weights : numpy.ndarray of shape (n_rows,)
+        The count, as often as it is to be taken.
+    shift : int
+        How many of the lowest bits cells drop.
+    """
+
+    bits: IntVector
+    kinds: LabelVector
+    weights: IntVector
+    shift: int
+
+    def only(self, kinds: tuple[int, ...]) -> "CellRows":
+        """Return the rows of neighbouring kinds."""
+        start = self.kinds.searchsorted(kinds[0])
+        some = slice(start, self.kinds.searchsorted(kinds[-1], side="right"))
+        return CellRows(self.bits[some], self.kinds[some], self.weights[some], self.shift)
+
+
 def _of_one_kind(cells: IntVector, kind: int) -> tuple[IntVector, IntMatrix]:
     """Return the distinct cells of points of one kind, and their counts; cells are sorted here."""
     sort(cells)
@@ -141,6 +169,23 @@ class CellTable:
         """Return a table of what another one with as much memory listed."""
         table = cls(memory)
         table.plus(listed)
+        return table
+
+    @classmethod
+    def merged(cls, memory: int, parts: Sequence[CellRows]) -> "CellTable":
+        """Return a table of what other tables with as much memory listed."""
+        table = cls(memory)
+        # Where one of them had to be as coarse, all of them together have to.
+        table.shift = max((part.shift for part in parts), default=0)
+        for kinds in ((NORMAL, ANOMALY), (UNLABELLED,)) if parts else ():
+            some = [part.only(kinds) for part in parts]
+            bits = as_readonly(np.concatenate([each.bits for each in some]))
+            table.add(
+                # Rank bits are integers that stand for themselves.
+                RawScores(bits, bits, -1, 0, 2**63),
+                as_readonly(np.concatenate([each.kinds for each in some])),
+                as_readonly(np.concatenate([each.weights for each in some])),
+            )
         return table
 
     @staticmethod
@@ -198,6 +243,22 @@ class CellTable:
 
         Where there is such a row, nothing is moved.
         """
+        labelled, positions, unknown = self._waiting(raw, kinds, weights)
+        if not unknown.shape[0]:
+            counts = self._counts
+            for kind in (NORMAL, ANOMALY):
+                counts[positions, kind] += labelled.counts[:, kind].astype(counts.dtype)
+            counts[positions, UNLABELLED] -= labelled.counts.sum(axis=1).astype(counts.dtype)
+        return unknown
+
+    def unknown(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> IntVector:
+        """Return the rows for which there are no points without a label; nothing is moved."""
+        return self._waiting(raw, kinds, weights)[2]
+
+    def _waiting(
+        self, raw: RawScores, kinds: LabelVector, weights: IntVector | None
+    ) -> tuple[CellCounts, IntVector, IntVector]:
+        """Return what labels say of cells, where these are, and the rows that are too many."""
         labelled = CellCounts.of(self._cells_of(raw), kinds, weights, self.shift)
         positions = np.empty(labelled.cells.shape[0], np.int64)
         kernels.find_cells(as_readonly(labelled.cells), self._page_bits, self._directory, positions)
@@ -206,14 +267,11 @@ class CellTable:
         if self._counts.shape[1] == N_KINDS:
             there = positions >= 0
             waiting[there] = self._counts[positions[there], UNLABELLED]
-        if np.any(waiting < moved):
-            short = labelled.cells[waiting < moved]
-            return np.flatnonzero(np.isin(self._cells_of(raw), short))
-        counts = self._counts
-        for kind in (NORMAL, ANOMALY):
-            counts[positions, kind] += labelled.counts[:, kind].astype(counts.dtype)
-        counts[positions, UNLABELLED] -= moved.astype(counts.dtype)
-        return np.empty(0, np.int64)
+        too_many = labelled.cells[waiting < moved]
+        unknown = np.empty(0, np.int64)
+        if too_many.shape[0]:
+            unknown = np.flatnonzero(np.isin(self._cells_of(raw), too_many))
+        return labelled, positions, unknown
 
     def listed(self) -> CellCounts:
         """Return the cells that hold a point."""
@@ -226,6 +284,23 @@ class CellTable:
         all_kinds = np.zeros((n_cells, N_KINDS), np.int64)
         all_kinds[:, : counts.shape[1]] = counts[:n_cells]
         return CellCounts(cells[:n_cells].copy(), all_kinds, self.shift)
+
+    def rows(self, weight: int = 1) -> CellRows:
+        """Return the counts that are not 0; much sooner than `listed` does."""
+        size = (self._n_pages << self._page_bits) * self._counts.shape[1] + 1
+        bits, kinds = np.empty(size, np.int64), np.empty(size, np.uint8)
+        weights = np.empty(size, np.int64)
+        n_rows = kernels.list_rows(
+            as_readonly(self._pages[: self._n_pages]),
+            self._page_bits,
+            self._counts,
+            self.shift,
+            weight,
+            bits,
+            kinds,
+            weights,
+        )
+        return CellRows(bits[:n_rows], kinds[:n_rows], weights[:n_rows], self.shift)
 
     def totals(self) -> tuple[int, int, int]:
         """Return the numbers of normal samples, of anomalies, and of points without a label."""

@@ -26,6 +26,8 @@ class StreamedPoints(NamedTuple):
         How often each point counts.
     lowest, highest : int
         Extremes of the rank bits.
+    rows : numpy.ndarray of shape (n_points,) or None
+        Where in the batch they stand; None where it is all of it.
     """
 
     raw: RawScores
@@ -33,6 +35,7 @@ class StreamedPoints(NamedTuple):
     weights: IntVector | None
     lowest: int
     highest: int
+    rows: IntVector | None
 
     @property
     def n_points(self) -> int:
@@ -40,12 +43,21 @@ class StreamedPoints(NamedTuple):
         return self.raw.values.shape[0] if self.weights is None else int(self.weights.sum())
 
     def keep(self, kept: IntVector | BoolVector) -> "StreamedPoints":
-        """Return some of the points."""
+        """Return some of the points; the extremes stay those of all of them."""
         raw = self.raw._replace(
             scores=self.raw.scores[kept], values=as_readonly(self.raw.values[kept])
         )
         weights = None if self.weights is None else self.weights[kept]
-        return self._replace(raw=raw, kinds=as_readonly(self.kinds[kept]), weights=weights)
+        rows = np.arange(self.kinds.shape[0]) if self.rows is None else self.rows
+        return self._replace(
+            raw=raw, kinds=as_readonly(self.kinds[kept]), weights=weights, rows=rows[kept]
+        )
+
+    def part(self, rows: IntVector) -> "StreamedPoints":
+        """Return some of the points, at least one, as if they had come alone."""
+        some = self.keep(rows)
+        lowest, highest, _ = some.raw.scan()
+        return some._replace(lowest=lowest, highest=highest)
 
 
 def check_points(
@@ -75,4 +87,4 @@ def check_points(
     kinds = labels.values
     if y_true is None:
         kinds = as_readonly(np.full(kinds.shape[0], UNLABELLED, np.uint8))
-    return StreamedPoints(raw, kinds, labels.weights, lowest, highest)
+    return StreamedPoints(raw, kinds, labels.weights, lowest, highest, labels.rows)

@@ -1,7 +1,7 @@
 """Values with bounds that are certain."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,13 +99,25 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     ----------
     undefined : dict of str to str
         Measures that the points leave undefined, and why.
+    notes : tuple of str
+        What else is to be known of the points.
     """
 
-    __slots__ = ("_values", "undefined")
+    __slots__ = ("_values", "notes", "undefined")
 
-    def __init__(self, values: Mapping[str, BoundedValue], undefined: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, BoundedValue],
+        undefined: Mapping[str, str],
+        notes: Sequence[str] = (),
+    ) -> None:
         self._values = dict(values)
         self.undefined = dict(undefined)
+        self.notes = tuple(notes)
+
+    def noted(self, notes: Sequence[str]) -> "BoundedEvaluation":
+        """Return the same table with further notes."""
+        return BoundedEvaluation(self._values, self.undefined, [*self.notes, *notes])
 
     def __getitem__(self, key: str) -> BoundedValue:
         return self._values[key]
@@ -135,10 +147,11 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
         return {
             "measures": {key: each.to_dict() for key, each in self._values.items()},
             "undefined": self.undefined,
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def __str__(self) -> str:
         width = max(map(len, self._values), default=0)
         lines = [f"{key:{width}}  {each}" for key, each in self._values.items()]
         lines += [f"{key}: {reason}" for key, reason in self.undefined.items()]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])

@@ -13,6 +13,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import (
     ArrayLike,
     IntervalMethod,
+    IntVector,
     Label,
     Point,
     Points,
@@ -118,6 +119,11 @@ class ScoreSketch(BoundedMeasureMethods):
         return self._totals()[UNLABELLED]
 
     @property
+    def n_points(self) -> int:
+        """Number of points, with and without a label."""
+        return self._table.n_points
+
+    @property
     def n_cells(self) -> int:
         """Number of cells that hold a point."""
         with self._lock:
@@ -208,21 +214,24 @@ class ScoreSketch(BoundedMeasureMethods):
         points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is None:
             return
+        unknown = self.label_points(points)
+        if unknown.shape[0]:
+            raise never_counted(points, unknown)
+
+    def label_points(self, points: StreamedPoints) -> IntVector:
+        """Give labels to points; return those for which there are none, and then move nothing."""
         with self._lock:
             self._expect(points.raw.dtype)
             # The labels change what has been read, also where a Ctrl-C comes after them.
             self._cells = None
-            unknown = uninterrupted(
+            return uninterrupted(
                 lambda: self._table.label(points.raw, points.kinds, points.weights)
             )
-        if unknown.shape[0]:
-            first = int(unknown[0])
-            raise InvalidInputError(
-                "y_score must contain scores that were counted without a label; found "
-                f"{unknown.shape[0]} in cells with too few of them, the first at index {first}: "
-                f"{points.raw.scores[first]}",
-                argument="y_score",
-            )
+
+    def unknown_points(self, points: StreamedPoints) -> IntVector:
+        """Return the points for which none was counted without a label."""
+        with self._lock:
+            return self._table.unknown(points.raw, points.kinds, points.weights)
 
     def merge(self, other: "ScoreSketch") -> None:
         """Add the points of another sketch, of the same memory and type of scores, to this one.
@@ -376,6 +385,23 @@ class ScoreSketch(BoundedMeasureMethods):
                 )
             return self._cells
 
+    @classmethod
+    def merged(cls, memory: int, parts: "Sequence[tuple[ScoreSketch, int]]") -> "ScoreSketch":
+        """Return a sketch of sketches of the same memory, each point counted so many times.
+
+        It has the bytes that `merge` gives, and takes a tenth of its time where they are many.
+        """
+        sketch, rows = cls(memory), []
+        for part, weight in parts:
+            with part._lock:
+                if part._dtype is not None:
+                    sketch._expect(part._dtype, "parts")
+                    rows.append(part._table.rows(weight))
+                    sketch._widen(part._lowest, part._highest)
+                    sketch._dtype = part._dtype
+        sketch._table = CellTable.merged(sketch.memory, rows)
+        return sketch
+
     def listed(self) -> CellCounts:
         """Return the counts in cells with a point, labelled or not."""
         with self._lock:
@@ -419,3 +445,15 @@ class ScoreSketch(BoundedMeasureMethods):
         new = self._dtype is None
         self._lowest = lowest if new else min(self._lowest, lowest)
         self._highest = highest if new else max(self._highest, highest)
+
+
+def never_counted(points: StreamedPoints, unknown: IntVector) -> InvalidInputError:
+    """Return the error about labels of points that were not counted without one."""
+    first = int(unknown[0])
+    row = first if points.rows is None else int(points.rows[first])
+    return InvalidInputError(
+        "y_score must contain scores that were counted without a label; found "
+        f"{unknown.shape[0]} in cells with too few of them, the first at index {row}: "
+        f"{points.raw.scores[first]}",
+        argument="y_score",
+    )

@@ -181,6 +181,32 @@ def list_cells(
 
 
 @kernel
+def list_rows(
+    pages: IntVector,  # (n_pages,) of each slot
+    page_bits: int,
+    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds)
+    shift: int,  # of cells
+    weight: int,
+    bits: IntVector,  # (n_kinds * n_pages << page_bits,) written here: the lowest of each cell
+    kinds: LabelVector,  # and the kind of its points
+    weights: IntVector,  # and how many they are, times the weight
+) -> int:
+    """List the counts that are not 0, in no order; return how many there are."""
+    n_rows = 0
+    for kind in range(counts.shape[1]):
+        for slot in range(pages.shape[0]):
+            first = slot << page_bits
+            for i in range(1 << page_bits):
+                count = np.int64(counts[first + i, kind])
+                # Something is written for each count, and over it where it is 0.
+                bits[n_rows] = (pages[slot] << page_bits | i) << shift
+                kinds[n_rows] = kind
+                weights[n_rows] = count * weight
+                n_rows += count > 0
+    return n_rows
+
+
+@kernel
 def put_cells(
     cells: IntVector,  # (n,) rising
     listed: IntMatrix,  # (n, n_kinds)

@@ -1,0 +1,131 @@
+"""Times of events, and lengths of time, as users write them; both in microseconds."""
+
+import re
+from datetime import datetime, timedelta, timezone
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastad._core.parameters import exact_number, short_repr
+from fastad._core.types import AnyVector, IntVector
+from fastad.errors import InvalidInputError, InvalidTypeError
+
+Duration: TypeAlias = str | float | timedelta | np.timedelta64
+Time: TypeAlias = float | str | datetime | np.datetime64
+
+_SECOND = 10**6
+_UNITS = {
+    **dict.fromkeys(("us",), 1),
+    **dict.fromkeys(("ms",), 1000),
+    **dict.fromkeys(("s", "sec"), _SECOND),
+    **dict.fromkeys(("min",), 60 * _SECOND),
+    **dict.fromkeys(("h", "hour"), 3600 * _SECOND),
+    **dict.fromkeys(("d", "day"), 86_400 * _SECOND),
+    **dict.fromkeys(("w", "week"), 7 * 86_400 * _SECOND),
+}
+_LENGTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})s?\s*")
+# Times beyond this overflow; years are far from it.
+_MOST_SECONDS = 2.0**43
+
+
+def check_duration(value: Duration, name: str) -> int:
+    """Return the microseconds of a length of time: "1h", "30min", a timedelta, or seconds."""
+    length = None
+    if isinstance(value, str) and (match := _LENGTH.fullmatch(value)):
+        length = exact_number(float(match[1]), name) * _UNITS[match[2]]
+    elif isinstance(value, timedelta | np.timedelta64):
+        # A duration of months has no length.
+        with_unit = np.timedelta64(value)
+        if np.datetime_data(with_unit.dtype)[0] not in ("Y", "M", "generic"):
+            length = exact_number(int(with_unit.astype("timedelta64[us]").astype(np.int64)), name)
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        length = exact_number(value, name) * _SECOND
+    if length is None or length < 1 or length.denominator != 1:
+        raise InvalidInputError(
+            f"{name} must be a positive length of whole microseconds, such as '1h', '30min', '7d' "
+            f"or a number of seconds; found {short_repr(value)}",
+            argument=name,
+        )
+    return int(length)
+
+
+def check_times(value: Any, n_samples: int, name: str = "time") -> IntVector | int:
+    """Return the microseconds since 1970 of one time for all samples, or of one for each."""
+    times = _as_array(value, name)
+    if times.ndim > 1 or (times.ndim == 1 and times.shape[0] != n_samples):
+        raise InvalidInputError(
+            f"{name} must be one time, or one for each of the {n_samples} samples; found shape "
+            f"{times.shape}",
+            argument=name,
+        )
+    if times.dtype.kind == "M":
+        _refuse(np.isnat(times), times, name)
+        micros = times.astype("datetime64[us]").astype(np.int64)
+        seconds = times.astype("datetime64[s]").astype(np.int64)
+        _refuse(np.abs(seconds) > _MOST_SECONDS, times, name)
+    elif times.dtype.kind in "iu":
+        _refuse((times > _MOST_SECONDS) | (times < -_MOST_SECONDS), times, name)
+        micros = times.astype(np.int64) * _SECOND
+    else:
+        _refuse(~(np.abs(times) <= _MOST_SECONDS), times, name)
+        whole = np.floor(times)
+        # The fraction by itself, so that no digit of it is lost; rounded, it may be a whole second.
+        fraction = np.minimum(np.floor((times - whole) * 1e6), _SECOND - 1)
+        micros = whole.astype(np.int64) * _SECOND + fraction.astype(np.int64)
+    return int(micros) if micros.ndim == 0 else micros
+
+
+def check_time(value: Time, name: str) -> int:
+    """Return the microseconds since 1970 of one time."""
+    # Of no samples there is no array of times.
+    micros = None if isinstance(value, np.ndarray | list | tuple) else check_times(value, 0, name)
+    if not isinstance(micros, int):
+        raise InvalidTypeError(f"{name} must be one time; found {short_repr(value)}", argument=name)
+    return micros
+
+
+def shown_time(micros: int) -> str:
+    """Return a time as ISO 8601, in UTC."""
+    return str(np.datetime64(micros, "us").astype("datetime64[ms]")) + "Z"
+
+
+def _as_array(value: Any, name: str) -> AnyVector:
+    """Return times as numbers of seconds, or as dates in UTC."""
+    times = np.asarray(_in_utc(value) if isinstance(value, datetime) else value)
+    if times.dtype == object:
+        if not all(isinstance(each, datetime) for each in times.flat):
+            raise _no_times(value, name)
+        times = np.array([_in_utc(each) for each in times.flat], "datetime64[us]")
+    elif times.dtype.kind == "U":
+        try:
+            times = times.astype("datetime64[us]")
+        except ValueError:
+            raise _no_times(value, name) from None
+    if times.dtype.kind not in "Miuf":
+        raise _no_times(value, name)
+    return times
+
+
+def _in_utc(time: datetime) -> np.datetime64:
+    """Return a date of any time zone; without one, it is taken as UTC."""
+    if time.tzinfo is not None:
+        time = time.astimezone(timezone.utc).replace(tzinfo=None)
+    return np.datetime64(time, "us")
+
+
+def _no_times(value: object, name: str) -> InvalidTypeError:
+    return InvalidTypeError(
+        f"{name} must contain numbers of seconds since 1970, or dates; found {short_repr(value)}",
+        argument=name,
+    )
+
+
+def _refuse(bad: Any, times: AnyVector, name: str) -> None:
+    if np.any(bad):
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{name} must contain finite times; found {times.reshape(-1)[first]}, the first at "
+            f"index {first}",
+            argument=name,
+        )

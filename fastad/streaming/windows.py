@@ -1,0 +1,407 @@
+"""`SlidingEvaluation`: measures of the last days, from sketches of an hour each."""
+
+import json
+import struct
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from fastad._core.files import written_aside
+from fastad._core.interrupts import uninterrupted
+from fastad._core.parameters import check_count, short_repr
+from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.streaming.panes import Dropped, Group, Panes
+from fastad.streaming.points import StreamedPoints, check_points
+from fastad.streaming.results import BoundedEvaluation
+from fastad.streaming.serialization import seal, unfit, unseal
+from fastad.streaming.sketch import ScoreSketch
+from fastad.streaming.times import (
+    Duration,
+    Time,
+    check_duration,
+    check_time,
+    check_times,
+    shown_time,
+)
+
+_MAGIC = b"fastad sliding evaluation\n"
+_VERSION = 1
+_WHAT = "a SlidingEvaluation"
+# Bytes of the plain part.
+_SIZE = struct.Struct("<Q")
+# A weight that has decayed by 2**-_DECAY_BITS is the smallest one, and then 0.
+_DECAY_BITS = 16
+
+
+class SlidingEvaluation:
+    """Measures of the last days of a stream, for each of many groups, with certain bounds.
+
+    Time is cut into *panes* of one length, and the points of each pane are counted in a
+    `ScoreSketch`. A window is a number of panes; it slides by one whenever a point comes whose
+    time lies in a later pane than all before. Points and labels find their pane by the time of
+    the event, whenever they come: as long as the pane is kept, the order changes no answer.
+    Threads may share an evaluation.
+
+    Parameters
+    ----------
+    pane : str, float, timedelta
+        Length of a pane: ``"1h"``, ``"30min"``, a number of seconds. Panes begin at multiples of it
+        since 1970, UTC.
+    window : str, float, timedelta
+        How far back panes are kept, a multiple of the pane. The latest pane, which is still open,
+        is one of them.
+    memory : int or str, default "128kB"
+        Bytes of each pane, at most; see `ScoreSketch`. One that has few points takes less.
+    max_groups : int, default 1000
+        Groups that are kept. When there is one more, that to which nothing was added for the
+        longest time is dropped. So all counts take ``memory * (window / pane) * max_groups`` bytes
+        at most, and half as much again while points wait for their label.
+
+    Attributes
+    ----------
+    dropped : Dropped
+        What came too late, and what made room. The results' ``notes`` say so, too.
+
+    Examples
+    --------
+    >>> from fastad.streaming import SlidingEvaluation
+    >>> week = SlidingEvaluation(pane="1h", window="7d")
+    >>> week.update(y_score=[0.1, 0.4, 0.35, 0.8], time="2026-03-01T10:00")
+    >>> week.update([0, 0, 1], [0.2, 0.3, 0.7], time="2026-03-01T11:30")
+    >>> week.label([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1], time="2026-03-01T10:00")
+    >>> print(week.evaluate(["auc", "ap"]))
+    auc  0.916667 (exact)
+    ap   0.916667 (exact)
+    """
+
+    __slots__ = ("_length", "_panes")
+
+    def __init__(
+        self,
+        *,
+        pane: Duration,
+        window: Duration,
+        memory: int | str = "128kB",
+        max_groups: int = 1000,
+    ) -> None:
+        # Of a pane, in microseconds.
+        self._length = check_duration(pane, "pane")
+        n_panes = self._n_panes(window)
+        n_bytes = ScoreSketch(memory).memory
+        self._panes = Panes(n_panes, n_bytes, check_count(max_groups, "max_groups"))
+
+    def __repr__(self) -> str:
+        listed = self._panes.listed()
+        return (
+            f"SlidingEvaluation({len(listed)} groups, {sum(len(kept) for _, kept in listed)} "
+            f"panes, kept={self.kept})"
+        )
+
+    @property
+    def dropped(self) -> Dropped:
+        """What came too late, and what made room."""
+        return self._panes.dropped
+
+    @property
+    def groups(self) -> Sequence[Group | None]:
+        """The groups that are kept; None is that of points without a group."""
+        return [group for group, _ in self._panes.listed()]
+
+    @property
+    def kept(self) -> tuple[str, str] | None:
+        """Begin and end of what is kept, in UTC; None before there are any points."""
+        first = self._panes.first
+        if first is None:
+            return None
+        return self._shown(first), self._shown(first + self._panes.n_panes)
+
+    def update(
+        self,
+        y_true: ArrayLike | None = None,
+        y_score: ArrayLike | None = None,
+        *,
+        time: Any,
+        group: Group | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Count points; without ``y_true`` they wait for `label`.
+
+        Parameters
+        ----------
+        y_true, y_score, sample_weight, pos_label
+            See `ScoreSketch.update`.
+        time : time, or array-like of shape (n_samples,)
+            When the points happened: seconds since 1970, or dates (``datetime``,
+            ``numpy.datetime64``, ISO 8601). Dates without a time zone are UTC.
+        group : str, int or tuple of these, optional
+            What the points belong to, such as ``("tenant", "model")``.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; nothing is counted then.
+
+        Notes
+        -----
+        O(n) time for n samples. A time ahead of all others moves the window.
+        """
+        points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
+        _check_group(group)
+        if points is not None:
+            uninterrupted(lambda: self._panes.count(points, panes, group))
+
+    def label(
+        self,
+        y_score: ArrayLike,
+        y_true: ArrayLike,
+        *,
+        time: Any,
+        group: Group | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
+        """Give labels to points that were counted without one.
+
+        Parameters
+        ----------
+        y_score, y_true, sample_weight, pos_label
+            See `ScoreSketch.label`.
+        time, group
+            When the points happened, and what they belong to, as they were counted. Labels of panes
+            that have left the window, and of groups that were dropped, are counted in ``dropped``.
+
+        Raises
+        ------
+        InvalidInputError
+            If fewer points without a label were counted than are labelled now; nothing is moved
+            then.
+        """
+        if y_true is None:
+            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+        points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
+        _check_group(group)
+        if points is not None:
+            uninterrupted(lambda: self._panes.label(points, panes, group))
+
+    def sketch(
+        self,
+        *,
+        window: Duration | None = None,
+        end: Time | None = None,
+        group: Group | None = None,
+    ) -> ScoreSketch:
+        """Return one sketch of all points of a window: every measure, `interval` and more.
+
+        Parameters
+        ----------
+        window : str, float, timedelta, optional
+            Its length, a multiple of the pane; by default all that is kept.
+        end : time, optional
+            Its end, where a pane ends; by default that of the latest pane. Windows that do not
+            overlap are tumbling ones.
+        group : str, int or tuple of these, optional
+            By default all groups together.
+
+        Returns
+        -------
+        ScoreSketch
+            It has the bytes of a sketch that counted all of these points.
+
+        Raises
+        ------
+        InvalidInputError
+            If the window does not begin and end where panes do, or begins before all that are kept.
+        """
+        return self._merged(self._window(window, end, group))
+
+    def evaluate(
+        self,
+        measures: str | Sequence[str] | None = None,
+        *,
+        fpr: Point | Points = (0.01, 0.05),
+        window: Duration | None = None,
+        end: Time | None = None,
+        group: Group | None = None,
+        half_life: Duration | None = None,
+    ) -> BoundedEvaluation:
+        """Return a table of measures of a window, with their bounds.
+
+        Parameters
+        ----------
+        measures, fpr
+            See `ScoreSketch.evaluate`.
+        window, end, group
+            See `sketch`.
+        half_life : str, float, timedelta, optional
+            Age at which a point counts half as much as one of the window's last pane: a pane has
+            the weight 2^(16 - age / half_life), rounded to an integer. Bounds are certain for the
+            weighted points. Intervals are for points that count equally, see `sketch`.
+
+        Returns
+        -------
+        BoundedEvaluation
+            ``result["auc"]`` is a `BoundedValue`; ``result.notes`` say what was dropped.
+        """
+        chosen = self._window(window, end, group)
+        decay = 0.0
+        if half_life is not None:
+            decay = self._length / check_duration(half_life, "half_life")
+        return self._merged(chosen, decay).evaluate(measures, fpr=fpr).noted(self._notes())
+
+    def to_bytes(self) -> bytes:
+        """Return all of it as bytes, versioned and with a checksum."""
+        panes = self._panes
+        sketches: list[bytes] = []
+        listed: list[Any] = []
+        for group, kept in panes.listed():
+            written = [(pane, sketch.to_bytes()) for pane, sketch in kept]
+            sketches += [data for _, data in written]
+            listed.append([group, [(pane, len(data)) for pane, data in written]])
+        plain = {
+            "pane": self._length,
+            "n_panes": panes.n_panes,
+            "memory": panes.memory,
+            "max_groups": panes.max_groups,
+            "latest": panes.latest,
+            "dropped": panes.dropped,
+            "groups": listed,
+        }
+        header = json.dumps(plain).encode()
+        return seal(_SIZE.pack(len(header)) + header + b"".join(sketches), _MAGIC, _VERSION)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "SlidingEvaluation":
+        """Return the evaluation of which `to_bytes` returned the bytes; refuse anything else."""
+        content = unseal(data, _MAGIC, _VERSION, _WHAT, _SIZE.size)
+        start = _SIZE.size + _SIZE.unpack_from(content)[0]
+        try:
+            plain = json.loads(content[_SIZE.size : start])
+            pane = timedelta(microseconds=plain["pane"])
+            restored = cls(
+                pane=pane,
+                window=plain["n_panes"] * pane,
+                memory=plain["memory"],
+                max_groups=plain["max_groups"],
+            )
+            for group, panes in plain["groups"]:
+                kept = {}
+                for number, size in panes:
+                    kept[number] = ScoreSketch.from_bytes(content[start : start + size])
+                    start += size
+                # JSON makes lists of tuples.
+                restored._panes.put(tuple(group) if isinstance(group, list) else group, kept)
+            restored._panes.latest = plain["latest"]
+            restored._panes.dropped = Dropped(*plain["dropped"])
+        except (ValueError, TypeError, KeyError, OverflowError):
+            raise unfit("a state that none has", _WHAT) from None
+        return restored
+
+    def save(self, path: str | Path) -> None:
+        """Write the bytes to a file, whole or not at all."""
+        data = self.to_bytes()
+        with written_aside(Path(path)) as aside:
+            aside.write_bytes(data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "SlidingEvaluation":
+        """Return the evaluation that `save` wrote to a file; refuse anything else."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SlidingEvaluation.from_bytes, (self.to_bytes(),)
+
+    def _check(
+        self,
+        y_true: ArrayLike | None,
+        y_score: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        pos_label: Label | None,
+        time: Any,
+    ) -> tuple[StreamedPoints | None, IntVector | int]:
+        """Check a batch, and return the pane of each of its points."""
+        points = check_points(y_true, y_score, sample_weight, pos_label)
+        panes = check_times(time, np.size(cast("Any", y_score))) // self._length
+        if points is not None and points.rows is not None and not isinstance(panes, int):
+            panes = panes[points.rows]
+        return points, panes
+
+    def _window(
+        self, window: Duration | None, end: Time | None, group: Group | None
+    ) -> list[tuple[int, ScoreSketch]]:
+        """Return the sketches of a window, each with its age in panes."""
+        _check_group(group)
+        panes = self._panes
+        n_panes = panes.n_panes if window is None else self._n_panes(window)
+        last = self._last_pane(end)
+        first, first_kept = last + 1 - n_panes, panes.first
+        if first_kept is not None and first < first_kept:
+            raise InvalidInputError(
+                f"window must begin where panes are kept, at {self._shown(first_kept)} or later; "
+                f"found one that begins at {self._shown(first)}",
+                argument="window",
+            )
+        return [(last - pane, sketch) for pane, sketch in panes.between(first, last, group)]
+
+    def _merged(self, chosen: list[tuple[int, ScoreSketch]], decay: float = 0.0) -> ScoreSketch:
+        """Return a sketch of sketches, which have lost so many halves of their weight a pane."""
+        parts = []
+        for age, sketch in chosen:
+            weight = round(2.0 ** (_DECAY_BITS - age * decay)) if decay else 1
+            if weight:
+                parts.append((sketch, weight))
+        return ScoreSketch.merged(self._panes.memory, parts)
+
+    def _last_pane(self, end: Time | None) -> int:
+        if end is None:
+            return self._panes.latest or 0
+        micros = check_time(end, "end")
+        if micros % self._length:
+            raise InvalidInputError(
+                f"end must be a time at which a pane ends, such as "
+                f"{shown_time(micros - micros % self._length)}; found {short_repr(end)}",
+                argument="end",
+            )
+        return micros // self._length - 1
+
+    def _n_panes(self, window: Duration) -> int:
+        """Return how many panes a window has."""
+        length = check_duration(window, "window")
+        if length % self._length:
+            raise InvalidInputError(
+                f"window must be a multiple of the pane, {timedelta(microseconds=self._length)}; "
+                f"found {short_repr(window)}",
+                argument="window",
+            )
+        return length // self._length
+
+    def _shown(self, pane: int) -> str:
+        return shown_time(pane * self._length)
+
+    def _notes(self) -> Sequence[str]:
+        """Say what was dropped, if anything was."""
+        dropped = self._panes.dropped
+        return [
+            f"{number} {what}"
+            for number, what in (
+                (dropped.points, "points came when their pane had left the window"),
+                (dropped.labels, "labels came when their points had left"),
+                (dropped.groups, f"groups, of {dropped.group_points} points, made room for others"),
+            )
+            if number
+        ]
+
+
+def _check_group(group: object) -> None:
+    parts = group if isinstance(group, tuple) else (group,)
+    if group is not None and not all(
+        isinstance(part, str | int) and not isinstance(part, bool) for part in parts
+    ):
+        raise InvalidTypeError(
+            f"group must be a string, an integer, or a tuple of these; found {short_repr(group)}",
+            argument="group",
+        )

@@ -1,0 +1,398 @@
+"""Windows over panes: the answers of all their points in memory, whenever these and labels come."""
+
+import math
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.streaming import ScoreSketch, SlidingEvaluation
+from fastad.streaming.times import check_duration, check_times
+
+RNG = np.random.default_rng(0)
+HOUR = 3600
+DAY = 24 * HOUR
+START = 1_772_323_200  # 2026-03-01, 00:00 UTC
+# Six hours of points.
+N = 3000
+T = START + np.sort(RNG.uniform(0, 6 * HOUR, N))
+Y = (RNG.random(N) < 0.2).astype(np.int64)
+S = RNG.normal(size=N) + Y
+
+
+def six_hours(memory: str = "128kB", **options: Any) -> SlidingEvaluation:
+    return SlidingEvaluation(pane="1h", window="6h", memory=memory, **options)
+
+
+def counted(memory: str = "128kB", **options: Any) -> SlidingEvaluation:
+    evaluation = six_hours(memory, **options)
+    evaluation.update(Y, S, time=T)
+    return evaluation
+
+
+def sketched(memory: str, rows: Any = slice(None)) -> bytes:
+    sketch = ScoreSketch(memory)
+    sketch.update(Y[rows], S[rows])
+    return sketch.to_bytes()
+
+
+# --- the points of a window
+
+
+@pytest.mark.parametrize("memory", ["128kB", "4kB"])
+def test_a_window_has_the_bytes_of_a_sketch_of_its_points(memory: str) -> None:
+    evaluation = counted(memory)
+    assert evaluation.kept == ("2026-03-01T00:00:00.000Z", "2026-03-01T06:00:00.000Z")
+    assert evaluation.sketch().to_bytes() == sketched(memory)
+    for hours in (1, 2, 5):
+        for end in range(hours, 7):
+            rows = (START + (end - hours) * HOUR <= T) & (START + end * HOUR > T)
+            window = evaluation.sketch(window=hours * HOUR, end=START + end * HOUR)
+            assert window.to_bytes() == sketched(memory, rows)
+
+
+def test_measures_of_a_window_are_those_in_memory() -> None:
+    table = counted().evaluate(["auc", "ap", "tpr@0.05"], window="3h")
+    late = T >= START + 3 * HOUR
+    assert table["auc"].value == fastad.roc_auc(Y[late], S[late])
+    assert table["ap"].value == fastad.average_precision(Y[late], S[late])
+    assert all(value.is_exact for value in table.values())
+    assert table.notes == ()
+    coarse = counted("4kB").evaluate(["auc", "ap", "tpr@0.05"], window="3h")
+    assert not coarse["auc"].is_exact
+    assert all(coarse[key].low <= table[key].value <= coarse[key].high for key in table)
+    interval = counted("4kB").sketch(window="3h").interval(measure="auc")
+    assert interval.bounds == coarse["auc"]
+    assert interval.interval.low < table["auc"].value < interval.interval.high
+
+
+@given(
+    hours=st.lists(st.integers(0, 9), min_size=1, max_size=30),
+    order=st.randoms(use_true_random=False),
+    late=st.booleans(),
+    memory=st.sampled_from(["128kB", "600"]),
+)
+def test_any_order_of_points_and_labels_gives_the_same_window(
+    hours: list[int], order: Any, late: bool, memory: Any
+) -> None:
+    memory = int(memory) if memory.isdecimal() else memory
+    events = [(hour, i % 3 == 0, float(RNG.normal())) for i, hour in enumerate(hours)]
+    latest = max(hours)
+    inside = [event for event in events if event[0] > latest - 4]
+    expected = ScoreSketch(memory)
+    expected.update([label for _, label, _ in inside], [score for *_, score in inside])
+    evaluation = SlidingEvaluation(pane=HOUR, window=4 * HOUR, memory=memory)
+    # Once the window has its place, no order of points or labels changes anything.
+    events.sort(key=lambda event: -event[0])
+    first, others = events[0], events[1:]
+    order.shuffle(others)
+    labels = []
+    for hour, label, score in [first, *others]:
+        if late and order.random() < 0.7:
+            evaluation.update(y_score=[score], time=hour * HOUR + 5)
+            labels.append((hour, label, score))
+        else:
+            evaluation.update([label], [score], time=hour * HOUR + 5)
+        if labels and order.random() < 0.3:
+            hour, label, score = labels.pop(order.randrange(len(labels)))
+            evaluation.label([score], [label], time=hour * HOUR)
+    for hour, label, score in labels:
+        evaluation.label([score], [label], time=hour * HOUR)
+    assert evaluation.sketch().to_bytes() == expected.to_bytes()
+    assert evaluation.dropped.points == len(events) - len(inside)
+
+
+def test_late_labels_are_labels_at_once() -> None:
+    evaluation = six_hours("4kB")
+    evaluation.update(y_score=S, time=T)
+    assert "auc" in evaluation.evaluate(["auc"]).undefined
+    order = RNG.permutation(N)
+    for rows in np.array_split(order, 7):
+        evaluation.label(S[rows], Y[rows], time=T[rows])
+    assert evaluation.to_bytes() == counted("4kB").to_bytes()
+
+
+def test_rows_of_weight_0_are_left_out() -> None:
+    evaluation, weights = six_hours(), RNG.integers(0, 3, N)
+    evaluation.update(Y, S, time=T, sample_weight=weights)
+    sketch = ScoreSketch("128kB")
+    sketch.update(Y, S, sample_weight=weights)
+    assert evaluation.sketch().to_bytes() == sketch.to_bytes()
+
+
+# --- decay
+
+
+def test_decay_weighs_points_by_the_age_of_their_pane() -> None:
+    age = 5 - (T - START).astype(np.int64) // HOUR
+    for half_life, weights in (("1h", 2 ** (16 - age)), ("2h", np.round(2 ** (16 - age / 2)))):
+        table = counted().evaluate(["auc", "ap"], half_life=half_life)
+        expected = fastad.roc_auc(Y, S, sample_weight=weights.astype(np.int64))
+        assert table["auc"].is_exact
+        assert table["auc"].value == expected
+    coarse = counted("4kB").evaluate(["auc", "ap"], half_life="2h")
+    assert coarse["auc"].low <= expected <= coarse["auc"].high
+    assert not coarse["auc"].is_exact
+
+
+def test_what_has_decayed_to_nothing_counts_no_more() -> None:
+    last = T >= START + 5 * HOUR
+    table = counted().evaluate(["auc"], half_life=timedelta(minutes=3))
+    assert table["auc"].value == fastad.roc_auc(Y[last], S[last])
+
+
+# --- what leaves the window
+
+
+def test_what_comes_too_late_is_counted_and_reported() -> None:
+    evaluation = counted()
+    evaluation.update(y_score=[1.0, 2.0], time=START + 7 * HOUR)
+    assert evaluation.kept == ("2026-03-01T02:00:00.000Z", "2026-03-01T08:00:00.000Z")
+    evaluation.update([0, 1, 1], [0.1, 0.2, 0.3], time=[START, START + HOUR, START + 2 * HOUR])
+    evaluation.label([0.5, 1.0], [0, 1], time=[START + 10, START + 7 * HOUR])
+    assert evaluation.dropped == (2, 1, 0, 0)
+    table = evaluation.evaluate(["auc"])
+    assert table.notes == (
+        "2 points came when their pane had left the window",
+        "1 labels came when their points had left",
+    )
+    assert str(table).endswith("1 labels came when their points had left")
+    assert table.to_dict()["notes"] == list(table.notes)
+    kept = T >= START + 2 * HOUR
+    y, s = np.append(Y[kept], [1, 1]), np.append(S[kept], [0.3, 1.0])
+    assert table["auc"].value == fastad.roc_auc(y, s)
+
+
+def test_the_group_without_changes_for_the_longest_time_makes_room() -> None:
+    evaluation = counted(max_groups=2)
+    evaluation.update([0, 1], [0.1, 0.2], time=START, group="a")
+    evaluation.update([0, 1], [0.1, 0.2], time=START)
+    evaluation.update([0, 1], [0.3, 0.2], time=START, group=("b", 7))
+    assert evaluation.groups == [None, ("b", 7)]
+    assert evaluation.dropped == (0, 0, 1, 2)
+    assert evaluation.evaluate(["auc"], group=("b", 7))["auc"].value == 0
+    assert evaluation.evaluate(["auc"]).notes == ("1 groups, of 2 points, made room for others",)
+    evaluation.label([0.1], [0], time=START, group="a")
+    assert evaluation.dropped.labels == 1
+
+
+def test_groups_are_evaluated_alone_and_together() -> None:
+    evaluation = six_hours("4kB")
+    first = RNG.random(N) < 0.4
+    for name, rows in (("a", first), ("b", ~first)):
+        evaluation.update(Y[rows], S[rows], time=T[rows], group=name)
+        assert evaluation.sketch(group=name).to_bytes() == sketched("4kB", rows)
+    assert evaluation.sketch().to_bytes() == sketched("4kB")
+
+
+# --- snapshots
+
+
+@pytest.mark.parametrize("n_batches", [0, 1, 4])
+def test_a_snapshot_goes_on_as_if_nothing_had_happened(tmp_path: Path, n_batches: int) -> None:
+    going, path = six_hours("4kB", max_groups=3), tmp_path / "snapshot"
+    batches = np.array_split(RNG.permutation(N), 8)
+    for i, rows in enumerate(batches):
+        if i == n_batches:
+            going.save(path)
+        going.update(y_score=S[rows], time=T[rows], group=("t", i % 2))
+        if i % 3:
+            going.label(S[rows], Y[rows], time=T[rows], group=("t", i % 2))
+    restored = SlidingEvaluation.load(path)
+    for i, rows in list(enumerate(batches))[n_batches:]:
+        restored.update(y_score=S[rows], time=T[rows], group=("t", i % 2))
+        if i % 3:
+            restored.label(S[rows], Y[rows], time=T[rows], group=("t", i % 2))
+    assert restored.to_bytes() == going.to_bytes()
+    assert pickle.loads(pickle.dumps(going)).to_bytes() == going.to_bytes()
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InvalidInputError, match="y_score must contain float64 as before"):
+        restored.update([0, 1], np.array([1, 2]), time=START)
+
+
+def small() -> bytes:
+    evaluation = SlidingEvaluation(pane=60, window=120, memory=600)
+    evaluation.update([0, 1], [0.5, 1.5], time=0, group="a")
+    return evaluation.to_bytes()
+
+
+def test_altered_or_cut_off_bytes_are_refused() -> None:
+    data = small()
+    for position in range(len(data)):
+        altered = bytearray(data)
+        altered[position] ^= 0x41
+        with pytest.raises(InvalidInputError, match="data must be the bytes of a SlidingEval"):
+            SlidingEvaluation.from_bytes(bytes(altered))
+        with pytest.raises(InvalidInputError, match="data must be the bytes of a SlidingEval"):
+            SlidingEvaluation.from_bytes(data[:position])
+
+
+def test_other_data_are_refused() -> None:
+    for other in (ScoreSketch().to_bytes(), b"", b"PAR1"):
+        with pytest.raises(InvalidInputError, match="found"):
+            SlidingEvaluation.from_bytes(other)
+    with pytest.raises(TypeError, match="data must be the bytes of a SlidingEvaluation; found str"):
+        SlidingEvaluation.from_bytes("text")  # type: ignore[arg-type]
+
+
+# --- threads
+
+
+def test_threads_that_count_label_and_ask_change_no_byte() -> None:
+    evaluation = six_hours("4kB")
+    evaluation.update(y_score=S[-1:], time=T[-1:])
+    stop = threading.Event()
+
+    def work(rows: Any) -> None:
+        evaluation.update(y_score=S[rows], time=T[rows])
+        evaluation.label(S[rows], Y[rows], time=T[rows])
+
+    def ask() -> None:
+        while not stop.is_set():
+            assert evaluation.sketch().n_points <= N
+            evaluation.to_bytes()
+
+    with ThreadPoolExecutor(9) as pool:
+        asking = pool.submit(ask)
+        list(pool.map(work, np.array_split(np.arange(N - 1), 64)))
+        stop.set()
+        asking.result()
+    evaluation.label(S[-1:], Y[-1:], time=T[-1:])
+    assert evaluation.to_bytes() == counted("4kB").to_bytes()
+
+
+# --- times
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        START + 1800,
+        START + 1800.5,
+        np.float32(1800),
+        "2026-03-01T00:30",
+        np.datetime64("2026-03-01T00:30:00.123456789"),
+        datetime(2026, 3, 1, 0, 30),
+        datetime(2026, 3, 1, 2, 30, tzinfo=timezone(timedelta(hours=2))),
+        pd.Timestamp("2026-03-01T00:30", tz="UTC"),
+        pd.Series(pd.to_datetime(["2026-03-01T01:30+01:00"])),
+        [datetime(2026, 3, 1, 0, 59, 59, 999_999)],
+        np.array([START + 3599], np.int32),
+    ],
+    ids=str,
+)
+def test_times_of_every_kind_find_their_pane(time: Any) -> None:
+    micros = check_times(time, 1)
+    expected = 0 if isinstance(time, np.float32) else START // HOUR
+    assert np.all(np.asarray(micros) // (HOUR * 10**6) == expected)
+    evaluation = six_hours()
+    evaluation.update([1], [0.5], time=time)
+    assert evaluation.sketch(window="1h").n_anomalies == 1
+
+
+@given(st.floats(-1e9, 4e9))
+def test_seconds_are_exact_to_the_microsecond(time: float) -> None:
+    micros = check_times(time, 1)
+    # The last digit of the fraction may be rounded, and must not reach the next second.
+    assert abs(micros - math.floor(Fraction(time) * 10**6)) <= 1
+    assert micros // 10**6 == math.floor(time)
+
+
+@pytest.mark.parametrize(
+    ("length", "micros"),
+    [
+        ("1h", HOUR * 10**6),
+        ("30min", 1800 * 10**6),
+        ("7d", 7 * DAY * 10**6),
+        ("1.5h", 5400 * 10**6),
+        ("250ms", 250_000),
+        ("2 weeks", 14 * DAY * 10**6),
+        (90, 90 * 10**6),
+        (0.5, 500_000),
+        (timedelta(minutes=1), 60 * 10**6),
+        (np.timedelta64(2, "h"), 2 * HOUR * 10**6),
+    ],
+)
+def test_lengths(length: Any, micros: int) -> None:
+    assert check_duration(length, "pane") == micros
+
+
+@pytest.mark.parametrize(
+    "length", ["1 month", "h", "-1h", 0, -5, True, None, 1e-7, np.timedelta64(1, "M"), "0s"]
+)
+def test_wrong_lengths_are_named(length: Any) -> None:
+    with pytest.raises(ValueError, match="pane must be a positive length of whole microseconds"):
+        SlidingEvaluation(pane=length, window="7d")
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        (np.nan, "time must contain finite times; found nan, the first at index 0"),
+        ([1.0, 2.0], "time must be one time, or one for each of the 3 samples"),
+        ([1.0, np.inf, 2.0], "the first at index 1"),
+        (1e300, "finite times"),
+        (np.datetime64("NaT"), "found NaT"),
+        ("tomorrow", "time must contain numbers of seconds since 1970, or dates; found 'tomorrow'"),
+        ([None, 1, 2], "time must contain numbers"),
+        (True, "time must contain numbers"),
+    ],
+)
+def test_wrong_times_are_named_and_nothing_is_counted(time: Any, message: str) -> None:
+    evaluation = counted()
+    before = evaluation.to_bytes()
+    with pytest.raises((ValueError, TypeError), match=message):
+        evaluation.update([0, 1, 1], [0.1, 0.2, 0.3], time=time)
+    assert evaluation.to_bytes() == before
+
+
+def test_panes_that_do_not_divide_the_window_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="window must be a multiple of the pane, 1:00:00"):
+        SlidingEvaluation(pane="1h", window="90min")
+    evaluation = counted()
+    for options, message in (
+        ({"window": "90min"}, "window must be a multiple of the pane"),
+        ({"end": START + 30}, r"end must be a time at which a pane ends, such as 2026-03-01T00:00"),
+        ({"window": "7h"}, "window must begin where panes are kept, at 2026-03-01T00:00:00.000Z"),
+        ({"end": START}, "found one that begins at 2026-02-28T18:00:00.000Z"),
+        ({"end": [START]}, "end must be one time"),
+        ({"group": 1.5}, "group must be a string, an integer, or a tuple of these; found 1.5"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            evaluation.evaluate(**options)
+
+
+def test_labels_of_what_was_never_counted_move_nothing() -> None:
+    evaluation = six_hours()
+    evaluation.update(y_score=[0.1, 0.2, 0.3], time=[0, 4000, 4000])
+    before = evaluation.to_bytes()
+    for scores, time, group, index in (
+        ([0.1, 0.2, 0.4], [0, 4000, 4000], None, 2),
+        ([0.1, 0.2, 0.3], [0, 0, 4000], None, 1),
+        ([0.1], 8000, None, 0),
+        ([0.1], 0, "other", 0),
+    ):
+        with pytest.raises(InvalidInputError, match=f"the first at index {index}"):
+            evaluation.label(scores, np.zeros(len(scores), np.int64), time=time, group=group)
+    assert evaluation.to_bytes() == before
+
+
+def test_without_points_there_are_no_measures() -> None:
+    with pytest.raises(UndefinedMeasureError, match="a sketch without points has no measures"):
+        six_hours().evaluate()
+    assert six_hours().kept is None
+    assert repr(counted()).startswith("SlidingEvaluation(1 groups, 6 panes")
