@@ -1,5 +1,6 @@
 """Time inside a service: batches that arrive on many threads at once, and how callers scale."""
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,13 +10,24 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import fastad
 from bench.data import Case, generate
+from fastad.streaming import SlidingEvaluation
 
 N_THREADS = 8
 # Calls of each thread in one round, by the size of a batch.
 CALLS = {10**2: 200, 10**3: 100, 10**4: 20, 10**5: 4}
 N_CALLS = 40
+HOUR, N_HOURS = 3600, 168
 
 pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
+
+
+def full_week() -> SlidingEvaluation:
+    """A week of panes of an hour, each with more scores than it has cells."""
+    week = SlidingEvaluation(pane="1h", window="7d")
+    labels, scores = generate(Case(10**5, 0.01))
+    for hour in range(N_HOURS):
+        week.update(labels, scores + hour % 7 / 10, time=hour * HOUR)
+    return week
 
 
 @pytest.mark.parametrize("size", CALLS)
@@ -36,6 +48,54 @@ def test_batches(benchmark: BenchmarkFixture, size: int) -> None:
         benchmark(lambda: list(pool.map(call_often, range(N_THREADS))))
     p50, p99 = np.percentile(times, [50, 99])
     benchmark.extra_info.update(batch=size, p50=1e3 * p50, p99=1e3 * p99)
+
+
+@pytest.mark.parametrize("n_threads", [1, N_THREADS])
+@pytest.mark.parametrize("size", CALLS)
+def test_updates_of_a_window(benchmark: BenchmarkFixture, size: int, n_threads: int) -> None:
+    """Time of each update of the last pane of a week."""
+    labels, scores = generate(Case(size, 0.01 if size > 10**2 else 0.5))
+    week = full_week()
+    times: list[float] = []
+
+    def call_often(_: int) -> None:
+        for _ in range(CALLS[size]):
+            start = time.perf_counter()
+            week.update(labels, scores, time=N_HOURS * HOUR - 1)
+            times.append(time.perf_counter() - start)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(call_often, range(n_threads)))
+        times.clear()
+        benchmark(lambda: list(pool.map(call_often, range(n_threads))))
+    p50, p99 = np.percentile(times, [50, 99])
+    benchmark.extra_info.update(batch=size, threads=n_threads, p50=1e3 * p50, p99=1e3 * p99)
+
+
+@pytest.mark.parametrize("what", ["auc", "table"])
+def test_windows(benchmark: BenchmarkFixture, what: str) -> None:
+    """Time of a measure of a week, and of the default table."""
+    week = full_week()
+    benchmark(lambda: week.evaluate(["auc"] if what == "auc" else None))
+
+
+def test_a_window_while_others_update(benchmark: BenchmarkFixture) -> None:
+    """Time of a measure of a week while eight threads update."""
+    labels, scores = generate(Case(10**3, 0.01))
+    week = full_week()
+    stop = threading.Event()
+
+    def update() -> None:
+        while not stop.is_set():
+            week.update(labels, scores, time=N_HOURS * HOUR - 1)
+            time.sleep(0.01)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        others = [pool.submit(update) for _ in range(N_THREADS)]
+        benchmark(lambda: week.evaluate(["auc"]))
+        stop.set()
+        for other in others:
+            other.result()
 
 
 @pytest.mark.parametrize("n_callers", [1, 2])

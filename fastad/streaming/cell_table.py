@@ -5,7 +5,6 @@ depends on the points alone, and no further point makes room: so a resolution th
 is never right again, and the state does not depend on the order in which points came.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,33 +93,6 @@ class CellCounts(NamedTuple):
         )
 
 
-class CellRows(NamedTuple):
-    """The counts of a table that are not 0, in no order but that of their kinds.
-
-    Attributes
-    ----------
-    bits : numpy.ndarray of shape (n_rows,)
-        Lowest rank bits of the cell.
-    kinds : numpy.ndarray of shape (n_rows,)
-        Column of the counts; it rises.
-    weights : numpy.ndarray of shape (n_rows,)
-        The count, as often as it is to be taken.
-    shift : int
-        How many of the lowest bits cells drop.
-    """
-
-    bits: IntVector
-    kinds: LabelVector
-    weights: IntVector
-    shift: int
-
-    def only(self, kinds: tuple[int, ...]) -> "CellRows":
-        """Return the rows of neighbouring kinds."""
-        start = self.kinds.searchsorted(kinds[0])
-        some = slice(start, self.kinds.searchsorted(kinds[-1], side="right"))
-        return CellRows(self.bits[some], self.kinds[some], self.weights[some], self.shift)
-
-
 def _of_one_kind(cells: IntVector, kind: int) -> tuple[IntVector, IntMatrix]:
     """Return the distinct cells of points of one kind, and their counts; cells are sorted here."""
     sort(cells)
@@ -171,23 +143,6 @@ class CellTable:
         table.plus(listed)
         return table
 
-    @classmethod
-    def merged(cls, memory: int, parts: Sequence[CellRows]) -> "CellTable":
-        """Return a table of what other tables with as much memory listed."""
-        table = cls(memory)
-        # Where one of them had to be as coarse, all of them together have to.
-        table.shift = max((part.shift for part in parts), default=0)
-        for kinds in ((NORMAL, ANOMALY), (UNLABELLED,)) if parts else ():
-            some = [part.only(kinds) for part in parts]
-            bits = as_readonly(np.concatenate([each.bits for each in some]))
-            table.add(
-                # Rank bits are integers that stand for themselves.
-                RawScores(bits, bits, -1, 0, 2**63),
-                as_readonly(np.concatenate([each.kinds for each in some])),
-                as_readonly(np.concatenate([each.weights for each in some])),
-            )
-        return table
-
     @staticmethod
     def most_cells(memory: int) -> int:
         """Return how many cells fit so many bytes at least; two are the coarsest resolution."""
@@ -209,8 +164,56 @@ class CellTable:
 
     def add(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> None:
         """Count points, whose scores are numbers; O(n) for n of them."""
+        self._expect(raw.values.shape[0] if weights is None else int(weights.sum()))
+        self._add(raw, kinds, weights)
+
+    def coarsen_to(self, shift: int) -> None:
+        """Drop so many bits at least."""
+        if shift > self.shift:
+            listed = self.listed().coarsened(shift - self.shift)
+            self.shift = shift
+            if self._n_pages:
+                self._rebuild(listed)
+
+    def add_table(self, other: "CellTable", weight: int) -> None:
+        """Add the points of a table that is not coarser, each so many times.
+
+        It takes a tenth of the time of `plus`, where most pages are there.
+        """
+        self._expect(other.n_points * weight)
+        pages = as_readonly(other._pages[: other._n_pages])
+        size = N_KINDS * other._counts.shape[0]
+        bits, weights = np.empty(size, np.int64), np.empty(size, np.int64)
+        kinds = np.empty(size, np.uint8)
+        for first, last in ((NORMAL, ANOMALY), (UNLABELLED, UNLABELLED)):
+            if last >= other._counts.shape[1]:
+                continue
+            if last == UNLABELLED:
+                self._have_column_of_unlabelled()
+            n_missing = kernels.add_table(
+                pages,
+                other._counts,
+                other._page_bits,
+                other.shift,
+                first,
+                last,
+                weight,
+                self.shift,
+                self._page_bits,
+                self._directory,
+                self._counts,
+                bits,
+                kinds,
+                weights,
+            )
+            if n_missing:
+                some = as_readonly(bits[:n_missing])
+                # Rank bits are integers that stand for themselves.
+                raw = RawScores(some, some, -1, 0, 2**63)
+                self._add(raw, as_readonly(kinds[:n_missing]), as_readonly(weights[:n_missing]))
+
+    def _add(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> None:
         n_rows = raw.values.shape[0]
-        self._expect(n_rows if weights is None else int(weights.sum()))
         if n_rows and kinds[0] == UNLABELLED:
             self._have_column_of_unlabelled()
         n_threads = max(1, min(current_threads(), n_rows // _ROWS_A_THREAD, _MOST_THREADS))
@@ -284,23 +287,6 @@ class CellTable:
         all_kinds = np.zeros((n_cells, N_KINDS), np.int64)
         all_kinds[:, : counts.shape[1]] = counts[:n_cells]
         return CellCounts(cells[:n_cells].copy(), all_kinds, self.shift)
-
-    def rows(self, weight: int = 1) -> CellRows:
-        """Return the counts that are not 0; much sooner than `listed` does."""
-        size = (self._n_pages << self._page_bits) * self._counts.shape[1] + 1
-        bits, kinds = np.empty(size, np.int64), np.empty(size, np.uint8)
-        weights = np.empty(size, np.int64)
-        n_rows = kernels.list_rows(
-            as_readonly(self._pages[: self._n_pages]),
-            self._page_bits,
-            self._counts,
-            self.shift,
-            weight,
-            bits,
-            kinds,
-            weights,
-        )
-        return CellRows(bits[:n_rows], kinds[:n_rows], weights[:n_rows], self.shift)
 
     def totals(self) -> tuple[int, int, int]:
         """Return the numbers of normal samples, of anomalies, and of points without a label."""

@@ -181,29 +181,47 @@ def list_cells(
 
 
 @kernel
-def list_rows(
-    pages: IntVector,  # (n_pages,) of each slot
+def add_table(
+    pages: IntVector,  # (n_pages,) of each slot of the table that is added
+    others: npt.NDArray[Any],  # (n_slots << others_bits, n_kinds) its counts
+    others_bits: int,  # of its pages
+    others_shift: int,  # of its cells, at most as large as the other one
+    first_kind: int,
+    last_kind: int,
+    weight: int,  # as often each point counts
+    shift: int,
     page_bits: int,
-    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds)
-    shift: int,  # of cells
-    weight: int,
-    bits: IntVector,  # (n_kinds * n_pages << page_bits,) written here: the lowest of each cell
-    kinds: LabelVector,  # and the kind of its points
-    weights: IntVector,  # and how many they are, times the weight
+    directory: IntMatrix,  # (2**k, 2)
+    counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) added to here
+    bits: IntVector,  # (n,) written here: lowest rank bits of counts whose page is not there
+    kinds: LabelVector,  # (n,)
+    weights: IntVector,  # (n,)
 ) -> int:
-    """List the counts that are not 0, in no order; return how many there are."""
-    n_rows = 0
-    for kind in range(counts.shape[1]):
-        for slot in range(pages.shape[0]):
-            first = slot << page_bits
-            for i in range(1 << page_bits):
-                count = np.int64(counts[first + i, kind])
-                # Something is written for each count, and over it where it is 0.
-                bits[n_rows] = (pages[slot] << page_bits | i) << shift
-                kinds[n_rows] = kind
-                weights[n_rows] = count * weight
-                n_rows += count > 0
-    return n_rows
+    """Add the counts of some kinds in another table; return how many have no page."""
+    drop = hash_shift(directory.shape[0])
+    last = (1 << page_bits) - 1
+    n_missing = 0
+    for slot in range(pages.shape[0]):
+        first = slot << others_bits
+        for i in range(1 << others_bits):
+            lowest = (pages[slot] << others_bits | i) << others_shift
+            cell = lowest >> shift
+            position = np.int64(-1)
+            for kind in range(first_kind, last_kind + 1):
+                count = np.int64(others[first + i, kind]) * weight
+                if count == 0:
+                    continue
+                if position < 0:
+                    found = directory[entry_of(cell >> page_bits, directory, drop), 1]
+                    position = -1 if found < 0 else found << page_bits | cell & last
+                if position < 0:
+                    bits[n_missing] = lowest
+                    kinds[n_missing] = kind
+                    weights[n_missing] = count
+                    n_missing += 1
+                else:
+                    counts[position, kind] += count
+    return n_missing
 
 
 @kernel
