@@ -69,7 +69,7 @@ def running(folder: Path) -> Iterator[Service]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = {"SERVICE_FOLDER": str(folder), "SERVICE_WINDOW": "12h"}
-    command = [sys.executable, "-m", "uvicorn", "--app-dir", SERVICE, "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", str(SERVICE), "--port", str(port)]
     with subprocess.Popen(
         [*command, "--log-level", "warning", "app:app"],
         env=environment(**settings),
