@@ -1,5 +1,8 @@
+import gc
 import signal
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Jobs that a script runs in the background ignore Ctrl-C, and so would the tests of it.
@@ -18,3 +21,13 @@ for name, examples in (("default", 25), ("thorough", 80)):
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile("default")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, which takes a fifth of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()

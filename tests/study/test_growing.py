@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -451,23 +452,40 @@ def test_scores_do_not_depend_on_the_other_members_of_a_batch(n_features: int) -
 # --- files that are missing
 
 
+@pytest.fixture(scope="module")
+def two_studies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Path, Path]]:
+    """Run a study and another with part of its tasks, once, within the first test."""
+
+    @functools.cache
+    def run() -> tuple[Path, Path]:
+        folder = tmp_path_factory.mktemp("two")
+        run_study(few(folder, [KNN, GOOD], goix=GOIX), folder / "one")
+        part = few(folder, [GOOD], data={"paths": ["toy/plain.csv"]}, goix=GOIX)
+        run_study(part, folder / "other")
+        return folder / "one", folder / "other"
+
+    return run
+
+
 @pytest.mark.parametrize("name", ["curves", "times", "results", "goix"])
 @pytest.mark.parametrize("how", ["removed", "cut", "of another study"])
 def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(
-    tmp_path: Path, ran: list[str], name: str, how: str
+    tmp_path: Path,
+    ran: list[str],
+    two_studies: Callable[[], tuple[Path, Path]],
+    name: str,
+    how: str,
 ) -> None:
     config = few(tmp_path, [KNN, GOOD], goix=GOIX)
-    other = few(tmp_path, [GOOD], data={"paths": ["toy/plain.csv"]}, goix=GOIX)
-    run_study(config, tmp_path / "expected")
-    run_study(other, tmp_path / "other")
-    run_study(config, tmp_path / "out")
+    expected, other = two_studies()
+    shutil.copytree(expected, tmp_path / "out")
     file = tmp_path / "out" / f"{name}.parquet"
     if how == "removed":
         file.unlink()
     elif how == "cut":
         file.write_bytes(file.read_bytes()[:-10])
     else:
-        file.write_bytes((tmp_path / "other" / file.name).read_bytes())
+        file.write_bytes((other / file.name).read_bytes())
     if name in ("results", "goix") and how == "removed":
         # Then the batches are read.
         study = read_study(tmp_path / "out")
@@ -479,7 +497,7 @@ def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(
     ran.clear()
     run_study(config, tmp_path / "out")
     assert not ran
-    assert results(tmp_path / "out") == results(tmp_path / "expected")
+    assert results(tmp_path / "out") == results(expected)
 
 
 def test_names_of_configurations_and_functions_are_the_same_in_every_process(

@@ -32,29 +32,10 @@ from tests.support.report_pages import (
     Cells,
     Page,
     image_of,
-    made_up,
     small_figure,
 )
 from tests.support.study_sections import SECTIONS
 from tests.support.study_tables import make_study
-
-
-@pytest.fixture(scope="module")
-def study() -> StudyTables:
-    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
-
-
-@pytest.fixture(scope="module")
-def written(study: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    sections = [*made_up(), curves_section(study), scores_section(study)]
-    return write_report(study, folder / "new" / "report", sections)
-
-
-@pytest.fixture(scope="module")
-def page(written: Path) -> Page:
-    return Page(written.read_text("utf-8"))
-
 
 # --- the page
 
@@ -107,7 +88,7 @@ def test_pictures_have_texts_and_their_sizes(page: Page) -> None:
         assert 0.8 * size[0] < int(least[1]) < size[0]
 
 
-def test_pictures_keep_the_colours_of_lines(study: StudyTables, tmp_path: Path) -> None:
+def test_pictures_keep_the_colours_of_lines(small_study: StudyTables, tmp_path: Path) -> None:
     def draw() -> Figure:
         figure = Figure(figsize=(6, 4))
         axes = figure.subplots()
@@ -117,7 +98,7 @@ def test_pictures_keep_the_colours_of_lines(study: StudyTables, tmp_path: Path) 
         return figure
 
     parts = [Picture("lines", "Lines", draw)]
-    path = write_report(study, tmp_path, [Section("one", "One", (), parts)])
+    path = write_report(small_study, tmp_path, [Section("one", "One", (), parts)])
     (image,) = Page(path.read_text("utf-8")).of("img")
     whole = (tmp_path / "figures" / "lines.png").read_bytes()
     few = image_of(image)
@@ -151,18 +132,22 @@ def test_places_are_shown_as_they_are(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("n", "scrolls"), [(25, False), (26, True)])
-def test_long_tables_scroll(study: StudyTables, tmp_path: Path, n: int, scrolls: bool) -> None:
+def test_long_tables_scroll(
+    small_study: StudyTables, tmp_path: Path, n: int, scrolls: bool
+) -> None:
     table = Cells(TextTable(["row"], [[str(i)] for i in range(n)]))
     parts = [Table("rows", "Rows", table)]
-    result = Page(write_report(study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8"))
+    result = Page(
+        write_report(small_study, tmp_path, [Section("a", "A", (), parts)]).read_text("utf-8")
+    )
     (style,) = (one["class"] for one in result.of("div") if "wide" in str(one.get("class")))
     assert style == ("wide long" if scrolls else "wide")
     assert len(result.rows) == 1 + n
 
 
-def test_heads_break_where_their_rates_begin(study: StudyTables, tmp_path: Path) -> None:
+def test_heads_break_where_their_rates_begin(small_study: StudyTables, tmp_path: Path) -> None:
     table = Cells(TextTable(["measure", "auc@<0.05>"], [["a@b", "0.5"]]))
-    path = write_report(study, tmp_path, [Section("a", "A", (), [Table("t", "T", table)])])
+    path = write_report(small_study, tmp_path, [Section("a", "A", (), [Table("t", "T", table)])])
     assert "auc@<wbr>&lt;0.05&gt;" in path.read_text("utf-8")
     assert Page(path.read_text("utf-8")).rows == [["measure", "auc@<0.05>"], ["a@b", "0.5"]]
 
@@ -198,16 +183,19 @@ def test_columns_of_words_stand_to_the_left(cells: Sequence[str], style: str) ->
 
 
 @pytest.mark.parametrize(("n", "folded"), [(12, 0), (13, 13)])
-def test_many_pictures_are_folded(study: StudyTables, tmp_path: Path, n: int, folded: int) -> None:
-    pictures = [Picture(f"p{i}", f"P {i}", small_figure) for i in range(n)]
-    path = write_report(study, tmp_path, [Section("many", "Many", (), pictures)])
+def test_many_pictures_are_folded(
+    small_study: StudyTables, tmp_path: Path, n: int, folded: int
+) -> None:
+    # Nothing is drawn: how many there are counts.
+    pictures = [Picture(f"p{i}", f"P {i}", lambda: Figure((1, 1))) for i in range(n)]
+    path = write_report(small_study, tmp_path, [Section("many", "Many", (), pictures)])
     result = Page(path.read_text("utf-8"))
     assert sum(one.get("class") == "part" for one in result.of("details")) == folded
     assert [one["loading"] for one in result.of("img")] == ["lazy"] * n
 
 
-def test_summary_counts(page: Page, study: StudyTables) -> None:
-    n_failed = sum(bool(reason) for reason in study.tasks["reason"].to_pylist())
+def test_summary_counts(page: Page, small_study: StudyTables) -> None:
+    n_failed = sum(bool(reason) for reason in small_study.tasks["reason"].to_pylist())
     assert n_failed > 0
     n_tasks = 4 * 2 * 2 * 15  # problems, contaminations, repeats, configurations
     assert (
@@ -223,8 +211,13 @@ def test_summary_says_what_is_not_done(tmp_path: Path) -> None:
     assert f"; {study.n_done} of {study.n_batches} batches are done so far." in text
 
 
-def test_study_without_anything_has_a_page(study: StudyTables, tmp_path: Path) -> None:
-    empty = replace(study, tasks=study.tasks.slice(0, 0), curves=study.curves.slice(0, 0), n_done=0)
+def test_study_without_anything_has_a_page(small_study: StudyTables, tmp_path: Path) -> None:
+    empty = replace(
+        small_study,
+        tasks=small_study.tasks.slice(0, 0),
+        curves=small_study.curves.slice(0, 0),
+        n_done=0,
+    )
     sections = [curves_section(empty), scores_section(empty)]
     assert [one.parts for one in sections] == [(), ()]
     result = Page(write_report(empty, tmp_path, sections).read_text("utf-8"))
@@ -232,7 +225,9 @@ def test_study_without_anything_has_a_page(study: StudyTables, tmp_path: Path) -
     assert Page(write_report(empty, tmp_path, []).read_text("utf-8")).of("section") == []
 
 
-def test_progress_names_sections_as_they_are_reached(study: StudyTables, tmp_path: Path) -> None:
+def test_progress_names_sections_as_they_are_reached(
+    small_study: StudyTables, tmp_path: Path
+) -> None:
     seen: list[str] = []
 
     def sections() -> Any:
@@ -240,13 +235,15 @@ def test_progress_names_sections_as_they_are_reached(study: StudyTables, tmp_pat
             assert len(seen) == i
             yield Section(f"s{i}", f"S {i}")
 
-    write_report(study, tmp_path, sections(), progress=seen.append)
+    write_report(small_study, tmp_path, sections(), progress=seen.append)
     assert seen == ["S 0", "S 1", "S 2"]
 
 
 def test_titles_are_no_formulas(tmp_path: Path) -> None:
     problems = {"uci": {"$x^{": (None,), "_y": (None,)}}
-    study = make_study(problems=problems, n_repeats=1, failures=False)
+    study = make_study(
+        problems=problems, n_repeats=1, contaminations=(0.0,), failures=False, goix=False
+    )
     path = write_report(study, tmp_path, [curves_section(study), scores_section(study)])
     assert "$x^{ (uci)" in Page(path.read_text("utf-8")).text
 

@@ -1,6 +1,7 @@
 """The files of a study's report: whole, the same every time, and none of an earlier report."""
 
 import csv
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,25 +17,7 @@ from fastad.study.report.make import write_report
 from fastad.study.report.page import _template
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
-from tests.support.report_pages import SMALL, Page, contents, made_up, small_figure
-from tests.support.study_tables import make_study
-
-
-@pytest.fixture(scope="module")
-def study() -> StudyTables:
-    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
-
-
-@pytest.fixture(scope="module")
-def written(study: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    sections = [*made_up(), curves_section(study), scores_section(study)]
-    return write_report(study, folder / "new" / "report", sections)
-
-
-@pytest.fixture(scope="module")
-def page(written: Path) -> Page:
-    return Page(written.read_text("utf-8"))
+from tests.support.report_pages import Page, contents, made_up, small_figure
 
 
 def test_tables_have_three_files_with_the_cells_of_the_page(page: Page, written: Path) -> None:
@@ -65,12 +48,15 @@ def test_pictures_have_a_file_of_each_kind(page: Page, written: Path) -> None:
     assert len(names) == len(page.of("img")) == 1 + 2 * 3
 
 
-def test_same_study_same_bytes(study: StudyTables, written: Path, tmp_path: Path) -> None:
-    sections = [*made_up(), curves_section(study), scores_section(study)]
-    again = write_report(study, tmp_path, sections).parent
-    assert contents(again) == contents(written.parent)
-    # On top of an earlier one, too.
-    write_report(study, tmp_path, sections)
+def test_same_study_same_bytes(small_study: StudyTables, written: Path, tmp_path: Path) -> None:
+    """On top of an earlier one, too, of which no file is kept."""
+    again = tmp_path / "again"
+    shutil.copytree(written.parent, again)
+    for file in again.rglob("*.*"):
+        file.write_bytes(file.read_bytes() + b"earlier")
+    write_report(
+        small_study, again, [*made_up(), curves_section(small_study), scores_section(small_study)]
+    )
     assert contents(again) == contents(written.parent)
 
 
@@ -105,23 +91,23 @@ FAILING: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", FAILING)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_report_that_fails_changes_nothing(
-    study: StudyTables, tmp_path: Path, kind: str, first: bool
+    small_study: StudyTables, tmp_path: Path, kind: str, first: bool
 ) -> None:
     if not first:
-        write_report(study, tmp_path, [Section("old", "Old"), *made_up()[:1]])
+        write_report(small_study, tmp_path, [Section("old", "Old"), *made_up()[:1]])
         # So that a file that was written anew would be seen.
         (tmp_path / "tables" / "ranks.csv").write_text("mine")
     before = contents(tmp_path)
     with pytest.raises((OSError, KeyboardInterrupt)):
-        write_report(study, tmp_path, FAILING[kind]())
+        write_report(small_study, tmp_path, FAILING[kind]())
     assert contents(tmp_path) == before
     assert {one.name for one in tmp_path.iterdir()} <= {"tables", "figures", "index.html"}
 
 
 def test_a_disk_that_is_full_while_texts_are_written_changes_nothing(
-    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_report(study, tmp_path, made_up()[:1])
+    write_report(small_study, tmp_path, made_up()[:1])
     before = contents(tmp_path)
     write = Path.write_text
 
@@ -133,17 +119,19 @@ def test_a_disk_that_is_full_while_texts_are_written_changes_nothing(
 
     monkeypatch.setattr(Path, "write_text", half)
     with pytest.raises(OSError, match="No space left"):
-        write_report(study, tmp_path, made_up())
+        write_report(small_study, tmp_path, made_up())
     assert contents(tmp_path) == before
 
 
 def test_files_of_an_earlier_report_are_removed_and_no_others(
-    study: StudyTables, tmp_path: Path
+    small_study: StudyTables, tmp_path: Path
 ) -> None:
     new, old = tmp_path / "new", tmp_path / "old"
     sections = [Section("a", "A", (), [Picture("map", "Map", small_figure)])]
-    write_report(study, new, sections)
-    write_report(study, old, [*made_up(), curves_section(study)])
+    write_report(small_study, new, sections)
+    gone = [Picture(f"gone-{i}", "Gone", small_figure) for i in range(3)]
+    write_report(small_study, old, [*made_up(), Section("b", "B", (), gone)])
+    assert {"figures/gone-0.png", "tables/ranks.csv"} <= contents(old).keys()
     own = {
         **{f"{kind}/mine{end}": b"x" for kind in ("tables", "figures") for end in (".csv", ".png")},
         "notes.txt": b"y",
@@ -154,25 +142,25 @@ def test_files_of_an_earlier_report_are_removed_and_no_others(
     page = old / "index.html"
     links = 'href="tables/../notes.txt" href="notes.txt" href="tables/gone.csv"'
     page.write_text(page.read_text("utf-8") + links, "utf-8")
-    write_report(study, old, sections)
+    write_report(small_study, old, sections)
     assert contents(old) == {**contents(new), **own}
 
 
 @pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
 def test_libraries_that_are_not_installed_are_named(
-    study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+    small_study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     _template.cache_clear()
     with pytest.raises(fastad.errors.MissingExtraError, match=rf"{library}.*'\.\[study\]'"):
-        write_report(study, tmp_path / "new", made_up())
+        write_report(small_study, tmp_path / "new", made_up())
     # What the page itself needs is missed before any work.
     assert (tmp_path / "new").exists() == (library == "matplotlib")
     assert not (tmp_path / "new" / "index.html").exists()
 
 
-def test_folder_that_is_a_file_is_an_os_error(study: StudyTables, tmp_path: Path) -> None:
+def test_folder_that_is_a_file_is_an_os_error(small_study: StudyTables, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(OSError, match="taken"):
-        write_report(study, tmp_path / "taken", made_up())
+        write_report(small_study, tmp_path / "taken", made_up())
     assert (tmp_path / "taken").read_text() == "mine"

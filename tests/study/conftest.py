@@ -1,0 +1,29 @@
+"""A report that several files of tests read, written once."""
+
+from pathlib import Path
+
+import pytest
+
+from fastad.study.report.curves import curves_section, scores_section
+from fastad.study.report.make import write_report
+from fastad.study.results import StudyTables
+from tests.support.report_pages import SMALL, Page, made_up
+from tests.support.study_tables import make_study
+
+
+@pytest.fixture(scope="session")
+def small_study() -> StudyTables:
+    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
+
+
+@pytest.fixture(scope="session")
+def written(small_study: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its page, which no test may change."""
+    folder = tmp_path_factory.mktemp("report")
+    sections = [*made_up(), curves_section(small_study), scores_section(small_study)]
+    return write_report(small_study, folder / "new" / "report", sections)
+
+
+@pytest.fixture(scope="session")
+def page(written: Path) -> Page:
+    return Page(written.read_text("utf-8"))
