@@ -6,6 +6,9 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.dask.evaluation import evaluate as evaluate
+    from fastad.dask.evaluation import sketch as sketch
+    from fastad.dask.particles import volume_curve as volume_curve
+    from fastad.dask.replicates import interval as interval
     from fastad.dask.uniform_draws import volume as volume
     from fastad.dask.uniform_draws import volume_at_fpr as volume_at_fpr
     from fastad.dask.uniform_draws import volumes as volumes
@@ -13,7 +16,12 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "fastad.dask.evaluation": ("evaluate",),
+        "fastad.dask.evaluation": (
+            "evaluate",
+            "sketch",
+        ),
+        "fastad.dask.particles": ("volume_curve",),
+        "fastad.dask.replicates": ("interval",),
         "fastad.dask.uniform_draws": (
             "volume",
             "volume_at_fpr",

@@ -163,7 +163,7 @@ def _on_cluster(run: Callable[[], Result], n_tasks: int, *, compute: bool) -> An
         return _count(draws, score, thresholds, numbers, most)
 
     def counted() -> Result:
-        with counted_elsewhere(count):
+        with counted_elsewhere.use(count):
             return run()
 
     return now_or_later(counted, compute=compute)
@@ -194,6 +194,6 @@ def _count_range(
     """Count a range of draws; the task of a worker, whose other threads have tasks of their own."""
     versions.check()
     # A thread may have the context of the caller, which counts elsewhere.
-    with counted_elsewhere(None), thread_limit(1):
+    with counted_elsewhere.use(None), thread_limit(1):
         score = block_score(given, draws.box.n_features)
         return draws.count(score, thresholds, numbers.start, len(numbers))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
+from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import Pace
 from fastad._core.parameters import short_repr
 from fastad._core.threads import in_steps, points_at_once
@@ -180,6 +181,12 @@ def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
     return _Batch(score)
 
 
+# Of a box, a score, and points of the unit cube (n_features, n_points): their scores.
+scored_elsewhere: Elsewhere[[Box, BlockScore, FloatMatrix], FloatVector] = Elsewhere(
+    "scored_elsewhere"
+)
+
+
 class Cube:
     """The score of a box's points, by their coordinates in the unit cube that stands for it.
 
@@ -198,7 +205,9 @@ class Cube:
 
     def __init__(self, box: Box, score: BlockScore) -> None:
         self.box = box
-        self.on_threads = score.on_threads
+        # Here, as other threads do not know of it.
+        self._elsewhere = scored_elsewhere.get()
+        self.on_threads = score.on_threads and self._elsewhere is None
         self.n_scored = 0
         self._score = score
         self._lock = Lock()
@@ -215,6 +224,13 @@ class Cube:
         On threads where the score allows it. Reports now and then that more points are scored.
         """
         n = points.shape[1]
+        if self._elsewhere is not None:
+            with self._lock:
+                self.n_scored += n
+            scores = self._elsewhere(self.box, self._score, points)
+            if report is not None:
+                report()
+            return scores
         scores = np.empty(n)
         largest = points_at_once(self.n_features)
 

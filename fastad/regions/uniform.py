@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
+from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import Pace
 from fastad._core.progress import Progress
 from fastad._core.threads import in_steps, points_at_once
@@ -22,8 +22,6 @@ from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore
 from fastad.uncertainty.closed_forms import clopper_pearson
 
-# What counts ranges of draws elsewhere, on other machines; None where they are counted here.
-_elsewhere: "ContextVar[CountRange | None]" = ContextVar("_elsewhere", default=None)
 # A thread takes at most so many blocks at once.
 _BLOCKS_A_PART = 4
 # Parts between two looks at whether a relative error is reached.
@@ -67,7 +65,7 @@ class Draws:
         progress: Progress | None = None,
     ) -> IntVector:
         """Count the points below each of some rising thresholds, from a number on."""
-        if (count_elsewhere := _elsewhere.get()) is not None:
+        if (count_elsewhere := counted_elsewhere.get()) is not None:
             return count_elsewhere(self, score, thresholds, range(first, first + n_draws))
         counts = np.zeros(thresholds.shape[0], np.int64)
         for end, parts in self.rounds(score, thresholds, first, first + n_draws):
@@ -122,21 +120,11 @@ class Draws:
         return points
 
 
-# Of draws, a score, and rising thresholds: the points of a range below each.
-CountRange: TypeAlias = Callable[[Draws, BlockScore, FloatVector, range], IntVector]
-
-
-@contextmanager
-def counted_elsewhere(count: CountRange | None) -> Iterator[None]:
-    """Count draws in another way for the length of a block; None counts them here again.
-
-    Draws are numbered, so that counts of any ranges add up to the same.
-    """
-    token = _elsewhere.set(count)
-    try:
-        yield
-    finally:
-        _elsewhere.reset(token)
+# Of draws, a score, and rising thresholds: the points of a range below each. Draws are numbered, so
+# that counts of any ranges add up to the same.
+counted_elsewhere: Elsewhere[[Draws, BlockScore, FloatVector, range], IntVector] = Elsewhere(
+    "counted_elsewhere"
+)
 
 
 def count_draws(

@@ -343,7 +343,7 @@ class RateMonitor:
         kept, log_stakes = (np.array(state[name], float) for name in ("kept", "log_stakes"))
         if kept.shape != evidence.kept.shape or log_stakes.shape != kept.shape:
             raise ValueError
-        evidence.n = np.float64(state["n_before"])
+        evidence.n = np.array(float(state["n_before"]))
         evidence.kept, evidence.log_stakes = kept, log_stakes
         monitor._log_most = float(state["log_most"])
         alarm = state["alarm"]

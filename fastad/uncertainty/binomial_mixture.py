@@ -90,9 +90,9 @@ def _log_regret(k: FloatVector, n: FloatVector) -> FloatVector:
     formula taken out by hand, what remains is as small as the result.
     """
     others = n - k
-    half = np.float64(0.5)
+    half, one = np.array(0.5), np.array(1.0)
     of_counts = _times_log(k + half, k, half) + _times_log(others + half, others, half)
-    of_all = _times_log(n + 1, n, np.float64(1.0))
+    of_all = _times_log(n + 1, n, one)
     remainders = _stirling(k + 0.5) + _stirling(others + 0.5) - _stirling(n + 1)
     # B(1/2, 1/2) = pi.
     return of_counts - of_all - np.log(n + 1) / 2 + _HALF_LOG_2_PI - math.log(math.pi) + remainders

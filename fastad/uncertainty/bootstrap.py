@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
+from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
@@ -51,15 +52,24 @@ class Resamples:
         Of their random numbers.
     n_drawn : numpy.ndarray of shape (n_resamples, 2)
         Anomalies and normals of each.
+    first : int
+        Number of the first one.
     """
 
     key: np.uint64
     n_drawn: IntMatrix
+    first: int = 0
 
     @property
     def n_resamples(self) -> int:
         """Number of replicates."""
         return int(self.n_drawn.shape[0])
+
+    def part(self, numbers: range) -> "Resamples":
+        """Return some of them."""
+        return Resamples(
+            self.key, self.n_drawn[numbers.start : numbers.stop], self.first + numbers.start
+        )
 
 
 class Ranking(NamedTuple):
@@ -76,6 +86,13 @@ class Ranking(NamedTuple):
 
     counts: OrderedCounts
     rows: tuple[ShortVector, ShortVector] | None = None
+
+
+# Of a ranking, measures and replicates: their values. Replicates are numbered, so that those of any
+# parts are the same.
+replicated_elsewhere: Elsewhere[
+    [Ranking, Sequence[BoundMeasure], Resamples], npt.NDArray[np.float64]
+] = Elsewhere("replicated_elsewhere")
 
 
 def check_drawable(counts: OrderedCounts) -> None:
@@ -131,6 +148,8 @@ def replicate_values(
     NaN where a replicate leaves a measure undefined. O(n) time for each replicate, in threads, or
     O(k) and a thirtieth of O(n) for the k samples in the part of the curve that is read.
     """
+    if (replicate_elsewhere := replicated_elsewhere.get()) is not None:
+        return replicate_elsewhere(ranking, measures, resamples)
     if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(ranking, resamples):
         return _areas(ranking, resamples, progress)[np.newaxis]
     values = np.empty((len(measures), resamples.n_resamples))
@@ -253,7 +272,7 @@ def _replicate(
     n_drawn = resamples.n_drawn[replicate]
     n_distinct = resample.resample_counts(
         resamples.key,
-        replicate,
+        resamples.first + replicate,
         n_drawn,
         window.n_samples,
         ranking.rows or (None, None),
@@ -294,7 +313,7 @@ def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) ->
         block = slice(part.start, part.stop)
         resample.resample_areas(
             resamples.key,
-            part.start,
+            resamples.first + part.start,
             resamples.n_drawn[block],
             int(counts.n_anomalies),
             anomalies,

@@ -18,6 +18,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 import dask.dataframe as dd  # noqa: E402
 
 import fastad.dask  # noqa: E402
+from fastad.streaming import ScoreSketch  # noqa: E402
 
 pytestmark = pytest.mark.system
 
@@ -51,6 +52,26 @@ def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None
         assert found["score"]["tpr@0.001"].value == fastad.tpr_at_fpr(
             table.label, table.score, fpr=0.001
         )
+
+
+def test_intervals_sketches_and_curves_are_those_of_one_machine(
+    client: Any, table: pd.DataFrame
+) -> None:
+    options: dict[str, Any] = {"measure": "ap", "method": "bootstrap", "n_resamples": 60, "rng": 0}
+    expected = fastad.interval(table.label, table.score, **options)
+    assert fastad.dask.interval(table.label, table.score, **options) == expected
+    frame = dd.from_pandas(table, npartitions=7, sort=False)
+    sketch = ScoreSketch("100kB")
+    sketch.update(table.label, table.score)
+    assert fastad.dask.sketch(frame, memory="100kB")["score"].to_bytes() == sketch.to_bytes()
+    box = fastad.Box([-1] * 3, [1] * 3)
+
+    def score(rows: Any) -> Any:
+        return np.abs(rows).max(axis=1)
+
+    curve = fastad.regions.volume_curve(score, 0.05, box, n_draws=10_000, rng=0)
+    found = fastad.dask.volume_curve(score, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
+    assert found.to_columns() == curve.to_columns()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")

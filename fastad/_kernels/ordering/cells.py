@@ -36,7 +36,7 @@ def hash_shift(n_entries: int) -> Any:
 
 
 @kernel
-def entry_of(page: int, directory: IntMatrix, drop: Any) -> Any:
+def entry_of(page: Any, directory: IntMatrix, drop: Any) -> Any:
     """Return the entry of a page in a directory, or the free one where it belongs."""
     mask = np.uint64(directory.shape[0] - 1)
     entry = (np.uint64(page) * _FIBONACCI) >> drop
@@ -206,7 +206,7 @@ def add_table(
         for i in range(1 << others_bits):
             lowest = (pages[slot] << others_bits | i) << others_shift
             cell = lowest >> shift
-            position = np.int64(-1)
+            position: Any = np.int64(-1)
             for kind in range(first_kind, last_kind + 1):
                 count = np.int64(others[first + i, kind]) * weight
                 if count == 0:

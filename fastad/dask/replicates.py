@@ -1,0 +1,110 @@
+"""Confidence intervals whose replicates are drawn on Dask, range by range."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.parameters import check_count
+from fastad._core.threads import thread_limit
+from fastad._core.types import ArrayLike
+from fastad.dask.tasks import Versions, dask_module, now_or_later
+from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty import intervals
+from fastad.uncertainty.bootstrap import (
+    Ranking,
+    Resamples,
+    replicate_values,
+    replicated_elsewhere,
+)
+from fastad.uncertainty.results import Interval
+
+_TASKS = 32
+
+
+def interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    measure: str,
+    n_tasks: int = _TASKS,
+    compute: bool = True,
+    **options: Any,
+) -> Any:
+    """Confidence interval of a measure, with the replicates of a bootstrap on Dask.
+
+    The scores are gathered and ordered once. Replicates are numbered, and each task draws a range
+    of them: the interval is that of `fastad.interval` with the same options, to the last bit.
+    Methods that draw no replicates are computed at once. For scores that do not fit in memory, see
+    `fastad.dask.sketch`.
+
+    Parameters
+    ----------
+    y_true, y_score, measure
+        As for `fastad.interval`; also Dask arrays and series.
+    n_tasks : int, default 32
+        Ranges of replicates.
+    compute : bool, default True
+        False returns a ``dask.delayed`` object.
+    **options
+        As for `fastad.interval`.
+
+    Returns
+    -------
+    Interval, or a delayed object
+        As `fastad.interval` returns it.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described, or workers have other versions of fastad or NumPy.
+    MissingExtraError
+        If Dask is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad, fastad.dask
+    >>> labels = np.arange(1000) < 50
+    >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
+    >>> options = {"measure": "tpr@0.05", "method": "bootstrap", "rng": 0}
+    >>> there = fastad.dask.interval(labels, scores, **options)
+    >>> there == fastad.interval(labels, scores, **options)
+    True
+    """
+    most = check_count(n_tasks, "n_tasks")
+    dask = dask_module()
+
+    def replicated(
+        ranking: Ranking, measures: Sequence[BoundMeasure], resamples: Resamples
+    ) -> npt.NDArray[np.float64]:
+        shared = dask.delayed((ranking, list(measures)), traverse=False)
+        n = resamples.n_resamples
+        cuts = [n * i // most for i in range(most + 1)]
+        tasks = [
+            dask.delayed(_values_of, pure=False)(
+                shared, resamples.part(range(start, stop)), Versions.here()
+            )
+            for start, stop in pairwise(cuts)
+            if stop > start
+        ]
+        return np.concatenate(dask.compute(*tasks), axis=1)
+
+    def run() -> Interval:
+        labels, scores = dask.compute(y_true, y_score)
+        with replicated_elsewhere.use(replicated):
+            return intervals.interval(labels, scores, measure=measure, **options)
+
+    return now_or_later(run, compute=compute)
+
+
+def _values_of(
+    shared: tuple[Ranking, list[BoundMeasure]], resamples: Resamples, versions: Versions
+) -> npt.NDArray[np.float64]:
+    """Return the measures of some replicates; the task of a worker."""
+    versions.check()
+    # A thread may have the context of the caller, which draws elsewhere.
+    with replicated_elsewhere.use(None), thread_limit(1):
+        return replicate_values(*shared, resamples)

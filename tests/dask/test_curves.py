@@ -1,0 +1,67 @@
+"""Volume curves whose particles are scored on Dask: the bits of one machine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import KernelDensity
+
+import fastad
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+import fastad.dask  # noqa: E402
+
+X = np.random.default_rng(0).normal(size=(200, 3))
+BOX = fastad.Box.from_data(X)
+FOREST = IsolationForest(n_estimators=5, random_state=0).fit(X)
+KDE = KernelDensity().fit(X)
+OPTIONS: dict[str, Any] = {"n_draws": 12_000, "rng": 3}
+
+
+@numba.njit(nogil=True)
+def radius(point: Any) -> float:
+    return float((point**2).sum())
+
+
+def batch(rows: Any) -> Any:
+    return np.abs(rows).max(axis=1)
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
+@pytest.mark.parametrize("n_tasks", [1, 2, 7])
+@pytest.mark.parametrize(
+    ("score", "threshold"), [(radius, 1e-3), (batch, 0.01), (FOREST, 0.47), (KDE, 6.0)]
+)
+def test_curves_are_those_of_one_machine(
+    monkeypatch: pytest.MonkeyPatch, score: Any, threshold: float, n_tasks: int
+) -> None:
+    expected = fastad.regions.volume_curve(score, threshold, BOX, **OPTIONS)
+    # Batches so small that there are several of them.
+    monkeypatch.setattr("fastad.dask.particles.points_at_once", lambda _: 64)
+    found = fastad.dask.volume_curve(score, threshold, BOX, n_tasks=n_tasks, **OPTIONS)
+    assert found.to_columns() == expected.to_columns()
+    assert found.n_scored == expected.n_scored
+    assert found(2 * threshold).to_dict() == expected(2 * threshold).to_dict()
+
+
+def test_later_and_errors() -> None:
+    expected = fastad.regions.volume_curve(batch, 0.1, BOX, **OPTIONS)
+    later = fastad.dask.volume_curve(batch, 0.1, BOX, compute=False, **OPTIONS)
+    assert later.compute().to_columns() == expected.to_columns()
+    with pytest.raises(fastad.InvalidInputError, match="NaN"):
+        fastad.dask.volume_curve(lambda rows: rows[:, 0] * np.nan, 0.5, BOX, **OPTIONS)
+    with pytest.raises(fastad.InvalidInputError, match="threshold must be finite"):
+        fastad.dask.volume_curve(batch, -np.inf, BOX, **OPTIONS)
+    with pytest.raises(fastad.InvalidInputError, match="n_tasks must be"):
+        fastad.dask.volume_curve(batch, 0.1, BOX, n_tasks=0, **OPTIONS)
+    # Nothing is left behind.
+    assert fastad.regions.volume_curve(batch, 0.1, BOX, **OPTIONS).n_scored == expected.n_scored
