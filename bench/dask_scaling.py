@@ -1,9 +1,12 @@
-"""Evaluation and volumes on a local cluster of one worker and of two, beside this process.
+"""Evaluation and volumes in this process, and on a local cluster of one worker and of two.
 
 ``python -m bench.dask_scaling FILE [N_DRAWS]`` reads a Parquet file of ``bench.billion_scores`` and
-prints a line of CSV for each run: seconds, and whether the numbers are the same.
+prints a line of CSV for each run: seconds, megabytes that workers sent, the largest memory of a
+worker in megabytes, and whether the numbers are the same; and the milliseconds that a task takes
+beside the engine's own.
 """
 
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -14,12 +17,12 @@ import dask.array
 import distributed
 import numba
 import numpy as np
+from dask.dataframe import read_parquet
 from dask.delayed import delayed
-from pyarrow import parquet
 
 import fastad
 import fastad.dask
-from fastad.streaming import ScoreSketch
+from fastad import streaming
 
 _MEASURES = ["auc", "ap", "tpr@0.001"]
 _BOX = fastad.Box([-1] * 5, [1] * 5)
@@ -34,54 +37,87 @@ def squared_radius(point: Any) -> float:
     return total
 
 
-def columns_of(path: Path) -> dict[str, Any]:
-    """Return the columns of a file as Dask arrays, a chunk for each row group."""
-    file = parquet.ParquetFile(path)
-    groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    columns = {}
-    for name, dtype in (("label", np.int8), ("score", np.float64)):
-        chunks = [
-            dask.array.from_delayed(delayed(_read)(path, i, name), (size,), dtype)
-            for i, size in enumerate(groups)
-        ]
-        columns[name] = dask.array.concatenate(chunks)
-    return columns
+def sent(client: distributed.Client) -> float:
+    """Return how many megabytes the workers have sent."""
+    bytes_sent = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
+    return float(sum(bytes_sent.values())) / 1e6
 
 
-def _read(path: Path, group: int, name: str) -> Any:
-    return parquet.ParquetFile(path).read_row_group(group, [name])[name].to_numpy()
+def memory(client: distributed.Client) -> int:
+    """Return the largest memory that a worker has had, in megabytes."""
+    return int(max(client.run(peak_memory).values()))
 
 
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of a second call, and what it returned."""
-    run()
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
+def peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def milliseconds_a_task(n_tasks: int = 1000) -> float:
+    """Return what a partition of a few scores takes, less what an empty task takes."""
+    few = np.arange(10.0 * n_tasks)
+    columns = {
+        "label": dask.array.from_array(few % 10 == 0, chunks=10),
+        "score": dask.array.from_array(few, chunks=10),
+    }
+    tasks = [delayed(int)(i) for i in range(n_tasks)]
+    runs: list[Callable[[], Any]] = [
+        lambda: distributed.get_client().gather(distributed.get_client().compute(tasks)),
+        lambda: fastad.dask.evaluate(columns, measures="auc"),
+    ]
+    seconds = []
+    for run in runs:
+        run()
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return 1000 * (seconds[1] - seconds[0]) / n_tasks
 
 
 def main(path: Path, n_draws: int) -> None:
-    columns = columns_of(path)
-    calls: dict[str, Callable[[], Any]] = {
-        "evaluate": lambda: fastad.dask.evaluate(columns, measures=_MEASURES),
-        "volume": lambda: fastad.dask.volume(squared_radius, 1.0, _BOX, n_draws=n_draws, rng=0),
-    }
+    # A row group is a partition, both of whose columns are read by one task.
+    frame = read_parquet(path, columns=["label", "score"], split_row_groups=True)
+    options: dict[str, Any] = {"n_draws": n_draws, "rng": 0}
+
+    def scores_there(frame: Any) -> Any:
+        return fastad.dask.evaluate(frame, measures=_MEASURES)["score"]
+
+    def draws_there(**options: Any) -> Any:
+        return fastad.dask.volume(squared_radius, 1.0, _BOX, **options)
+
     found: dict[str, str] = {}
-    print("what,workers,seconds,same_numbers")
+    client: Any = None
+
+    def report(what: str, n_workers: int, run: Callable[[], Any]) -> None:
+        before = sent(client) if client else 0
+        start = time.perf_counter()
+        result = str(run())
+        seconds = time.perf_counter() - start
+        moved = f"{sent(client) - before:.1f}" if client else ""
+        most = memory(client) if client else peak_memory()
+        same = found.setdefault(what, result) == result
+        print(f"{what},{n_workers},{seconds:.2f},{moved},{most},{same}", flush=True)
+
+    print("what,workers,seconds,sent_mb,peak_memory_mb,same_numbers")
+    report("scores", 0, lambda: streaming.evaluate(path, measures=_MEASURES)["score"])
+    report(
+        "draws",
+        0,
+        lambda: fastad.volume(squared_radius, 1.0, _BOX, method="uniform", n_threads=1, **options),
+    )
     for n_workers in (1, 2):
         with (
             distributed.LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, dashboard_address=None
             ) as cluster,
-            distributed.Client(cluster),
+            distributed.Client(cluster) as connected,
         ):
-            for what, run in calls.items():
-                seconds, result = timed(run)
-                same = found.setdefault(what, str(result)) == str(result)
-                print(f"{what},{n_workers},{seconds:.2f},{same}", flush=True)
-    sketch = ScoreSketch()
-    sketch.update(_read(path, 0, "label"), _read(path, 0, "score"))
-    print(f"bytes of a sketch,,{len(sketch.to_bytes())},")
+            client = connected
+            scores_there(frame.partitions[0])
+            draws_there(n_draws=2**22, rng=0)
+            report("scores", n_workers, lambda: scores_there(frame))
+            report("draws", n_workers, lambda: draws_there(**options))
+            if n_workers == 2:
+                print(f"ms a task,2,{milliseconds_a_task():.2f},,,")
 
 
 if __name__ == "__main__":

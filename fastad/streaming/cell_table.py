@@ -32,6 +32,8 @@ _MOST_POINTS = 2**62
 _FEWEST_SLOTS = 64
 # Rows of a thread between two entries of new pages; fewer at first, when all pages are new.
 _FIRST_ROWS, _MOST_ROWS = 2**12, 2**20
+# The first rows that are sorted at once, for each cell that fits.
+_BEGIN = 2
 # Fewer rows are counted sooner by one thread. More threads would take more memory than it is worth.
 _ROWS_A_THREAD, _MOST_THREADS = 2**19, 8
 _NO_WEIGHTS = as_readonly(np.empty(0, np.int64))
@@ -214,10 +216,11 @@ class CellTable:
 
     def _add(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> None:
         n_rows = raw.values.shape[0]
+        start = self._begin(raw, kinds, weights) if self._n_pages == 0 else 0
         if n_rows and kinds[0] == UNLABELLED:
             self._have_column_of_unlabelled()
         n_threads = max(1, min(current_threads(), n_rows // _ROWS_A_THREAD, _MOST_THREADS))
-        start, size = 0, _FIRST_ROWS
+        size = _FIRST_ROWS
         while start < n_rows:
             stop = min(start + size * n_threads, n_rows)
             bounds = [start + (stop - start) * i // n_threads for i in range(n_threads + 1)]
@@ -292,6 +295,20 @@ class CellTable:
         """Return the numbers of normal samples, of anomalies, and of points without a label."""
         n_normals, n_anomalies, *others = self._counts.sum(axis=0, dtype=np.int64).tolist()
         return n_normals, n_anomalies, sum(others)
+
+    def _begin(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> int:
+        """Sort the first rows and lay them out at once; return how many.
+
+        Growing step by step to the resolution at which they fit would take ten times as long.
+        """
+        most = _BEGIN * max(self.most_cells(self.memory), _FEWEST_SLOTS)
+        n_rows: int = min(raw.values.shape[0], most)
+        if n_rows:
+            some = raw._replace(values=as_readonly(raw.values[:n_rows]))
+            some_weights = None if weights is None else weights[:n_rows]
+            cells = self._cells_of(some)
+            self._rebuild(CellCounts.of(cells, kinds[:n_rows], some_weights, self.shift))
+        return n_rows
 
     def _count(
         self,
@@ -414,14 +431,9 @@ class CellTable:
         if cells.shape[0] == 0:
             return 0, 0, 0
         # Two neighbours are one cell when all bits are dropped in which they differ.
-        differing = (cells[1:] ^ cells[:-1]).view(np.uint64)
-        lengths = np.zeros(differing.shape[0], np.int64)
-        for step in (32, 16, 8, 4, 2, 1):
-            upper = differing >> np.uint64(step)
-            lengths += np.where(upper > 0, step, 0)
-            differing = np.where(upper > 0, upper, differing)
-        lengths += differing > 0
-        apart = 1 + np.cumsum(np.bincount(lengths, minlength=65)[::-1])[::-1]
+        numbers = np.zeros(65, np.int64)
+        kernels.count_differing_bits(as_readonly(cells), numbers)
+        apart = 1 + np.cumsum(numbers[::-1])[::-1]
         # apart[b]: cells that are left when b bits are dropped, less those that differ in them.
         n_cells = np.concatenate([apart[1:], np.ones(max(_PAGE_BITS) + 2, np.int64)])
         for n_bits in range(65):

@@ -247,6 +247,23 @@ def put_cells(
 
 
 @kernel
+def count_differing_bits(
+    cells: IntVector,  # (n,) rising, different
+    numbers: IntVector,  # (65,) added to here
+) -> None:
+    """Count the neighbours of which so many of the lowest bits have to be dropped to be one."""
+    for k in range(1, cells.shape[0]):
+        rest = np.uint64(cells[k] ^ cells[k - 1])
+        length = 0
+        for step in (32, 16, 8, 4, 2, 1):
+            upper = rest >> np.uint64(step)
+            if upper > 0:
+                rest = upper
+                length += step
+        numbers[length + 1] += 1
+
+
+@kernel
 def rows_between(
     values: KeyVector,  # (n,) bits of scores
     largest: int,
