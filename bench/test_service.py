@@ -1,8 +1,14 @@
-"""Time inside a service: batches that arrive on many threads at once, and how callers scale."""
+"""Time inside a service: batches that arrive on many threads at once, and how callers scale.
+
+Not run with a free-threaded Python: the index has wheels of Numba for one (``pip download numba
+--no-deps --only-binary=:all: --python-version 3.14 --abi cp314t``; none for 3.13), but no such
+Python was at hand.
+"""
 
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +76,30 @@ def test_updates_of_a_window(benchmark: BenchmarkFixture, size: int, n_threads: 
         benchmark(lambda: list(pool.map(call_often, range(n_threads))))
     p50, p99 = np.percentile(times, [50, 99])
     benchmark.extra_info.update(batch=size, threads=n_threads, p50=1e3 * p50, p99=1e3 * p99)
+
+
+def resident_megabytes() -> float:
+    """Return what the process has in memory, as Linux says."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1000 for line in status if line.startswith("VmRSS"))
+
+
+def test_memory_of_a_million_updates(benchmark: BenchmarkFixture) -> None:
+    """Memory at each tenth of a million updates, with windows that slide, groups and queries."""
+    labels, scores = generate(Case(10**6, 0.01))
+    batches = list(zip(labels.reshape(-1, 20), scores.reshape(-1, 20), strict=True))
+    week = SlidingEvaluation(pane=60, window=168 * 60, memory="16kB", max_groups=3)
+    megabytes: list[float] = []
+
+    def update() -> None:
+        for i in range(10**6):
+            week.update(*batches[i % len(batches)], time=i / 10, group=i // 7 % 4)
+            if i % 10**5 == 0:
+                week.evaluate(["auc"])
+                megabytes.append(round(resident_megabytes(), 1))
+
+    benchmark.pedantic(update, rounds=1)
+    benchmark.extra_info.update(megabytes=megabytes)
 
 
 @pytest.mark.parametrize("what", ["auc", "table"])

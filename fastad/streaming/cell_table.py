@@ -145,6 +145,15 @@ class CellTable:
         table.plus(listed)
         return table
 
+    def copy(self) -> "CellTable":
+        """Return a table of the same points that changes by itself."""
+        table = CellTable.__new__(CellTable)
+        vars(table).update(vars(self))
+        table._of_threads = []
+        table._pages, table._directory = self._pages.copy(), self._directory.copy()
+        table._counts = self._counts.copy()
+        return table
+
     @staticmethod
     def most_cells(memory: int) -> int:
         """Return how many cells fit so many bytes at least; two are the coarsest resolution."""

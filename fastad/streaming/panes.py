@@ -2,6 +2,7 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,8 +36,56 @@ class Dropped(NamedTuple):
     group_points: int
 
 
+class KeptGroup(NamedTuple):
+    """The panes of a group.
+
+    Attributes
+    ----------
+    panes : dict of int to ScoreSketch
+        By the number of the pane.
+    after_drop : bool
+        Whether groups had been dropped when it began: then it may have been one of them, and the
+        points of labels that come now may be gone.
+    """
+
+    panes: dict[int, ScoreSketch]
+    after_drop: bool
+
+
+class PanesState(NamedTuple):
+    """All that is kept at one moment; groups in the order of their latest change."""
+
+    latest: int | None
+    dropped: Dropped
+    groups: list[tuple[Group | None, KeptGroup]]
+
+
+class PanesWindow(NamedTuple):
+    """Some panes at one moment.
+
+    Attributes
+    ----------
+    first : int
+        Where the window begins.
+    first_kept : int or None
+        The first pane that is kept.
+    dropped : Dropped
+        What came too late, and what made room.
+    sketches : list of (int, ScoreSketch)
+        Those that have points, each with how many panes it lies before the window's last one.
+    """
+
+    first: int
+    first_kept: int | None
+    dropped: Dropped
+    sketches: list[tuple[int, ScoreSketch]]
+
+
 class Panes:
     """Sketches by group and by the number of the pane, which rises with time.
+
+    What was given out is never changed: a sketch is copied before the first change after it was
+    read. So readers see one moment and take their time, and nobody waits for them.
 
     Attributes
     ----------
@@ -54,82 +103,113 @@ class Panes:
         self.dropped = Dropped(0, 0, 0, 0)
         self._lock = threading.Lock()
         # The group with the latest change is the last one.
-        self._groups: OrderedDict[Group | None, dict[int, ScoreSketch]] = OrderedDict()
+        self._groups: OrderedDict[Group | None, KeptGroup] = OrderedDict()
+        # In place of a pane without points; nothing is added to it.
+        self._empty = ScoreSketch(memory)
+        # Sketches that no reader has.
+        self._unread: set[ScoreSketch] = set()
         self._dtype: np.dtype[Any] | None = None
 
     @property
     def first(self) -> int | None:
         """The first pane that is kept."""
-        return None if self.latest is None else self.latest + 1 - self.n_panes
+        latest = self.latest
+        return None if latest is None else latest + 1 - self.n_panes
 
-    def listed(self) -> list[tuple[Group | None, list[tuple[int, ScoreSketch]]]]:
-        """Return all groups with their panes."""
+    def groups(self) -> list[Group | None]:
+        """Return the groups, that with the latest change last."""
         with self._lock:
-            return [(group, sorted(kept.items())) for group, kept in self._groups.items()]
+            return list(self._groups)
 
-    def put(self, group: Group | None, panes: dict[int, ScoreSketch]) -> None:
-        """Put the panes of a group in, that of the latest change."""
-        self._groups[group] = panes
-        for sketch in panes.values():
-            self._dtype = sketch.dtype
-
-    def between(self, first: int, last: int, group: Group | None) -> list[tuple[int, ScoreSketch]]:
-        """Return the panes of a group, or of all, between two of them, ends included."""
+    def n_kept(self) -> int:
+        """Return how many panes have points, of all groups."""
         with self._lock:
-            groups = self._groups if group is None else [group]
-            return [
-                (pane, sketch)
+            return sum(len(kept.panes) for kept in self._groups.values())
+
+    def state(self) -> PanesState:
+        """Return all that is kept."""
+        with self._lock:
+            groups = [
+                (group, KeptGroup(dict(sorted(kept.panes.items())), kept.after_drop))
+                for group, kept in self._groups.items()
+            ]
+            self._unread.clear()
+            return PanesState(self.latest, self.dropped, groups)
+
+    def restore(self, state: PanesState) -> None:
+        """Take what another one kept, in place of nothing."""
+        self.latest, self.dropped = state.latest, state.dropped
+        for group, kept in state.groups:
+            self._groups[group] = kept
+            for sketch in kept.panes.values():
+                self._dtype = sketch.dtype
+
+    def window(self, n_panes: int, last: int | None, group: Group | None) -> PanesWindow:
+        """Return panes of a group, or of all, up to one of them or the latest."""
+        with self._lock:
+            if last is None:
+                last = self.latest or 0
+            first = last + 1 - n_panes
+            groups: Iterable[Group | None] = self._groups if group is None else [group]
+            chosen = [
+                (last - pane, sketch)
                 for each in groups
-                for pane, sketch in self._groups.get(each, {}).items()
+                if each in self._groups
+                for pane, sketch in self._groups[each].panes.items()
                 if first <= pane <= last
             ]
+            self._unread.difference_update(sketch for _, sketch in chosen)
+            return PanesWindow(first, self.first, self.dropped, chosen)
 
     def count(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
-        """Count points of one pane, or of a pane each."""
+        """Count points of one pane, or of a pane each; all or, where they are refused, none."""
         parts = _by_pane(points, panes)
         with self._lock:
             self._expect(points.raw.dtype)
-            self._slide_to(parts[-1][0])
-            assert self.latest is not None
-            first = self.latest + 1 - self.n_panes
-            self._drop(points=sum(some.n_points for pane, some in parts if pane < first))
+            latest = parts[-1][0] if self.latest is None else max(self.latest, parts[-1][0])
+            first = latest + 1 - self.n_panes
+            late = sum(some.n_points for pane, some in parts if pane < first)
             parts = [(pane, some) for pane, some in parts if pane >= first]
+            there = self._groups[group].panes if group in self._groups else {}
+            for pane, some in parts:
+                there.get(pane, self._empty).check_room(some.n_points)
+            self._drop(points=late)
             if not parts:
                 return
-            kept = self._groups.setdefault(group, {})
+            self._slide_to(latest)
+            self._dtype = points.raw.dtype
+            kept = self._groups.setdefault(group, KeptGroup({}, self.dropped.groups > 0))
             self._groups.move_to_end(group)
-            for pane, _ in parts:
-                if pane not in kept:
-                    kept[pane] = ScoreSketch(self.memory)
-            counted = [(kept[pane], some) for pane, some in parts]
+            for pane, some in parts:
+                self._to_change(kept, pane).count_points(some)
             self._make_room()
-        # Threads wait for each other where they count in the same pane only.
-        for sketch, some in counted:
-            sketch.count_points(some)
 
     def label(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
         """Give labels to points of one pane, or of a pane each; all or none."""
         parts = _by_pane(points, panes)
-        # One call at a time, so that what was checked is still there.
         with self._lock:
             self._expect(points.raw.dtype)
-            first = -(2**63) if self.latest is None else self.latest + 1 - self.n_panes
-            kept = self._groups.get(group)
-            if kept is None and self.dropped.groups:
-                self._drop(labels=points.n_points)
-                return
-            late = sum(some.n_points for pane, some in parts if pane < first)
-            parts = [(pane, some) for pane, some in parts if pane >= first]
-            empty = ScoreSketch(self.memory)
-            labelled = [((kept or {}).get(pane, empty), some) for pane, some in parts]
-            for sketch, some in labelled:
-                unknown = sketch.unknown_points(some)
+            first = self.first
+            kept = self._groups.get(group, KeptGroup({}, self.dropped.groups > 0))
+            labelled: list[tuple[int, StreamedPoints]] = []
+            late = 0
+            for pane, some in parts:
+                if first is not None and pane < first:
+                    late += some.n_points
+                    continue
+                unknown = kept.panes.get(pane, self._empty).unknown_points(some)
                 if unknown.shape[0]:
-                    raise never_counted(some, unknown)
+                    if not kept.after_drop:
+                        raise never_counted(some, unknown)
+                    waiting = some.keep(np.delete(np.arange(some.kinds.shape[0]), unknown))
+                    late += some.n_points - waiting.n_points
+                    some = waiting
+                if some.kinds.shape[0]:
+                    labelled.append((pane, some))
             self._drop(labels=late)
-            for sketch, some in labelled:
-                sketch.label_points(some)
-            if kept is not None:
+            for pane, some in labelled:
+                self._to_change(kept, pane).label_points(some)
+            if group in self._groups:
                 self._groups.move_to_end(group)
 
     def _expect(self, dtype: np.dtype[Any]) -> None:
@@ -137,24 +217,34 @@ class Panes:
             raise InvalidInputError(
                 f"y_score must contain {self._dtype} as before; found {dtype}", argument="y_score"
             )
-        self._dtype = dtype
 
-    def _slide_to(self, pane: int) -> None:
-        """Let the window end with a pane, if it is later than all before."""
-        if self.latest is not None and pane <= self.latest:
+    def _to_change(self, kept: KeptGroup, pane: int) -> ScoreSketch:
+        """Return the sketch of a pane, new or a copy of one that somebody reads."""
+        sketch = kept.panes.get(pane)
+        if sketch is None or sketch not in self._unread:
+            sketch = ScoreSketch(self.memory) if sketch is None else sketch.copy()
+            kept.panes[pane] = sketch
+            self._unread.add(sketch)
+        return sketch
+
+    def _slide_to(self, latest: int) -> None:
+        """Let the window end with a pane, which is not before the latest one."""
+        if latest == self.latest:
             return
-        self.latest = pane
-        first = pane + 1 - self.n_panes
+        self.latest = latest
+        first = latest + 1 - self.n_panes
         for kept in self._groups.values():
-            for old in [each for each in kept if each < first]:
-                del kept[old]
-        for group in [group for group, kept in self._groups.items() if not kept]:
+            for old in [each for each in kept.panes if each < first]:
+                self._unread.discard(kept.panes.pop(old))
+        for group in [group for group, kept in self._groups.items() if not kept.panes]:
             del self._groups[group]
 
     def _make_room(self) -> None:
         while len(self._groups) > self.max_groups:
-            _, panes = self._groups.popitem(last=False)
-            self._drop(groups=1, group_points=sum(each.n_points for each in panes.values()))
+            _, kept = self._groups.popitem(last=False)
+            sketches = kept.panes.values()
+            self._unread.difference_update(sketches)
+            self._drop(groups=1, group_points=sum(each.n_points for each in sketches))
 
     def _drop(self, **numbers: int) -> None:
         old = self.dropped

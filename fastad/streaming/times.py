@@ -25,8 +25,10 @@ _UNITS = {
     **dict.fromkeys(("w", "week"), 7 * 86_400 * _SECOND),
 }
 _LENGTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})s?\s*")
-# Times beyond this overflow; years are far from it.
-_MOST_SECONDS = 2.0**43
+# Between the years -6060 and 10000: milliseconds that are taken for seconds are beyond.
+_MOST_SECONDS = 253_402_300_800
+# NumPy reads dates with a zone, but warns.
+_ZONE = re.compile(r"(\d.*[T ]\d\d.*?) ?(?:Z|([+-])(\d\d):?(\d\d)?)", re.IGNORECASE)
 
 
 def check_duration(value: Duration, name: str) -> int:
@@ -63,12 +65,12 @@ def check_times(value: Any, n_samples: int, name: str = "time") -> IntVector | i
         _refuse(np.isnat(times), times, name)
         micros = times.astype("datetime64[us]").astype(np.int64)
         seconds = times.astype("datetime64[s]").astype(np.int64)
-        _refuse(np.abs(seconds) > _MOST_SECONDS, times, name)
+        _refuse(np.abs(seconds) >= _MOST_SECONDS, times, name)
     elif times.dtype.kind in "iu":
-        _refuse((times > _MOST_SECONDS) | (times < -_MOST_SECONDS), times, name)
+        _refuse((times >= _MOST_SECONDS) | (times <= -_MOST_SECONDS), times, name)
         micros = times.astype(np.int64) * _SECOND
     else:
-        _refuse(~(np.abs(times) <= _MOST_SECONDS), times, name)
+        _refuse(~(np.abs(times) < _MOST_SECONDS), times, name)
         whole = np.floor(times)
         # The fraction by itself, so that no digit of it is lost; rounded, it may be a whole second.
         fraction = np.minimum(np.floor((times - whole) * 1e6), _SECOND - 1)
@@ -99,9 +101,10 @@ def _as_array(value: Any, name: str) -> AnyVector:
         times = np.array([_in_utc(each) for each in times.flat], "datetime64[us]")
     elif times.dtype.kind == "U":
         try:
-            times = times.astype("datetime64[us]")
+            dates = [_from_text(str(each)) for each in times.flat]
         except ValueError:
             raise _no_times(value, name) from None
+        times = np.array(dates, "datetime64[us]").reshape(times.shape)
     if times.dtype.kind not in "Miuf":
         raise _no_times(value, name)
     return times
@@ -109,9 +112,24 @@ def _as_array(value: Any, name: str) -> AnyVector:
 
 def _in_utc(time: datetime) -> np.datetime64:
     """Return a date of any time zone; without one, it is taken as UTC."""
+    # In pandas, a date may be none.
+    if time != time:
+        return np.datetime64("NaT", "us")
     if time.tzinfo is not None:
         time = time.astimezone(timezone.utc).replace(tzinfo=None)
     return np.datetime64(time, "us")
+
+
+def _from_text(text: str) -> np.datetime64:
+    """Return a date in ISO 8601 of any time zone; without one, it is taken as UTC."""
+    ahead = 0
+    if match := _ZONE.fullmatch(text):
+        text, sign, hours, minutes = match.groups()
+        ahead = (60 * int(hours or 0) + int(minutes or 0)) * (-1 if sign == "-" else 1)
+    elif not text[:1].isdigit():
+        # "now" is a date for NumPy.
+        raise ValueError(text)
+    return np.datetime64(text, "us") - np.timedelta64(ahead, "m")
 
 
 def _no_times(value: object, name: str) -> InvalidTypeError:
@@ -125,7 +143,7 @@ def _refuse(bad: Any, times: AnyVector, name: str) -> None:
     if np.any(bad):
         first = int(np.argmax(bad))
         raise InvalidInputError(
-            f"{name} must contain finite times; found {times.reshape(-1)[first]}, the first at "
-            f"index {first}",
+            f"{name} must contain finite times before the year 10000, as dates or in seconds; "
+            f"found {times.reshape(-1)[first]}, the first at index {first}",
             argument=name,
         )

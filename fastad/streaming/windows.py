@@ -14,7 +14,7 @@ from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.panes import Dropped, Group, Panes
+from fastad.streaming.panes import Dropped, Group, KeptGroup, Panes, PanesState, PanesWindow
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.serialization import seal, unfit, unseal
@@ -95,10 +95,9 @@ class SlidingEvaluation:
         self._panes = Panes(n_panes, n_bytes, check_count(max_groups, "max_groups"))
 
     def __repr__(self) -> str:
-        listed = self._panes.listed()
         return (
-            f"SlidingEvaluation({len(listed)} groups, {sum(len(kept) for _, kept in listed)} "
-            f"panes, kept={self.kept})"
+            f"SlidingEvaluation({len(self.groups)} groups, {self._panes.n_kept()} panes, "
+            f"kept={self.kept})"
         )
 
     @property
@@ -109,7 +108,7 @@ class SlidingEvaluation:
     @property
     def groups(self) -> Sequence[Group | None]:
         """The groups that are kept; None is that of points without a group."""
-        return [group for group, _ in self._panes.listed()]
+        return self._panes.groups()
 
     @property
     def kept(self) -> tuple[str, str] | None:
@@ -173,13 +172,15 @@ class SlidingEvaluation:
             See `ScoreSketch.label`.
         time, group
             When the points happened, and what they belong to, as they were counted. Labels of panes
-            that have left the window, and of groups that were dropped, are counted in ``dropped``.
+            that have left the window, and of groups that were dropped, are counted in ``dropped``;
+            so are those in a group that began after one had been dropped, where too few points wait
+            for them: it may be the same.
 
         Raises
         ------
         InvalidInputError
-            If fewer points without a label were counted than are labelled now; nothing is moved
-            then.
+            If fewer points without a label were counted than are labelled now, and no group was
+            dropped that may have had them; nothing is moved then.
         """
         if y_true is None:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
@@ -215,7 +216,8 @@ class SlidingEvaluation:
         Raises
         ------
         InvalidInputError
-            If the window does not begin and end where panes do, or begins before all that are kept.
+            If the window does not begin and end where panes do, begins before all that are kept, or
+            has 2^62 points.
         """
         return self._merged(self._window(window, end, group))
 
@@ -240,7 +242,8 @@ class SlidingEvaluation:
         half_life : str, float, timedelta, optional
             Age at which a point counts half as much as one of the window's last pane: a pane has
             the weight 2^(16 - age / half_life), rounded to an integer. Bounds are certain for the
-            weighted points. Intervals are for points that count equally, see `sketch`.
+            weighted points, fewer than 2^62. Intervals are for points that count equally, see
+            `sketch`.
 
         Returns
         -------
@@ -251,24 +254,26 @@ class SlidingEvaluation:
         decay = 0.0
         if half_life is not None:
             decay = self._length / check_duration(half_life, "half_life")
-        return self._merged(chosen, decay).evaluate(measures, fpr=fpr).noted(self._notes())
+        table = self._merged(chosen, decay).evaluate(measures, fpr=fpr)
+        return table.noted(_notes(chosen.dropped))
 
     def to_bytes(self) -> bytes:
         """Return all of it as bytes, versioned and with a checksum."""
-        panes = self._panes
+        panes, state = self._panes, self._panes.state()
         sketches: list[bytes] = []
         listed: list[Any] = []
-        for group, kept in panes.listed():
-            written = [(pane, sketch.to_bytes()) for pane, sketch in kept]
+        for group, kept in state.groups:
+            written = [(pane, sketch.to_bytes()) for pane, sketch in kept.panes.items()]
             sketches += [data for _, data in written]
-            listed.append([group, [(pane, len(data)) for pane, data in written]])
+            sizes = [(pane, len(data)) for pane, data in written]
+            listed.append([group, kept.after_drop, sizes])
         plain = {
             "pane": self._length,
             "n_panes": panes.n_panes,
             "memory": panes.memory,
             "max_groups": panes.max_groups,
-            "latest": panes.latest,
-            "dropped": panes.dropped,
+            "latest": state.latest,
+            "dropped": state.dropped,
             "groups": listed,
         }
         header = json.dumps(plain).encode()
@@ -288,15 +293,17 @@ class SlidingEvaluation:
                 memory=plain["memory"],
                 max_groups=plain["max_groups"],
             )
-            for group, panes in plain["groups"]:
+            groups: list[tuple[Group | None, KeptGroup]] = []
+            for group, after_drop, sizes in plain["groups"]:
                 kept = {}
-                for number, size in panes:
+                for number, size in sizes:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
                     start += size
                 # JSON makes lists of tuples.
-                restored._panes.put(tuple(group) if isinstance(group, list) else group, kept)
-            restored._panes.latest = plain["latest"]
-            restored._panes.dropped = Dropped(*plain["dropped"])
+                name = tuple(group) if isinstance(group, list) else group
+                groups.append((name, KeptGroup(kept, after_drop)))
+            dropped = Dropped(*plain["dropped"])
+            restored._panes.restore(PanesState(plain["latest"], dropped, groups))
         except (ValueError, TypeError, KeyError, OverflowError):
             raise unfit("a state that none has", _WHAT) from None
         return restored
@@ -332,33 +339,32 @@ class SlidingEvaluation:
 
     def _window(
         self, window: Duration | None, end: Time | None, group: Group | None
-    ) -> list[tuple[int, ScoreSketch]]:
-        """Return the sketches of a window, each with its age in panes."""
+    ) -> PanesWindow:
+        """Return what is kept of a window."""
         _check_group(group)
-        panes = self._panes
-        n_panes = panes.n_panes if window is None else self._n_panes(window)
-        last = self._last_pane(end)
-        first, first_kept = last + 1 - n_panes, panes.first
-        if first_kept is not None and first < first_kept:
+        n_panes = self._panes.n_panes if window is None else self._n_panes(window)
+        chosen = self._panes.window(n_panes, self._last_pane(end), group)
+        if chosen.first_kept is not None and chosen.first < chosen.first_kept:
             raise InvalidInputError(
-                f"window must begin where panes are kept, at {self._shown(first_kept)} or later; "
-                f"found one that begins at {self._shown(first)}",
+                f"window must begin where panes are kept, at {self._shown(chosen.first_kept)} or "
+                f"later; found one that begins at {self._shown(chosen.first)}",
                 argument="window",
             )
-        return [(last - pane, sketch) for pane, sketch in panes.between(first, last, group)]
+        return chosen
 
-    def _merged(self, chosen: list[tuple[int, ScoreSketch]], decay: float = 0.0) -> ScoreSketch:
-        """Return a sketch of sketches, which have lost so many halves of their weight a pane."""
+    def _merged(self, chosen: PanesWindow, decay: float = 0.0) -> ScoreSketch:
+        """Return a sketch of a window whose points lose so many halves of their weight a pane."""
         parts = []
-        for age, sketch in chosen:
+        for age, sketch in chosen.sketches:
             weight = round(2.0 ** (_DECAY_BITS - age * decay)) if decay else 1
             if weight:
                 parts.append((sketch, weight))
-        return ScoreSketch.merged(self._panes.memory, parts)
+        argument = "half_life" if decay else "window"
+        return ScoreSketch.merged(self._panes.memory, parts, argument)
 
-    def _last_pane(self, end: Time | None) -> int:
+    def _last_pane(self, end: Time | None) -> int | None:
         if end is None:
-            return self._panes.latest or 0
+            return None
         micros = check_time(end, "end")
         if micros % self._length:
             raise InvalidInputError(
@@ -382,18 +388,18 @@ class SlidingEvaluation:
     def _shown(self, pane: int) -> str:
         return shown_time(pane * self._length)
 
-    def _notes(self) -> Sequence[str]:
-        """Say what was dropped, if anything was."""
-        dropped = self._panes.dropped
-        return [
-            f"{number} {what}"
-            for number, what in (
-                (dropped.points, "points came when their pane had left the window"),
-                (dropped.labels, "labels came when their points had left"),
-                (dropped.groups, f"groups, of {dropped.group_points} points, made room for others"),
-            )
-            if number
-        ]
+
+def _notes(dropped: Dropped) -> Sequence[str]:
+    """Say what was dropped, if anything was."""
+    return [
+        f"{number} {what}"
+        for number, what in (
+            (dropped.points, "points came when their pane had left the window"),
+            (dropped.labels, "labels came when their points had left"),
+            (dropped.groups, f"groups, of {dropped.group_points} points, made room for others"),
+        )
+        if number
+    ]
 
 
 def _check_group(group: object) -> None:
