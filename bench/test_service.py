@@ -98,7 +98,7 @@ def test_memory_of_a_million_updates(benchmark: BenchmarkFixture) -> None:
                 week.evaluate(["auc"])
                 megabytes.append(round(resident_megabytes(), 1))
 
-    benchmark.pedantic(update, rounds=1)
+    benchmark.pedantic(update, rounds=1)  # type: ignore[no-untyped-call]
     benchmark.extra_info.update(megabytes=megabytes)
 
 
