@@ -1,5 +1,6 @@
 """A report that several files of tests read, written once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,15 @@ import pytest
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import write_report
 from fastad.study.results import StudyTables
+from tests.support.pictures import quick_pictures
 from tests.support.report_pages import SMALL, Page, made_up
 from tests.support.study_tables import make_study
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_fonts() -> Iterator[None]:
+    with quick_pictures():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import fastad
+from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import write_report
 from fastad.study.report.page import _template
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
+from tests.support.pictures import PDF_FONTS
 from tests.support.report_pages import Page, contents, made_up, small_figure
 
 
@@ -46,6 +48,20 @@ def test_pictures_have_a_file_of_each_kind(page: Page, written: Path) -> None:
     names = Counter(one.stem for one in figures.iterdir())
     assert {*names.values()} == {len(starts)}
     assert len(names) == len(page.of("img")) == 1 + 2 * 3
+
+
+def test_pdf_has_fonts_that_editors_read(
+    small_study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "_PDF_FONTS", PDF_FONTS)
+    section = Section("s", "S", (), [Picture("one", "One", small_figure)])
+    written = []
+    for name in ("a", "b"):
+        page = write_report(small_study, tmp_path / name, [section])
+        written.append((page.parent / "figures" / "one.pdf").read_bytes())
+    assert b"/CIDFontType2" in written[0]
+    assert b"/Type3" not in written[0]
+    assert written[0] == written[1]
 
 
 def test_same_study_same_bytes(small_study: StudyTables, written: Path, tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from fastad.study.results import StudyTables, read_study
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _FOLDER, _PAGE, _TABLES, _FIGURES = "report", "index.html", "tables", "figures"
+# Fonts that editors read, as some publishers ask for.
+_PDF_FONTS = 42
 # Dots an inch of the picture files, and of the screen, where they have the size that their type
 # asks for; colours of the pictures in the page.
 _DPI, _SCREEN, _COLOURS = 110, 96, 128
@@ -248,8 +250,8 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
         raise missing_extra("a report", "matplotlib", extra="study") from None
     figure = picture.draw()
     links = {}
-    # The same bits whenever they are drawn; fonts that editors read, as some publishers ask for.
-    with mpl.rc_context({"svg.hashsalt": "fastad", "pdf.fonttype": 42}):
+    # The same bits whenever they are drawn.
+    with mpl.rc_context({"svg.hashsalt": "fastad", "pdf.fonttype": _PDF_FONTS}):
         for kind, metadata in _PICTURES.items():
             links[kind] = f"{_FIGURES}/{picture.name}.{kind.lower()}"
             figure.savefig(folder / links[kind], dpi=_DPI, metadata=metadata)
