@@ -12,7 +12,14 @@ import pytest
 
 import fastad
 from fastad._core.extras import missing_extra
-from tests.support.command_line import FASTAD, PLAIN, on_terminal, run_without, shown_on
+from tests.support.command_line import (
+    FASTAD,
+    PLAIN,
+    on_terminal,
+    run_without,
+    shown_on,
+    stdout_of,
+)
 
 pytestmark = pytest.mark.system
 
@@ -136,6 +143,8 @@ def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
 
 def test_replicates_of_few_points_are_not_shown(scores: Path) -> None:
     options = ("--measure", "eer", "--ci", "--n-resamples", 100)
+    # What has to be compiled takes longer.
+    stdout_of("evaluate", scores, *options)
     with on_terminal("evaluate", scores, *options) as (process, terminal):
         shown = shown_on(terminal)
         assert process.stdout is not None
