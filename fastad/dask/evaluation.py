@@ -1,6 +1,7 @@
 """``evaluate`` on Dask: sketches of partitions, merged along a tree."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,21 +15,23 @@ from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import (
-    MOST_PASSES,
+    Counters,
     OtherLabel,
     StreamedEvaluation,
+    Streams,
+    by_passes,
     count_batch,
-    share_of,
+    in_order,
+    score_columns,
     split,
 )
-from fastad.streaming.exact import ScorePasses
-from fastad.streaming.files import Batch
+from fastad.streaming.files import Batch, names_of
 from fastad.streaming.points import StreamedPoints
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.sketch import ScoreSketch
 
-# Counters of the groups and columns of some rows: each has ``empty``, ``add`` and ``merge``.
-Counters: TypeAlias = dict[Any, Any]
+# By group and column of scores, what has ``empty``, ``add`` and ``merge``.
+_AnyCounters: TypeAlias = dict[Any, Any]
 # Counters that one task merges.
 _FAN_IN = 8
 
@@ -108,7 +111,7 @@ def evaluate(
     n_bytes = check_memory(memory)
     rates = check_rate(fpr, "fpr")
     bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
-    group_columns = [groups] if isinstance(groups, str) else list(groups or [])
+    group_columns = [] if groups is None else names_of(groups, "groups")
     table = _Table(source)
     table.check([label], "label")
     table.check(group_columns, "groups")
@@ -116,21 +119,12 @@ def evaluate(
 
     def run() -> StreamedEvaluation:
         names = table.groups(group_columns) if group_columns else [None]
-        share = share_of(n_bytes, len(names), len(scores))
-        streams = {
-            (name, column): ScorePasses(bound, share, exact=exact)
-            for name in names
-            for column in scores
-        }
-        n_passes = 0
-        while n_passes < MOST_PASSES and not all(each.is_done for each in streams.values()):
-            left = {key: each for key, each in streams.items() if not each.is_done}
-            counters: Counters = {key: each.next_pass() for key, each in left.items()}
-            counted = table.count(counters, label, group_columns, pos_label)
-            for key, each in left.items():
-                each.end(counted[key])
-            n_passes += 1
-        tables = {key: each.result() for key, each in streams.items()}
+
+        def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
+            counters = {key: each.next_pass() for key, each in left.items()}
+            return table.count(counters, label, group_columns, pos_label)
+
+        tables, n_passes = by_passes(bound, names, scores, n_bytes, count, exact=exact)
         # The groups had to be found first.
         return StreamedEvaluation.of(tables, group_columns, n_passes + bool(group_columns))
 
@@ -191,7 +185,7 @@ def sketch(
     scores = table.scores(score, [label])
 
     def run() -> dict[str, ScoreSketch]:
-        counters: Counters = {(None, column): _SketchCounter(size) for column in scores}
+        counters: _AnyCounters = {(None, column): _SketchCounter(size) for column in scores}
         counted = table.count(counters, label, [], pos_label)
         return {column: counted[None, column].sketch for column in scores}
 
@@ -217,7 +211,7 @@ class _SketchCounter:
 class _Counted(NamedTuple):
     """What was counted of some rows, and their label beside that of the anomalies."""
 
-    counters: Counters
+    counters: _AnyCounters
     other: OtherLabel
 
 
@@ -254,19 +248,10 @@ class _Table:
 
     def scores(self, score: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
         """Return the columns of scores, by default all others of numbers."""
-        names = [score] if isinstance(score, str) else list(dict.fromkeys(score or []))
-        if score is None:
-            names = [
-                name
-                for name, dtype in self._types.items()
-                if name not in others and getattr(dtype, "kind", "O") in "biuf"
-            ]
-        if not names:
-            raise InvalidInputError(
-                "score must name a column; found no other column of numbers among "
-                f"{', '.join(map(str, self._types))}",
-                argument="score",
-            )
+        numbers = [
+            name for name, dtype in self._types.items() if getattr(dtype, "kind", "O") in "biuf"
+        ]
+        names = score_columns(score, list(self._types), numbers, others)
         self.check(names, "score")
         return names
 
@@ -277,19 +262,15 @@ class _Table:
             dask.delayed(_groups_of, pure=False)(part, number, self._numeric(group_columns))
             for number, part in enumerate(self._delayed(group_columns))
         ]
-        found = {name: None for names in dask.compute(*tasks) for name in names}
-        try:
-            return sorted(found)
-        except TypeError:
-            return list(found)
+        return in_order(name for names in dask.compute(*tasks) for name in names)
 
     def count(
         self,
-        counters: Counters,
+        counters: _AnyCounters,
         label: str,
         group_columns: Sequence[str],
         pos_label: Label | None,
-    ) -> Counters:
+    ) -> _AnyCounters:
         """Count all rows, each partition apart, and merge along a tree."""
         dask = dask_module()
         scores = list(dict.fromkeys(column for _, column in counters))
@@ -415,7 +396,7 @@ def _count_part(
     part: Any,
     number: int,
     types: Mapping[str, str | None],
-    empty: Counters,
+    empty: _AnyCounters,
     label: str,
     group_columns: Sequence[str],
     pos_label: Label | None,
@@ -440,7 +421,5 @@ def _merge(parts: Sequence[_Counted], other: OtherLabel) -> _Counted:
         for part in parts:
             other.merge(part.other)
             for key, counter in part.counters.items():
-                # Counters of a key are of one kind.
-                one: Any = counter
-                merged[key].merge(one)
+                merged[key].merge(counter)
     return _Counted(merged, other)

@@ -1,10 +1,10 @@
 """``evaluate``: measures of scores in files that do not fit in memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,11 @@ from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
 
+# Passes, and what counts in one, by group and column of scores.
+Streams: TypeAlias = dict[Any, ScorePasses]
+Counters: TypeAlias = dict[Any, SketchPass | FinerPass]
 # Passes over the files, at most; each but the first refines what is not certain yet.
-MOST_PASSES = 10
+_MOST_PASSES = 10
 # Files that a message names.
 _N_NAMED = 3
 
@@ -261,39 +264,75 @@ def _evaluate(files: ScoreFiles, request: _Request, report: Progress | None) -> 
     label, group_columns = request.label, request.group_columns
     files.check([label], "label")
     files.check(group_columns, "groups")
-    scores = _score_columns(files, request.score, [label, *group_columns])
+    scores = score_columns(request.score, files.names, files.numbers(), [label, *group_columns])
     files.check(scores, "score")
     names = _groups(files, group_columns) if group_columns else [None]
-    share = share_of(request.memory, len(names), len(scores)) if names else 0
-    streams = {
-        (name, column): ScorePasses(request.measures, share, exact=request.exact)
-        for name in names
-        for column in scores
-    }
     rows = _Rows(files, label, group_columns, request.pos_label)
     # The groups had to be found first.
     n_before = 1 if group_columns else 0
+
+    def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
+        counters = {
+            key: each.next_pass(_spill_folder(each, request.folder, stack))
+            for key, each in left.items()
+        }
+        rows.give(counters, report, n_before + n_passes)
+        return counters
+
+    tables, n_passes = by_passes(
+        request.measures, names, scores, request.memory, count, exact=request.exact
+    )
+    if not files.n_read:
+        found = some_of(files.paths, _N_NAMED)
+        raise InvalidInputError(f"source must have rows; found none in {found}", argument="source")
+    return StreamedEvaluation.of(tables, group_columns, n_before + n_passes)
+
+
+def by_passes(
+    measures: Sequence[BoundMeasure],
+    groups: Sequence[Any],
+    scores: Sequence[str],
+    memory: int,
+    count: Callable[[Streams, int, ExitStack], Counters],
+    *,
+    exact: bool,
+) -> tuple[dict[Any, BoundedEvaluation], int]:
+    """Let all rows be counted again as long as a measure asks for it.
+
+    Parameters
+    ----------
+    measures : sequence of BoundMeasure
+        What to evaluate.
+    groups, scores : sequence
+        Groups and columns of scores, each pair of which is evaluated by itself.
+    memory : int
+        Bytes, which all of them share.
+    count : callable
+        Of those that need a pass, by group and column, of the number of passes before, and of what
+        closes when the pass has been used: lets it count all rows, and returns what counted.
+    exact : bool
+        Whether to go on until values are exact.
+
+    Returns
+    -------
+    (dict of BoundedEvaluation, int)
+        Tables by group and column, and the number of passes.
+    """
+    share = _share_of(memory, len(groups), len(scores)) if groups else 0
+    streams = {
+        (group, column): ScorePasses(measures, share, exact=exact)
+        for group in groups
+        for column in scores
+    }
     n_passes = 0
-    while n_passes < MOST_PASSES and not all(each.is_done for each in streams.values()):
+    while n_passes < _MOST_PASSES and not all(each.is_done for each in streams.values()):
         left = {key: each for key, each in streams.items() if not each.is_done}
         with ExitStack() as stack:
-            counted = {
-                key: each.next_pass(_spill_folder(each, request.folder, stack))
-                for key, each in left.items()
-            }
-            rows.give(counted, report, n_before + n_passes)
-            if not files.n_read:
-                break
+            counted = count(left, n_passes, stack)
             for key, each in left.items():
                 each.end(counted.pop(key))
         n_passes += 1
-    if not files.n_read:
-        raise InvalidInputError(
-            f"source must have rows; found none in {some_of(files.paths, _N_NAMED)}",
-            argument="source",
-        )
-    tables = {key: each.result() for key, each in streams.items()}
-    return StreamedEvaluation.of(tables, group_columns, n_before + n_passes)
+    return {key: each.result() for key, each in streams.items()}, n_passes
 
 
 def _check_folder(folder: str | Path) -> None:
@@ -307,7 +346,7 @@ def _check_folder(folder: str | Path) -> None:
         )
 
 
-def share_of(memory: int, n_groups: int, n_scores: int) -> int:
+def _share_of(memory: int, n_groups: int, n_scores: int) -> int:
     """Return the bytes of each detector on each group."""
     share = memory // (n_groups * n_scores)
     if share < FEWEST_BYTES:
@@ -319,17 +358,21 @@ def share_of(memory: int, n_groups: int, n_scores: int) -> int:
     return share
 
 
-def _score_columns(
-    files: ScoreFiles, score: str | Sequence[str] | None, others: Sequence[str]
+def score_columns(
+    score: str | Sequence[str] | None,
+    names: Sequence[str],
+    numbers: Sequence[str],
+    others: Sequence[str],
 ) -> list[str]:
+    """Return the columns of scores, by default all columns of numbers that are nothing else."""
     if score is not None:
         columns = names_of(score, "score")
     else:
-        columns = [name for name in files.numbers() if name not in others]
+        columns = [name for name in numbers if name not in others]
     if not columns:
         raise InvalidInputError(
-            f"score must name a column; found no other column of numbers among "
-            f"{', '.join(files.names)}",
+            "score must name a column; found no other column of numbers among "
+            f"{', '.join(map(str, names))}",
             argument="score",
         )
     return columns
@@ -468,14 +511,20 @@ def _refuse_nan(batch: Batch, name: str) -> None:
         )
 
 
+def in_order(groups: Iterable[Any]) -> list[Any]:
+    """Return groups in the order of their values, where these have one."""
+    listed = list(dict.fromkeys(groups))
+    try:
+        return sorted(listed)
+    except TypeError:
+        return listed
+
+
 def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
-    """Return all groups, in the order of their values."""
+    """Return all groups."""
     found: dict[Any, None] = {}
     for batch in files.batches(group_columns):
         for name in group_columns:
             _refuse_nan(batch, name)
         found.update({name: None for name, _ in split(batch, group_columns)})
-    try:
-        return sorted(found)
-    except TypeError:
-        return list(found)
+    return in_order(found)
