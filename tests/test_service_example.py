@@ -42,11 +42,11 @@ class Service:
         return json.loads(text) if answer.headers["content-type"].startswith("app") else text
 
     def post(self, path: str, **body: Any) -> tuple[int, Any]:
-        request = urllib.request.Request(
-            f"{self._root}{path}",
-            json.dumps(body).encode(),
-            {"content-type": "application/json"},
-        )
+        return self.send(path, json.dumps(body).encode())
+
+    def send(self, path: str, body: bytes) -> tuple[int, Any]:
+        header = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{self._root}{path}", body, header)
         try:
             with urllib.request.urlopen(request) as answer:
                 return answer.status, json.load(answer)
@@ -112,16 +112,21 @@ def test_points_and_late_labels_become_measures_and_metrics(tmp_path: Path) -> N
         auc = found["auc"]["value"]
         assert f'fastad_measure{{group="None",measure="auc",bound="value"}} {auc}' in metrics
         assert 'fastad_dropped{what="points"} 0' in metrics
+        # Whole numbers are scores, too.
+        assert service.post("/scores", score=[1, -2], time=T[-1])[0] == 202
         # A tenth are anomalies: far more than a hundredth is flagged.
         assert metrics.endswith("fastad_alarm 1\n")
         for path, body, part in (
             ("/scores", {"score": [1.0]}, "time must be given"),
+            ("/scores", {"score": ["high"], "time": 0}, "could not convert"),
             ("/scores", {"score": [1.0], "time": "soon"}, "time must contain numbers of seconds"),
             ("/labels", {"score": [77.0], "label": [1], "time": 0}, "counted without a label"),
         ):
             code, answer = service.post(path, **body)
             assert code == 422
             assert part in answer["error"]
+        for body in (b"{", b"[1]", b""):
+            assert service.send("/scores", body)[0] == 422
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
@@ -129,6 +134,7 @@ def test_a_restart_loses_nothing_that_was_answered(tmp_path: Path, how: str) -> 
     folder = tmp_path / "state"
     with running(folder) as service:
         service.scores(np.arange(2000), group="acme")
+        service.scores(np.arange(9), group=["acme", 7])
         service.labels(np.arange(500), group="acme")
         if how == "kill":
             service.process.kill()
@@ -148,6 +154,9 @@ def test_a_restart_loses_nothing_that_was_answered(tmp_path: Path, how: str) -> 
         found = service.get("/measures", measure=["auc"], group="acme")["measures"]["auc"]
         assert found["low"] <= fastad.roc_auc(Y, S) <= found["high"]
         assert found["high"] - found["low"] < 1e-3
+        assert "group=\"('acme', 7)\"" not in service.get("/metrics")
+        service.labels(np.arange(9), group=["acme", 7])
+        assert "group=\"('acme', 7)\"" in service.get("/metrics")
     assert len(list(folder.iterdir())) == 2
 
 

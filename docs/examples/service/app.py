@@ -74,17 +74,15 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
 
 async def change(request: Request) -> Response:
     """POST /scores and /labels: ``{"time", "score", "label", "group"}``."""
-    body = {**await request.json(), "kind": request.url.path.strip("/")}
-    if isinstance(body.get("group"), list):
-        body["group"] = tuple(body["group"])
     try:
-        await run_in_threadpool(request.app.state.service.change, body)
+        body = {**await request.json(), "kind": request.url.path.strip("/")}
+        counted = await run_in_threadpool(request.app.state.service.change, body)
     except KeyError as error:
         return JSONResponse({"error": f"{error.args[0]} must be given"}, 422)
     except (ValueError, TypeError) as error:
         # fastad's messages name the argument, what was expected, and what was found.
         return JSONResponse({"error": str(error)}, 422)
-    return JSONResponse({"counted": len(body["score"])}, 202)
+    return JSONResponse({"counted": counted}, 202)
 
 
 async def measures(request: Request) -> Response:

@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fastad.streaming import RateMonitor, SlidingEvaluation
 
 WINDOW, MONITOR = "window", "monitor"
@@ -40,12 +42,13 @@ class ServiceState:
         self._journal = journal.open("ab")
         self.snapshot()
 
-    def change(self, request: dict[str, Any]) -> None:
+    def change(self, request: dict[str, Any]) -> int:
         """Count points or labels, and keep them; a request that is wrong changes nothing."""
         with self._lock:
-            self._apply(request)
+            n_samples = self._apply(request)
             self._journal.write(json.dumps(request).encode() + b"\n")
             self._journal.flush()
+        return n_samples
 
     def snapshot(self) -> None:
         """Write all of it, whole or not at all, and begin a new journal."""
@@ -64,10 +67,18 @@ class ServiceState:
                 if not old.name.endswith(f"-{number}"):
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
 
-    def _apply(self, request: dict[str, Any]) -> None:
-        points = {"time": request["time"], "group": request.get("group")}
+    def _apply(self, request: dict[str, Any]) -> int:
+        group = request.get("group")
+        # JSON has no tuples.
+        points = {
+            "time": request["time"],
+            "group": tuple(group) if isinstance(group, list) else group,
+        }
+        # JSON has no type for 1.0: scores would be integers in one batch and floats in another.
+        scores = np.array(request["score"], np.float64)
         if request["kind"] == "labels":
-            self.window.label(request["score"], request["label"], **points)
+            self.window.label(scores, request["label"], **points)
         else:
-            self.window.update(request.get("label"), request["score"], **points)
-            self.monitor.update(y_score=request["score"])
+            self.window.update(request.get("label"), scores, **points)
+            self.monitor.update(y_score=scores)
+        return scores.size
