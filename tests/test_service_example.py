@@ -125,8 +125,8 @@ def test_points_and_late_labels_become_measures_and_metrics(tmp_path: Path) -> N
             code, answer = service.post(path, **body)
             assert code == 422
             assert part in answer["error"]
-        for body in (b"{", b"[1]", b""):
-            assert service.send("/scores", body)[0] == 422
+        for sent in (b"{", b"[1]", b""):
+            assert service.send("/scores", sent)[0] == 422
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
