@@ -191,6 +191,9 @@ class CellTable:
 
         It takes a tenth of the time of `plus`, where most pages are there.
         """
+        if self.n_points == 0 and weight == 1 and self.shift <= other.shift:
+            vars(self).update(vars(other.copy()))
+            return
         self._expect(other.n_points * weight)
         pages = as_readonly(other._pages[: other._n_pages])
         size = N_KINDS * other._counts.shape[0]
@@ -251,7 +254,8 @@ class CellTable:
     def plus(self, other: CellCounts) -> None:
         """Add the counts of another table."""
         self._expect(other.n_points)
-        self._rebuild(self.listed().plus(other))
+        is_first = self._n_pages == 0 and self.shift <= other.shift
+        self._rebuild(other if is_first else self.listed().plus(other))
 
     def label(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> IntVector:
         """Move points without a label to their class; return the rows for which there are none.

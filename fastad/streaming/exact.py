@@ -43,17 +43,15 @@ class SketchPass:
     Parts of the points are counted apart and merged, in any order.
     """
 
-    def __init__(self, memory: int, *, keep_anomalies: bool) -> None:
-        self.sketch = ScoreSketch(min(_SKETCH, memory // 4))
-        most = most_anomalies(memory - self.sketch.memory)
+    def __init__(self, memory: int, most_anomalies: int | None = None) -> None:
+        self.sketch = ScoreSketch(memory)
+        self._most_anomalies = most_anomalies
         # None where they are too many, or nobody needs them.
-        self.anomalies = KeptAnomalies(most) if keep_anomalies else None
-        self._memory = memory
-        self._keeps = keep_anomalies
+        self.anomalies = None if most_anomalies is None else KeptAnomalies(most_anomalies)
 
     def empty(self) -> "SketchPass":
         """Return what counts other points of the pass."""
-        return SketchPass(self._memory, keep_anomalies=self._keeps)
+        return SketchPass(self.sketch.memory, self._most_anomalies)
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
@@ -162,7 +160,8 @@ class ScorePasses:
             keeps = self._exact and any(
                 extremes_of(bound.measure).corners for bound in self._measures
             )
-            return SketchPass(self._memory, keep_anomalies=keeps)
+            n_bytes = min(_SKETCH, self._memory // 4)
+            return SketchPass(n_bytes, most_anomalies(self._memory - n_bytes) if keeps else None)
         ranks = spilled = None
         if self.can_spill and folder is not None:
             spilled = SpilledScores(

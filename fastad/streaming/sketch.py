@@ -24,7 +24,13 @@ from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
 from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellCounts, CellTable
+from fastad.streaming.cell_table import (
+    ANOMALY,
+    NORMAL,
+    UNLABELLED,
+    CellCounts,
+    CellTable,
+)
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
@@ -246,19 +252,17 @@ class ScoreSketch(BoundedMeasureMethods):
             raise InvalidTypeError(
                 f"other must be a ScoreSketch; found {type(other).__name__}", argument="other"
             )
-        state = other._state()
-        if state.memory != self.memory:
+        if other.memory != self.memory:
             raise InvalidInputError(
                 f"other must have the memory of this sketch, {self.memory} bytes; found "
-                f"{state.memory}",
+                f"{other.memory}",
                 argument="other",
             )
-        if state.dtype is None:
-            return
+        # Two that are merged with each other at once do not wait for each other's lock.
+        other = other.copy()
         with self._lock:
-            self._expect(state.dtype, "other")
-            self._table.check_room(state.listed.n_points, "other")
-            uninterrupted(lambda: self._take(state))
+            self._check_addable(other, 1, "other", "other")
+            uninterrupted(lambda: self._add(other, 1))
 
     def copy(self) -> "ScoreSketch":
         """Return a sketch of the same points that changes by itself."""
@@ -409,14 +413,8 @@ class ScoreSketch(BoundedMeasureMethods):
             sketch._table.coarsen_to(part._table.shift)
         for part, weight in parts:
             with part._lock:
-                if part._dtype is None:
-                    continue
-                sketch._expect(part._dtype, "parts")
-                sketch._table.check_room(part._table.n_points * weight, argument)
-                sketch._table.coarsen_to(part._table.shift)
-                sketch._table.add_table(part._table, weight)
-                sketch._widen(part._lowest, part._highest)
-                sketch._dtype = part._dtype
+                sketch._check_addable(part, weight, "parts", argument)
+                sketch._add(part, weight)
         return sketch
 
     def listed(self) -> CellCounts:
@@ -445,6 +443,21 @@ class ScoreSketch(BoundedMeasureMethods):
         self._table.plus(state.listed)
         self._widen(state.lowest, state.highest)
         self._dtype, self._cells = state.dtype, None
+
+    def _check_addable(self, other: "ScoreSketch", weight: int, name: str, argument: str) -> None:
+        """Refuse scores of another type under a name, and too many points under another."""
+        if other._dtype is not None:
+            self._expect(other._dtype, name)
+            self._table.check_room(other._table.n_points * weight, argument)
+
+    def _add(self, other: "ScoreSketch", weight: int) -> None:
+        """Add the points of a sketch of the same memory and type, each so many times."""
+        if other._dtype is None:
+            return
+        self._table.coarsen_to(other._table.shift)
+        self._table.add_table(other._table, weight)
+        self._widen(other._lowest, other._highest)
+        self._dtype, self._cells = other._dtype, None
 
     def _expect(self, dtype: np.dtype[Any], name: str = "y_score") -> None:
         if self._dtype is not None and dtype != self._dtype:

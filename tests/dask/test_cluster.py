@@ -54,6 +54,14 @@ def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None
         )
 
 
+def test_what_is_in_memory_of_the_workers_is_not_made_again(
+    client: Any, table: pd.DataFrame
+) -> None:
+    frame = dd.from_pandas(table, npartitions=20, sort=False).persist()
+    found = fastad.dask.evaluate(frame, measures="auc", exact=True)
+    assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+
+
 def test_intervals_sketches_and_curves_are_those_of_one_machine(
     client: Any, table: pd.DataFrame
 ) -> None:

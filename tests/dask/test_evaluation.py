@@ -14,6 +14,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
+from dask.diagnostics.progress import ProgressBar  # noqa: E402
 
 import fastad.dask  # noqa: E402
 from fastad.dask import tasks  # noqa: E402
@@ -93,6 +94,34 @@ def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
     assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
+def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=12, sort=False)
+    # All partitions need the mean, and each is needed for it.
+    moved = frame.assign(a=frame.a - frame.a.mean())
+    shuffled = frame.shuffle("tenant", npartitions=5)
+    for source in (moved, shuffled, frame.persist()):
+        found = fastad.dask.evaluate(source, score="a", measures="auc", exact=True)
+        assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+
+
+@pytest.mark.parametrize("n_parts", [3, 70])
+def test_a_task_makes_one_partition_after_the_other(table: pd.DataFrame, n_parts: int) -> None:
+    parts = np.array_split(np.arange(len(table)), n_parts)
+    made: list[int] = []
+
+    def make(i: int) -> Any:
+        made.append(i)
+        return table.iloc[parts[i]]
+
+    frame = dd.from_map(make, range(n_parts), meta=table[:0])
+    with dask.config.set(scheduler="synchronous"):
+        found = fastad.dask.evaluate(frame, score="a", measures="auc")
+    assert sorted(made) == list(range(n_parts))
+    sketch = streaming.ScoreSketch(8_000_000)
+    sketch.update(table.label, table.a)
+    assert found["a"]["auc"] == sketch.roc_auc()
+
+
 def test_nothing_at_all(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table[:0], npartitions=1, sort=False)
     found = fastad.dask.evaluate(frame, score="a", measures="auc")
@@ -118,16 +147,55 @@ def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> N
         fastad.dask.evaluate(unknown, measures="auc")
 
 
-def test_nullable_and_categorical_columns(table: pd.DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("labels", "pos_label"),
+    [
+        ("boolean", None),
+        ("Int64", None),
+        ("UInt8", None),
+        ("Float64", None),
+        ("category of numbers", None),
+        ("category", "bad"),
+        ("category without a label in a partition", "bad"),
+        ("string", "bad"),
+        ("object", "bad"),
+    ],
+)
+@pytest.mark.parametrize("scores", ["Float64", "Float32", "Int64", "float64"])
+def test_nullable_and_categorical_columns(
+    table: pd.DataFrame, labels: str, pos_label: str | None, scores: str
+) -> None:
+    named = table.label.map({True: "bad", False: "good"})
+    dtype: Any = "category" if "category" in labels else labels
+    column: Any = named if pos_label else table.label.astype("int64")
+    column = column.astype(dtype)
+    score: Any = np.round(table.a * 100) if scores == "Int64" else table.a
+    score = score.astype(scores)
     nullable = pd.DataFrame(
-        {
-            "label": table.label.map({True: "bad", False: "good"}).astype("category"),
-            "a": table.a.astype("Float64"),
-        }
+        {"label": column, "a": score, "tenant": table.tenant.astype("category")}
     )
+    if "without" in labels:
+        # Sorted, so that the first partitions have normals alone.
+        nullable = nullable.iloc[np.argsort(named == "bad", kind="stable")]
     frame = dd.from_pandas(nullable, npartitions=3, sort=False)
-    found = fastad.dask.evaluate(frame, score="a", measures="auc", pos_label="bad", exact=True)
-    assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+    options: dict[str, Any] = {"score": "a", "measures": "auc", "exact": True}
+    found = fastad.dask.evaluate(frame, pos_label=pos_label, **options)
+    values = score.to_numpy(dtype=scores.lower())
+    assert found["a"]["auc"].value == fastad.roc_auc(table.label, values)
+    by_group = fastad.dask.evaluate(frame, pos_label=pos_label, groups="tenant", **options)
+    for tenant in "xyz":
+        rows = (table.tenant == tenant).to_numpy()
+        expected = fastad.roc_auc(table.label[rows], values[rows])
+        assert by_group[tenant, "a"]["auc"].value == expected
+
+
+def test_a_bar_of_dask_shows_the_tasks(
+    table: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = dd.from_pandas(table, npartitions=3, sort=False)
+    with ProgressBar():
+        fastad.dask.evaluate(frame, score="a", measures="auc")
+    assert "100% Completed" in capsys.readouterr().out
 
 
 def test_later(table: pd.DataFrame) -> None:

@@ -1,0 +1,249 @@
+"""Tables in partitions: data frames and arrays of Dask."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import short_repr
+from fastad._core.suggestions import did_you_mean
+from fastad._core.types import AnyVector
+from fastad.dask.tasks import dask_module
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.streaming.evaluation import score_columns
+from fastad.streaming.files import Batch
+
+# So many tasks for each thread keep all of them at work until the end, and a task makes at most so
+# many partitions: they are lost with a worker.
+_TASKS_A_THREAD, _MOST_TOGETHER = 4, 64
+
+
+class PartitionedTable:
+    """Columns in partitions: of a data frame, or arrays with the same chunks."""
+
+    def __init__(self, source: Any) -> None:
+        dask_module()
+        self._types: dict[str, Any]
+        self._arrays: dict[str, Any] | None = None
+        if isinstance(source, Mapping):
+            self._types = {name: array.dtype for name, array in source.items()}
+            self._arrays = _aligned(source)
+        elif hasattr(source, "to_delayed") and hasattr(source, "dtypes"):
+            self._types = dict(source.dtypes.items())
+            self._frame = source
+        else:
+            raise InvalidTypeError(
+                "source must be a Dask data frame, or a mapping of names to Dask arrays; found "
+                f"{type(source).__name__}",
+                argument="source",
+            )
+
+    def check(self, names: Sequence[str], argument: str) -> None:
+        """Check that there are some columns."""
+        for name in names:
+            if name not in self._types:
+                raise InvalidInputError(
+                    f"{argument} must be a column of source, which has "
+                    f"{', '.join(map(str, self._types))}; found {short_repr(name)}"
+                    f"{did_you_mean(name, {str(each): str(each) for each in self._types})}",
+                    argument=argument,
+                )
+
+    def scores(self, score: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
+        """Return the columns of scores, by default all others of numbers."""
+        numbers = [
+            name for name, dtype in self._types.items() if getattr(dtype, "kind", "O") in "biuf"
+        ]
+        names = score_columns(score, list(self._types), numbers, others)
+        self.check(names, "score")
+        return names
+
+    def map(self, function: Callable[..., Any], names: Sequence[str], **options: Any) -> list[Any]:
+        """Return, delayed, a function of an iterator of partitions, each a `Batch` of columns.
+
+        A task makes some partitions by itself, one after the other, so that rows stay where they
+        are read. Partitions that are in memory already, or are made of what others need too, come
+        from tasks of their own, and the function is called for each.
+        """
+        dask = dask_module()
+        parts = self._parts(names)
+        types = self._numeric(names)
+        graphs = _graphs_apart(parts)
+        if graphs is None:
+            return [
+                dask.delayed(_of_part, pure=False)(function, part, i, types, **options)
+                for i, part in enumerate(parts)
+            ]
+        n_together = _partitions_together(len(parts))
+        return [
+            dask.delayed(
+                partial(_of_graphs, function, graphs[i : i + n_together], i, types), pure=False
+            )(**options)
+            for i in range(0, len(parts), n_together)
+        ]
+
+    def _parts(self, names: Sequence[str]) -> list[Any]:
+        """Return, delayed, each partition as a frame, or as a mapping of arrays."""
+        if self._arrays is None:
+            return list(self._frame[list(names)].to_delayed())
+        operands = [each for name in names for each in (self._arrays[name], "i")]
+        columns = importlib.import_module("dask.array").blockwise(
+            _chunk,
+            "i",
+            *operands,
+            names=list(names),
+            dtype=object,
+            meta=np.empty(0, object),
+            align_arrays=False,
+        )
+        return list(columns.to_delayed())
+
+    def _numeric(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Return the types of columns of numbers, which partitions must have; None of others."""
+        kinds = {name: self._types[name] for name in names}
+        return {
+            name: str(dtype) if getattr(dtype, "kind", "O") in "biuf" else None
+            for name, dtype in kinds.items()
+        }
+
+
+def _chunk(*arrays: Any, names: Sequence[str]) -> dict[str, Any]:
+    return dict(zip(names, arrays, strict=True))
+
+
+def _graphs_apart(parts: Sequence[Any]) -> list[tuple[Any, Any]] | None:
+    """Return what makes each partition, and its key; None if a task could not make it by itself."""
+    try:
+        from distributed import futures_of  # Dask may be here without it.
+    except ModuleNotFoundError:
+        pass
+    else:
+        if futures_of(list(parts)):
+            return None
+    cull = importlib.import_module("dask.optimization").cull
+    graphs = []
+    seen: set[Any] = set()
+    # The parts of a collection share one graph.
+    wholes: dict[int, dict[Any, Any]] = {}
+    for part in parts:
+        whole = part.__dask_graph__()
+        if id(whole) not in wholes:
+            wholes[id(whole)] = dict(whole)
+        graph, _ = cull(wholes[id(whole)], part.key)
+        if not seen.isdisjoint(graph):
+            return None
+        seen.update(graph)
+        graphs.append((graph, part.key))
+    return graphs
+
+
+def _partitions_together(n_partitions: int) -> int:
+    """Return how many partitions a task makes, so that all threads have several tasks."""
+    try:
+        from distributed import get_client
+
+        n_threads: int = sum(get_client().nthreads().values())
+    except (ModuleNotFoundError, ValueError):
+        n_threads = importlib.import_module("dask.system").CPU_COUNT
+    return min(max(n_partitions // (_TASKS_A_THREAD * max(n_threads, 1)), 1), _MOST_TOGETHER)
+
+
+def _of_part(
+    function: Callable[..., Any],
+    part: Any,
+    number: int,
+    types: Mapping[str, str | None],
+    **options: Any,
+) -> Any:
+    return function([_batch(part, number, types)], **options)
+
+
+def _of_graphs(
+    function: Callable[..., Any],
+    graphs: Sequence[tuple[Any, Any]],
+    first: int,
+    types: Mapping[str, str | None],
+    **options: Any,
+) -> Any:
+    get = dask_module().get
+    batches = (
+        _batch(get(graph, key), number, types) for number, (graph, key) in enumerate(graphs, first)
+    )
+    return function(batches, **options)
+
+
+def _aligned(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrays, brought to the chunks of the first."""
+    arrays = dict(source)
+    if not arrays:
+        raise InvalidInputError("source must have columns; found none", argument="source")
+    for name, array in arrays.items():
+        if not hasattr(array, "to_delayed") or array.ndim != 1:
+            raise InvalidInputError(
+                f"source must have Dask arrays of one dimension; found "
+                f"{type(array).__name__} in {name!r}",
+                argument="source",
+            )
+    first = next(iter(arrays.values()))
+    unknown = any(np.isnan(array.shape[0]) for array in arrays.values())
+    if not unknown:
+        sizes = {name: array.shape[0] for name, array in arrays.items()}
+        if len(set(sizes.values())) > 1:
+            raise InvalidInputError(
+                f"source must have arrays of one length; found {sizes}", argument="source"
+            )
+        arrays = {name: array.rechunk(first.chunks) for name, array in arrays.items()}
+    elif len({array.numblocks for array in arrays.values()}) > 1:
+        raise InvalidInputError(
+            "source must have arrays of the same chunks where their sizes are unknown; found "
+            f"{ {name: array.numblocks[0] for name, array in arrays.items()} }",
+            argument="source",
+        )
+    return arrays
+
+
+def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
+    """Return a partition as arrays; refuse one with other columns or types, by name."""
+    columns = {}
+    for name, expected in types.items():
+        try:
+            column = part[name]
+        except (KeyError, IndexError):
+            raise InvalidInputError(
+                f"source must have column {name!r} in all partitions; found none in partition "
+                f"{number}",
+                argument="source",
+            ) from None
+        found = str(column.dtype)
+        if len(column) and expected is not None and found != expected:
+            raise InvalidInputError(
+                f"source must have {expected} in column {name!r} of all partitions; found {found} "
+                f"in partition {number}",
+                argument="source",
+            )
+        columns[name] = _array(column, name, number)
+    sizes = {array.shape[0] for array in columns.values()}
+    if len(sizes) > 1:
+        raise InvalidInputError(
+            f"source must have columns of one length; found {sorted(sizes)} rows in partition "
+            f"{number}",
+            argument="source",
+        )
+    return Batch(columns, f"partition {number}", sizes.pop())
+
+
+def _array(column: Any, name: str, number: int) -> AnyVector:
+    """Return a column as an array, without missing values."""
+    if hasattr(column, "isna") and getattr(column.dtype, "kind", "O") != "f":
+        n_missing = int(column.isna().sum())
+        if n_missing:
+            raise InvalidInputError(
+                f"source must have no missing values; found {n_missing} in column {name!r} of "
+                f"partition {number}",
+                argument="source",
+            )
+    # Nullable types have one of NumPy's below them.
+    below = getattr(column.dtype, "numpy_dtype", None)
+    return np.asarray(column if below is None else column.to_numpy(dtype=below))
