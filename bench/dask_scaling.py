@@ -112,7 +112,8 @@ def main(path: Path, n_draws: int) -> None:
             distributed.Client(cluster) as connected,
         ):
             client = connected
-            scores_there(frame.partitions[0])
+            # So many that both workers compile, or load, what they need.
+            scores_there(frame.partitions[: 8 * n_workers])
             draws_there(n_draws=2**22, rng=0)
             report("scores", n_workers, lambda: scores_there(frame))
             report("draws", n_workers, lambda: draws_there(**options))

@@ -1,7 +1,7 @@
 """Tables in partitions: data frames and arrays of Dask."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -168,10 +168,21 @@ def _of_graphs(
     **options: Any,
 ) -> Any:
     get = dask_module().get
-    batches = (
-        _batch(get(graph, key), number, types) for number, (graph, key) in enumerate(graphs, first)
-    )
-    return function(batches, **options)
+
+    def batches() -> Iterator[Batch]:
+        for number, (graph, key) in enumerate(graphs, first):
+            try:
+                part = get(graph, key)
+            except KeyError as error:
+                # The library reads the columns that are asked for alone.
+                raise InvalidInputError(
+                    f"source must have columns {', '.join(types)} in all partitions; found others "
+                    f"in partition {number}: {error.args[0]}",
+                    argument="source",
+                ) from None
+            yield _batch(part, number, types)
+
+    return function(batches(), **options)
 
 
 def _aligned(source: Mapping[str, Any]) -> dict[str, Any]:

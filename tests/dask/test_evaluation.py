@@ -228,6 +228,8 @@ def damaged(table: pd.DataFrame, damage: Any) -> Any:
             lambda part: part.assign(label=part.label.astype("boolean").mask(part.index < 2002)),
             "found boolean in partition 1",
         ),
+        (lambda part: part.drop(columns="a"), r"columns label, a in all.*partition 1: \['a'\]"),
+        (lambda part: part.rename(columns={"label": "y"}), r"partition 1: \['label'\]"),
         (lambda part: part.assign(label="bad"), "column 'label' of all partitions; found"),
     ],
 )
