@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty import chance_level as chance_level
     from fastad.uncertainty import compare as compare
     from fastad.uncertainty import compare_all as compare_all
+    from fastad.uncertainty import compare_independent as compare_independent
     from fastad.uncertainty import interval as interval
     from fastad.uncertainty import sample_size_for_guarantee as sample_size_for_guarantee
     from fastad.uncertainty import threshold_with_guarantee as threshold_with_guarantee
@@ -92,6 +93,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "chance_level",
             "compare",
             "compare_all",
+            "compare_independent",
             "interval",
             "sample_size_for_guarantee",
             "threshold_with_guarantee",

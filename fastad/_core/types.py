@@ -61,4 +61,5 @@ IntervalMethod: TypeAlias = Literal[
     "bca",
 ]
 ComparisonMethod: TypeAlias = Literal["auto", "delong", "bootstrap", "permutation"]
+IndependentMethod: TypeAlias = Literal["auto", "delong", "hybrid", "bootstrap", "permutation"]
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]

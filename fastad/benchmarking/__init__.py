@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fastad.benchmarking.ranks import average_ranks as average_ranks
     from fastad.benchmarking.recommendation import Recommendation as Recommendation
     from fastad.benchmarking.recommendation import recommend as recommend
+    from fastad.benchmarking.resampled_t import ResampledComparison as ResampledComparison
+    from fastad.benchmarking.resampled_t import resampled_t_test as resampled_t_test
     from fastad.benchmarking.result_table import ResultTable as ResultTable
     from fastad.benchmarking.runs_overview import RunsOverview as RunsOverview
     from fastad.benchmarking.selected_fpr import loss_at_selected_fpr as loss_at_selected_fpr
@@ -77,6 +79,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.benchmarking.recommendation": (
             "Recommendation",
             "recommend",
+        ),
+        "fastad.benchmarking.resampled_t": (
+            "ResampledComparison",
+            "resampled_t_test",
         ),
         "fastad.benchmarking.result_table": ("ResultTable",),
         "fastad.benchmarking.runs_overview": ("RunsOverview",),

@@ -43,6 +43,7 @@ Rule: TypeAlias = Needs | Excludes
 _FREE: Sequence[Rule] = ()
 _TO_FIT = [Needs(["detector"])]
 _UNCERTAIN = [Needs(["ci", "chance"])]
+_PAIRED = [Excludes("independent", "it is for detectors on the same samples")]
 _NOT_DELONG = [Excludes("method", "DeLong's test draws nothing", ["delong"])]
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
@@ -78,12 +79,13 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "label": _FREE,
         "score": _FREE,
         "pos_label": _FREE,
-        "group": _FREE,
+        "group": _PAIRED,
+        "independent": _FREE,
         "measure": _FREE,
         "method": _FREE,
         "correction": _FREE,
         "confidence_level": _FREE,
-        "min_difference": _FREE,
+        "min_difference": _PAIRED,
         "n_resamples": _NOT_DELONG,
         "seed": _NOT_DELONG,
         "as_json": _FREE,

@@ -179,10 +179,22 @@ def compare(
             "may be repeated. P-values are corrected for the comparisons of all groups.",
         ),
     ] = None,
+    independent: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of other samples, such as those of another week or site: the measure of "
+            "each detector here is compared with that there, unpaired.",
+        ),
+    ] = None,
     measure: Annotated[
         str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
     ] = "auc",
-    method: Annotated[str, typer.Option(help="auto, delong, bootstrap or permutation.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="auto, delong, bootstrap or permutation; with --independent also hybrid."
+        ),
+    ] = "auto",
     correction: Annotated[
         str,
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
@@ -196,24 +208,26 @@ def compare(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two or more detectors on the same data."""
+    """Compare two or more detectors on the same data, or each on two data sets."""
     from fastad.cli._compare import run_compare
+    from fastad.cli._compare_independent import run_compare_independent
     from fastad.cli.table_files import ScoreColumns
 
-    run_compare(
-        file,
-        ScoreColumns(label, score or None, group or [], pos_label),
-        {
-            "measure": measure,
-            "method": method,
-            "correction": correction,
-            "confidence_level": confidence_level,
-            "min_difference": min_difference,
-            "n_resamples": n_resamples,
-            "rng": seed,
-        },
-        as_json=as_json,
-    )
+    columns = ScoreColumns(label, score or None, group or [], pos_label)
+    options = {
+        "measure": measure,
+        "method": method,
+        "confidence_level": confidence_level,
+        "n_resamples": n_resamples,
+        "rng": seed,
+    }
+    if independent is not None:
+        run_compare_independent(
+            (file, independent), columns, options, correction=correction, as_json=as_json
+        )
+        return
+    paired = {"correction": correction, "min_difference": min_difference}
+    run_compare(file, columns, {**options, **paired}, as_json=as_json)
 
 
 @app.command(cls=CheckedCommand)

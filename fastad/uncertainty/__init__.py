@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from fastad.uncertainty.comparison import compare as compare
     from fastad.uncertainty.comparison import compare_all as compare_all
     from fastad.uncertainty.covariance import delong_covariance as delong_covariance
+    from fastad.uncertainty.cross_validated import CrossValidatedInterval as CrossValidatedInterval
+    from fastad.uncertainty.cross_validated import (
+        cross_validated_interval as cross_validated_interval,
+    )
     from fastad.uncertainty.guarantee import GuaranteedThreshold as GuaranteedThreshold
     from fastad.uncertainty.guarantee import sample_size_for_guarantee as sample_size_for_guarantee
     from fastad.uncertainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
+    from fastad.uncertainty.independent import compare_independent as compare_independent
     from fastad.uncertainty.intervals import interval as interval
     from fastad.uncertainty.results import Comparison as Comparison
     from fastad.uncertainty.results import Comparisons as Comparisons
     from fastad.uncertainty.results import Covariance as Covariance
+    from fastad.uncertainty.results import IndependentComparison as IndependentComparison
     from fastad.uncertainty.results import Interval as Interval
     from fastad.uncertainty.sequences import ConfidenceSequence as ConfidenceSequence
     from fastad.uncertainty.sequences import rate_confidence_sequence as rate_confidence_sequence
@@ -40,16 +46,22 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "fastad.uncertainty.comparison": ("compare", "compare_all"),
         "fastad.uncertainty.covariance": ("delong_covariance",),
+        "fastad.uncertainty.cross_validated": (
+            "CrossValidatedInterval",
+            "cross_validated_interval",
+        ),
         "fastad.uncertainty.guarantee": (
             "GuaranteedThreshold",
             "sample_size_for_guarantee",
             "threshold_with_guarantee",
         ),
+        "fastad.uncertainty.independent": ("compare_independent",),
         "fastad.uncertainty.intervals": ("interval",),
         "fastad.uncertainty.results": (
             "Comparison",
             "Comparisons",
             "Covariance",
+            "IndependentComparison",
             "Interval",
         ),
         "fastad.uncertainty.sequences": (

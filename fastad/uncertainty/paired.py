@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -113,11 +114,10 @@ class Detectors:
         return int(self.labels.values.shape[0]) - self.labels.n_anomalies
 
 
-# Whoever has two detectors on different samples would want an unpaired test.
+# Whoever has two detectors on different samples needs another test.
 _PAIRED = (
     ". The comparison is paired: each detector must score the same samples, those of y_true, in "
-    "the same order; detectors that scored different samples need an unpaired test, which this "
-    "is not"
+    "the same order; for different samples there is the unpaired test compare_independent"
 )
 
 
@@ -177,7 +177,7 @@ def _delong(
 ) -> list[PairEstimate]:
     influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
     quantile = -float(ndtri(options.alpha / 2))
-    rounding = _rounding(bound)
+    rounding = rounding_of(bound)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Of the difference itself: detectors that are equal leave no rounding.
@@ -204,7 +204,7 @@ def _delong(
     return estimates
 
 
-def _rounding(bound: BoundMeasure) -> float:
+def rounding_of(bound: BoundMeasure) -> float:
     """Return the largest difference that may be rounding alone."""
     low, high = bound.bounds
     return _ROUNDING * min(1.0, high - low)
@@ -248,31 +248,9 @@ def _bootstrap(
     ]
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
+        df = partial(_resampled_df, detectors, bound)
         values = replicates[i] - replicates[j]
-        defined = values[~np.isnan(values)]
-        n_undefined = values.shape[0] - defined.shape[0]
-        _check_defined(bound, n_undefined, values.shape[0])
-        on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
-        p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
-        # So many replicates may lie beyond 0 where the p-value is at most alpha.
-        n_beyond = math.floor(options.alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
-        lowest, highest = bound.bounds
-        low, high = lowest - highest, highest - lowest
-        if n_beyond >= 0:
-            low, high = np.sort(defined)[[n_beyond, -1 - n_beyond]].tolist()
-        variance = float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0
-        estimates.append(
-            PairEstimate(
-                min(low, difference),
-                max(high, difference),
-                p_value,
-                variance,
-                _resampled_df(detectors, bound, defined.shape[0]),
-                "bootstrap",
-                values.shape[0],
-                n_undefined,
-            )
-        )
+        estimates.append(estimate_of_replicates(values, difference, bound, options, df))
     return estimates
 
 
@@ -289,35 +267,85 @@ def _permutation(
             f"scores' values; found measure {bound.measure.name}",
             argument="method",
         )
-    rounding = _rounding(bound)
     estimates = []
     for i, (pair, difference) in enumerate(zip(pairs, differences, strict=True)):
         report = part_of(options.progress, i, len(pairs))
         values, is_exact = _permuted_differences(detectors, pair, bound, options, report)
-        null = values[~np.isnan(values)]
-        n_undefined = values.shape[0] - null.shape[0]
-        _check_defined(bound, n_undefined, values.shape[0])
-        n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding)
-        # The data themselves are one permutation more (Phipson and Smyth 2010).
-        extra = 0 if is_exact else 1
-        # So many permutations may be as extreme where the p-value is at most alpha.
-        n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
-        half = bound.bounds[1] - bound.bounds[0]
-        if 0 <= n_allowed < null.shape[0]:
-            half = float(np.sort(np.abs(null))[-1 - n_allowed])
+        df = partial(_resampled_df, detectors, bound)
         estimates.append(
-            PairEstimate(
-                difference - half,
-                difference + half,
-                float((extra + n_extreme) / (extra + null.shape[0])),
-                float(np.mean(null**2)),
-                _resampled_df(detectors, bound, null.shape[0]),
-                "exact permutation" if is_exact else "permutation",
-                values.shape[0],
-                n_undefined,
-            )
+            estimate_of_permutations(values, difference, bound, options, df, is_exact=is_exact)
         )
     return estimates
+
+
+def estimate_of_replicates(
+    values: FloatVector,
+    difference: float,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    df: Callable[[int], float],
+) -> PairEstimate:
+    """Return percentiles of the differences on replicates, and the p-value that belongs to them.
+
+    ``df`` tells the degrees of freedom of a variance of so many resamples.
+    """
+    defined = values[~np.isnan(values)]
+    n_undefined = values.shape[0] - defined.shape[0]
+    _check_defined(bound, n_undefined, values.shape[0])
+    on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
+    p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
+    # So many replicates may lie beyond 0 where the p-value is at most alpha.
+    n_beyond = math.floor(options.alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
+    lowest, highest = bound.bounds
+    low, high = lowest - highest, highest - lowest
+    if n_beyond >= 0:
+        low, high = np.sort(defined)[[n_beyond, -1 - n_beyond]].tolist()
+    return PairEstimate(
+        min(low, difference),
+        max(high, difference),
+        p_value,
+        float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0,
+        df(defined.shape[0]),
+        "bootstrap",
+        values.shape[0],
+        n_undefined,
+    )
+
+
+def estimate_of_permutations(
+    values: FloatVector,
+    difference: float,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    df: Callable[[int], float],
+    *,
+    is_exact: bool,
+) -> PairEstimate:
+    """Return the p-value of a difference among those of permutations, and their spread around it.
+
+    ``df`` tells the degrees of freedom of a variance of so many resamples.
+    """
+    null = values[~np.isnan(values)]
+    n_undefined = values.shape[0] - null.shape[0]
+    _check_defined(bound, n_undefined, values.shape[0])
+    n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding_of(bound))
+    # The data themselves are one permutation more (Phipson and Smyth 2010).
+    extra = 0 if is_exact else 1
+    # So many permutations may be as extreme where the p-value is at most alpha.
+    n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
+    half = bound.bounds[1] - bound.bounds[0]
+    if 0 <= n_allowed < null.shape[0]:
+        half = float(np.sort(np.abs(null))[-1 - n_allowed])
+    return PairEstimate(
+        difference - half,
+        difference + half,
+        float((extra + n_extreme) / (extra + null.shape[0])),
+        float(np.mean(null**2)),
+        df(null.shape[0]),
+        "exact permutation" if is_exact else "permutation",
+        values.shape[0],
+        n_undefined,
+    )
 
 
 PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(

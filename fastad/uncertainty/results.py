@@ -3,6 +3,7 @@
 No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -63,14 +64,7 @@ class Interval:
         """Why the interval is unreliable, or None."""
         if self.low == self.high:
             return "the estimated variance is zero and the interval has no width"
-        if self.coverage is None or self.coverage >= _LEAST_COVERAGE:
-            return None
-        if self.coverage != self.coverage:
-            return f"the coverage of intervals by {self.method!r} on such data is not known"
-        return (
-            f"on generated data of this size the best 95 % intervals, by {self.method!r}, cover "
-            f"the true value in {self.coverage:.0%} of the samples"
-        )
+        return _coverage_note(self.coverage, self.method)
 
     def __str__(self) -> str:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
@@ -78,6 +72,18 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
         return {name: None if x != x else x for name, x in asdict(self).items()}
+
+
+def _coverage_note(coverage: float | None, method: str) -> str | None:
+    """Return why intervals of such a coverage are unreliable, or None."""
+    if coverage is None or coverage >= _LEAST_COVERAGE:
+        return None
+    if coverage != coverage:
+        return f"the coverage of intervals by {method!r} on such data is not known"
+    return (
+        f"on generated data of this size the best 95 % intervals, by {method!r}, cover the true "
+        f"value in {coverage:.0%} of the samples"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +170,12 @@ class Comparison:
 
     @property
     def _better(self) -> str:
-        return self.names[0 if (self.difference > 0) == self.higher_is_better else 1]
+        return _better_of(self)
 
     @property
     def summary(self) -> str:
         """The result in a sentence."""
-        first, second = self.names
-        if self.is_significant:
-            worse = second if self._better == first else first
-            result = f"{self._better} is better than {worse} in {self.measure}"
-        else:
-            result = f"{first} and {second} do not differ significantly in {self.measure}"
-        summary = (
-            f"{result}: {first} - {second} = {self.difference:.4f} "
-            f"({100 * self.confidence_level:g} % interval {self.low:.4f} to {self.high:.4f}, "
-            f"p = {self.p_value:.2g}, {self.method})."
-        )
+        summary = _difference_text(self)
         if self.required_anomalies is None or self.required_anomalies_interval is None:
             return summary
         fewest, most = self.required_anomalies_interval
@@ -198,6 +194,114 @@ class Comparison:
         """Return plain values, with the summary; NaN becomes None."""
         values = {name: None if x != x else x for name, x in asdict(self).items()}
         return {**values, "summary": self.summary}
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentComparison:
+    """The difference of one measure on two independent samples, with its confidence interval.
+
+    Attributes
+    ----------
+    difference : float
+        Value on the first sample minus that on the second.
+    low, high : float
+        Ends of its interval.
+    p_value : float
+        Two-sided p-value of the hypothesis that the measure is the same for both; by
+        permutations, that the scores of each class are distributed equally.
+    method : str
+        How interval and p-value were computed: never "auto", and "exact permutation" where all
+        permutations were enumerated.
+    confidence_level : float
+        Nominal probability that such an interval covers the true difference, in (0, 1).
+    measure : str
+        Key of the measure.
+    higher_is_better : bool
+        Direction of the measure.
+    names : tuple of str
+        Names of the two samples.
+    values : tuple of float
+        The measure on each.
+    intervals : tuple of Interval
+        Of each, where the difference's is made of them (method "hybrid"); else empty.
+    n_anomalies, n_normals : tuple of int
+        Numbers of samples on each side.
+    df : float
+        Degrees of freedom of Student's distribution (method "delong"), else infinity.
+    coverage : float or None
+        Where the method was selected: the lower coverage of the two ``intervals``, as in
+        `Interval`; NaN where it is not known.
+    n_resamples, n_undefined : int
+        Number of replicates, and how many of them left the measure undefined.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    method: str
+    confidence_level: float
+    measure: str
+    higher_is_better: bool
+    names: tuple[str, str]
+    values: tuple[float, float]
+    intervals: tuple[Interval, ...]
+    n_anomalies: tuple[int, int]
+    n_normals: tuple[int, int]
+    df: float = math.inf
+    coverage: float | None = None
+    n_resamples: int = 0
+    n_undefined: int = 0
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is significant at this confidence level."""
+        return self.p_value <= 1 - self.confidence_level
+
+    @property
+    def reliability_note(self) -> str | None:
+        """Why the verdict is unreliable, or None."""
+        if self.low == self.high:
+            return "the estimated variance is zero and the interval has no width"
+        return _coverage_note(self.coverage, self.method)
+
+    @property
+    def summary(self) -> str:
+        """The result in a sentence."""
+        return _difference_text(self)
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the summary; what is not finite becomes None."""
+        values = {
+            name: None if isinstance(x, float) and not math.isfinite(x) else x
+            for name, x in asdict(self).items()
+        }
+        values["intervals"] = [interval.to_dict() for interval in self.intervals]
+        return {**values, "summary": self.summary}
+
+
+def _better_of(result: "Comparison | IndependentComparison") -> str:
+    """Return the name of the better of two."""
+    return result.names[0 if (result.difference > 0) == result.higher_is_better else 1]
+
+
+def _difference_text(result: "Comparison | IndependentComparison") -> str:
+    """Return a difference in a sentence."""
+    first, second = result.names
+    if result.is_significant:
+        better = _better_of(result)
+        worse = second if better == first else first
+        text = f"{better} is better than {worse} in {result.measure}"
+    else:
+        text = f"{first} and {second} do not differ significantly in {result.measure}"
+    return (
+        f"{text}: {first} - {second} = {result.difference:.4f} "
+        f"({100 * result.confidence_level:g} % interval {result.low:.4f} to {result.high:.4f}, "
+        f"p = {result.p_value:.2g}, {result.method})."
+    )
 
 
 class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):

@@ -181,3 +181,54 @@ def test_a_group_without_anomalies_is_skipped_and_named(tmp_path: Path) -> None:
     assert "fold 0" in result.stdout
     np.savez(tmp_path / "g.npz", y=np.zeros(600), fold=fold, **SCORES)  # type: ignore[arg-type]
     assert "fold 0: skipped" in error_of("compare", tmp_path / "g.npz", "--group", "fold")
+
+
+# --- independent samples
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("weeks")
+    paths = folder / "week1.npz", folder / "week2.npz"
+    np.savez(paths[0], y=Y[:400], a=SCORES["a"][:400], b=SCORES["b"][:400])
+    np.savez(paths[1], y=Y[40:], a=SCORES["c"][40:], other=SCORES["b"][40:])
+    return paths
+
+
+def test_compare_independent_prints_the_summary_of_python(weeks: tuple[Path, Path]) -> None:
+    shown = stdout_of("compare", weeks[0], "--independent", weeks[1], "--measure", "ap")
+    found = fastad.compare_independent(
+        (Y[:400], SCORES["a"][:400]), (Y[40:], SCORES["c"][40:]), measure="ap", rng=0
+    )
+    expected = found.summary.replace("a is", "week1 is").replace("than b", "than week2")
+    assert shown == f"a: {expected.replace('a - b', 'week1 - week2')}\n"
+
+
+def test_compare_independent_prints_json(weeks: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    same = tmp_path / "there" / "week1.npz"
+    np.savez(same, y=Y, a=SCORES["a"], b=SCORES["b"])
+    options = ("--independent", same, "--method", "hybrid", "--correction", "bonferroni", "--json")
+    rows = json.loads(stdout_of("compare", weeks[0], *options))["comparisons"]
+    assert [row["detector"] for row in rows] == ["a", "b"]
+    assert [row["names"] for row in rows] == 2 * [[str(weeks[0]), str(same)]]
+    for row in rows:
+        assert row["adjusted_p_value"] == min(1, 2 * row["p_value"])
+        assert row["method"] == "hybrid"
+    assert "Of 2 comparisons, holm: p = " in stdout_of("compare", weeks[0], "--independent", same)
+
+
+def test_compare_independent_refuses_what_it_would_ignore(weeks: tuple[Path, Path]) -> None:
+    independent = ("compare", weeks[0], "--independent", weeks[1])
+    for option in (("--group", "a"), ("--min-difference", 0.1)):
+        assert "detectors on the same samples" in error_of(*independent, *option, code=2)
+    assert "'guess'" in error_of(*independent, "--correction", "guess", code=2)
+    assert "must be one of 'auto', 'delong', 'bootstrap'" in error_of(
+        "compare", weeks[0], "--method", "hybrid", code=2
+    )
+
+
+def test_compare_independent_needs_a_detector_in_both(tmp_path: Path, file: Path) -> None:
+    path = tmp_path / "other.npz"
+    np.savez(path, y=Y, z=SCORES["a"])
+    assert "must have a column of scores of" in error_of("compare", file, "--independent", path)

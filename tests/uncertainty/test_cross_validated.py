@@ -1,0 +1,130 @@
+"""Intervals of cross-validated measures."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad.uncertainty import cross_validated_interval
+
+
+def folds_of(seed: int, sizes: list[tuple[int, int]], shift: float = 1.0) -> Any:
+    """Labels, scores without ties, and folds of so many anomalies and normals."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.repeat([1, 0], size) for size in sizes])
+    folds = np.repeat(np.arange(len(sizes)), [sum(size) for size in sizes])
+    order = rng.permutation(len(y))
+    scores = rng.normal(size=len(y)) + shift * y
+    return y[order], scores[order], folds[order]
+
+
+def ci_cvauc(y: Any, s: Any, folds: Any, level: float) -> tuple[float, float, float, float]:
+    """`ci.cvAUC` of the R package cvAUC (E. LeDell, R/ci.cvAUC.R), line by line, without ties."""
+    n = len(y)
+    w1, w0 = 1 / (np.sum(y == 1) / n), 1 / (np.sum(y == 0) / n)
+    areas, squares = [], []
+    for fold in sorted(set(folds)):
+        pos = [x for x, label, f in zip(s, y, folds, strict=True) if label == 1 and f == fold]
+        neg = [x for x, label, f in zip(s, y, folds, strict=True) if label == 0 and f == fold]
+        auc = sum(a > b for a in pos for b in neg) / (len(pos) * len(neg))
+        ic = [sum(a > b for b in neg) / len(neg) * w1 - auc * w1 for a in pos]
+        ic += [sum(b < a for a in pos) / len(pos) * w0 - auc * w0 for b in neg]
+        areas.append(auc)
+        squares.append(sum(x * x for x in ic) / len(ic))
+    se = math.sqrt(sum(squares) / len(squares) / n)
+    value, z = sum(areas) / len(areas), stats.norm.ppf(level + (1 - level) / 2)
+    return value, se, max(value - z * se, 0), min(value + z * se, 1)
+
+
+@given(
+    st.integers(0, 99),
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 9)), min_size=1, max_size=5),
+    st.sampled_from([0.5, 0.95]),
+)
+def test_the_area_has_the_interval_of_cvauc(
+    seed: int, sizes: list[tuple[int, int]], level: float
+) -> None:
+    y, s, folds = folds_of(seed, sizes)
+    found = cross_validated_interval(y, s, folds, measure="auc", confidence_level=level)
+    value, se, low, high = ci_cvauc(y, s, folds, level)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.standard_error == pytest.approx(se, rel=1e-12, abs=1e-15)
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+    assert list(found.folds) == [str(i) for i in range(len(sizes))]
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.2"])
+def test_one_fold_has_nearly_the_interval_of_influences(measure: str) -> None:
+    """With n in place of n - 1 in the variance of each class."""
+    y, s, folds = folds_of(3, [(400, 600)])
+    found = cross_validated_interval(y, s, folds, measure=measure)
+    alone = fastad.interval(y, s, measure=measure, method="delong")
+    assert found.value == alone.value
+    assert found.standard_error == pytest.approx(alone.standard_error, rel=2e-3)
+    assert math.isnan(found.std)
+    assert found.to_dict()["std"] is None
+
+
+def test_the_result_shows_mean_and_std_of_the_folds() -> None:
+    y, s, folds = folds_of(4, [(20, 30)] * 5)
+    names = np.array(["a", "b", "c", "d", "e"])[folds]
+    found = cross_validated_interval(y, s, names, measure="ap")
+    values = [fastad.average_precision(y[folds == i], s[folds == i]) for i in range(5)]
+    assert list(found.folds) == ["a", "b", "c", "d", "e"]
+    assert list(found.folds.values()) == values
+    assert found.std == pytest.approx(np.std(values, ddof=1))
+    assert f"mean ± std of 5 folds {np.mean(values):.4f} ± {found.std:.4f}" in str(found)
+    table = fastad.evaluate(y, s, groups={"fold": folds}, measures=["ap"]).summary()
+    assert f"{np.mean(values):.4f} ± {found.std:.4f}" in str(table)
+    assert json.loads(json.dumps(found.to_dict()))["folds"]["a"] == values[0]
+
+
+def test_scores_of_different_folds_are_never_compared() -> None:
+    y, s, folds = folds_of(5, [(10, 15)] * 3)
+    found = cross_validated_interval(y, s, folds, measure="auc")
+    moved = cross_validated_interval(y, np.exp(s) + 100 * folds, folds, measure="auc")
+    assert (moved.low, moved.high) == (found.low, found.high)
+
+
+GOOD = ([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ((*GOOD[:2], [0, 0, 1]), {}, "folds must have one value for each label"),
+        ((*GOOD[:2], [0, 0, 1, math.nan]), {}, "folds must not have missing values"),
+        (GOOD, {"measure": "tpr@0.1"}, "measure must be smooth"),
+        (GOOD, {"confidence_level": 0}, "confidence_level must lie"),
+        ((GOOD[0], [1, 2, math.nan, 3], GOOD[2]), {}, "y_score must not contain NaN"),
+    ],
+)
+def test_bad_input_is_refused(data: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(fastad.InvalidInputError, match=message):
+        cross_validated_interval(*data, **{"measure": "auc", **options})
+
+
+def test_a_fold_without_anomalies_is_named() -> None:
+    with pytest.raises(fastad.UndefinedMeasureError, match=r"fold b: .* without anomalies"):
+        cross_validated_interval([0, 1, 0, 0], GOOD[1], list("aabb"), measure="auc")
+
+
+@pytest.mark.evidence
+def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas() -> None:
+    """Five detectors of different quality, each on its own fold."""
+    shifts = [0.8, 1.0, 1.2, 1.4, 1.6]
+    truth = np.mean([stats.norm.cdf(shift / math.sqrt(2)) for shift in shifts])
+    covered = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        y, s, folds = folds_of(seed, [(20, 80)] * 5, shift=0.0)
+        s = rng.normal(size=len(y)) + np.array(shifts)[folds] * y
+        found = cross_validated_interval(y, s, folds, measure="auc")
+        covered += int(found.low <= truth <= found.high)
+    assert covered >= 0.917 * 400

@@ -1,0 +1,335 @@
+"""Unpaired comparisons of a measure on two independent samples."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad.errors import LowCoverageWarning
+from fastad.uncertainty import IndependentComparison
+from tests.support import oracles
+
+PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
+PROC_Y = [1] * 41 + [0] * 72
+PRINTED = 1e-12
+Pair = tuple[Any, Any]
+
+
+def sample(seed: int, n: int, m: int, shift: float) -> Pair:
+    rng = np.random.default_rng(seed)
+    return [1] * n + [0] * m, [*(rng.normal(size=n) + shift), *rng.normal(size=m)]
+
+
+def rate_sample(hits: int, n: int) -> Pair:
+    """So many of n anomalies at or above threshold 1."""
+    return [1] * n + [0, 0], [2] * hits + [0] * (n - hits) + [0, 2]
+
+
+# --- DeLong
+
+
+@pytest.mark.parametrize("case", PROC["unpaired"], ids=lambda case: f"{case['a']}-{case['b']}")
+def test_delong_is_the_unpaired_test_of_proc(case: dict[str, Any]) -> None:
+    a, b = ((PROC_Y, PROC["markers"][case[side]]["scores"]) for side in ("a", "b"))
+    found = fastad.compare_independent(a, b, measure="auc", method="delong")
+    assert found.p_value == pytest.approx(case["p_value"], rel=PRINTED)
+    half = stats.t.ppf(0.975, found.df)
+    deviation = (found.high - found.low) / 2 / half
+    assert found.difference / deviation == pytest.approx(case["d"], rel=PRINTED)
+
+
+@given(st.integers(0, 99), st.integers(2, 9), st.integers(2, 9), st.sampled_from([0.5, 0.95]))
+def test_delong_is_welchs_test_of_placements(seed: int, n: int, m: int, level: float) -> None:
+    pair = sample(seed, n, m, 0.5), sample(seed + 100, m + 1, n + 2, 0.0)
+    data = [oracles.rows(np.array(y), np.array(s)) for y, s in pair]
+    variances = [oracles.delong_covariance([rows])[0][0] for rows in data]
+    values = [oracles.roc_auc(rows) for rows in data]
+    total = sum(variances)
+    if total == 0:
+        return
+    found = fastad.compare_independent(
+        *pair, measure="auc", method="delong", confidence_level=level
+    )
+    df = total**2 / sum(v**2 / (len(rows) - 1) for v, rows in zip(variances, data, strict=True))
+    half = stats.t.ppf((1 + level) / 2, float(df)) * math.sqrt(total)
+    difference = float(values[0] - values[1])
+    assert found.difference == pytest.approx(difference, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(
+        (difference - half, difference + half), abs=1e-9
+    )
+    assert found.df == pytest.approx(float(df), rel=1e-9)
+
+
+# --- hybrid
+
+
+# Newcombe 1998, "Interval estimation for the difference between independent proportions",
+# table II, method 10 (the square-and-add method of Wilson's intervals): eight contrasts.
+NEWCOMBE = [
+    (56, 70, 48, 80, 0.0524, 0.3339),
+    (9, 10, 3, 10, 0.1705, 0.8090),
+    (6, 7, 2, 7, 0.0582, 0.8062),
+    (5, 56, 0, 29, -0.0381, 0.1926),
+    (0, 10, 0, 20, -0.1611, 0.2775),
+    (0, 10, 0, 10, -0.2775, 0.2775),
+    (10, 10, 0, 20, 0.6791, 1.0),
+    (10, 10, 0, 10, 0.6075, 1.0),
+]
+
+
+@pytest.mark.parametrize(("a", "n", "b", "m", "low", "high"), NEWCOMBE)
+@pytest.mark.parametrize("method", ["auto", "hybrid"])
+def test_a_rate_at_a_threshold_has_newcombes_interval(
+    a: int, n: int, b: int, m: int, low: float, high: float, method: Any
+) -> None:
+    found = fastad.compare_independent(
+        rate_sample(a, n), rate_sample(b, m), measure="tpr", threshold=1, method=method
+    )
+    assert (found.method, found.intervals[0].method) == ("hybrid", "wilson")
+    assert found.low == pytest.approx(low, abs=6e-5)
+    assert found.high == pytest.approx(high, abs=6e-5)
+
+
+HYBRIDS = [
+    {"measure": "auc"},
+    {"measure": "tpr_at_fpr", "fpr": 0.1},
+    {"measure": "tpr", "threshold": 0.7},
+    {"measure": "f1", "threshold": 0.7},
+    {"measure": "fpr@tpr0.9"},
+]
+
+
+@pytest.mark.parametrize("measure", HYBRIDS, ids=lambda x: x["measure"])
+def test_the_ends_are_those_of_both_intervals_squared_and_added(measure: dict[str, Any]) -> None:
+    a, b = sample(1, 40, 60, 1.5), sample(2, 50, 45, 0.8)
+    found = fastad.compare_independent(a, b, **measure, method="hybrid", rng=3)
+    first, second = found.intervals
+    assert found.difference == first.value - second.value
+    below = (first.value - first.low) ** 2 + (second.high - second.value) ** 2
+    above = (first.high - first.value) ** 2 + (second.value - second.low) ** 2
+    assert (found.difference - found.low) ** 2 == pytest.approx(below, rel=1e-9)
+    assert (found.high - found.difference) ** 2 == pytest.approx(above, rel=1e-9)
+    if "threshold" not in measure:
+        alone = fastad.interval(*a, **measure, method=first.method)  # type: ignore[arg-type]
+        if first.n_resamples == 0:
+            assert (alone.low, alone.high) == (first.low, first.high)
+
+
+@pytest.mark.parametrize("measure", HYBRIDS, ids=lambda x: x["measure"])
+@pytest.mark.parametrize("method", ["delong", "hybrid"])
+def test_the_interval_ends_at_0_at_the_level_of_the_p_value(
+    measure: dict[str, Any], method: Any
+) -> None:
+    if method == "delong" and measure["measure"] != "auc":
+        return
+    a, b = sample(1, 40, 60, 1.2), sample(2, 50, 45, 0.8)
+    p_value = fastad.compare_independent(a, b, **measure, method=method, rng=3).p_value
+    assert 0 < p_value < 1
+    for level, excluded in ((1 - p_value * 1.02, True), (1 - p_value * 0.98, False)):
+        found = fastad.compare_independent(
+            a, b, **measure, method=method, rng=3, confidence_level=level
+        )
+        assert (not found.low <= 0 <= found.high) is excluded
+        assert found.is_significant is excluded
+
+
+def test_equal_samples_do_not_differ() -> None:
+    a = sample(1, 30, 30, 1.0)
+    for method in ("delong", "hybrid", "bootstrap", "permutation"):
+        found = fastad.compare_independent(a, a, measure="auc", method=method, rng=0)
+        assert found.difference == 0
+        assert found.p_value > 0.9
+        assert found.low < 0 < found.high
+
+
+def test_perfect_samples_have_intervals_with_a_width() -> None:
+    perfect = [1] * 30 + [0] * 30, [2] * 30 + [1] * 30
+    found = fastad.compare_independent(perfect, perfect, measure="auc", method="hybrid")
+    assert found.low < 0 < found.high
+    with pytest.warns(LowCoverageWarning, match="no width"):
+        fastad.compare_independent(perfect, perfect, measure="auc", method="delong")
+
+
+# --- bootstrap, permutations
+
+
+def test_replicates_of_the_two_samples_are_independent() -> None:
+    """The variance of the difference of a sample and itself is twice its own."""
+    a = sample(4, 60, 80, 1.0)
+    own = fastad.interval(*a, measure="auc", method="bootstrap", n_resamples=4000, rng=1)
+    found = fastad.compare_independent(
+        a, a, measure="auc", method="bootstrap", n_resamples=4000, rng=1
+    )
+    deviation = (found.high - found.low) / 2 / 1.96
+    assert deviation == pytest.approx(math.sqrt(2) * own.standard_error, rel=0.06)
+
+
+def test_all_permutations_are_those_of_the_definition() -> None:
+    a = [1, 1, 0, 0, 0], [3.0, 5.0, 1.0, 2.0, 4.0]
+    b = [1, 1, 1, 0, 0], [2.0, 4.0, 6.0, 3.0, 5.5]
+    found = fastad.compare_independent(a, b, measure="auc", method="permutation")
+    pooled = {
+        label: [s for y, x in (a, b) for t, s in zip(y, x, strict=True) if t == label]
+        for label in (1, 0)
+    }
+
+    def auc(anomalies: list[float], normals: list[float]) -> float:
+        pairs = list(itertools.product(anomalies, normals))
+        return sum((x > y) + (x == y) / 2 for x, y in pairs) / len(pairs)
+
+    null = []
+    for ones in itertools.combinations(range(5), 2):
+        for zeros in itertools.combinations(range(5), 3):
+            sides = [
+                [
+                    [pooled[label][i] for i in range(5) if (i in chosen) is first]
+                    for label, chosen in ((1, ones), (0, zeros))
+                ]
+                for first in (True, False)
+            ]
+            null.append(auc(*sides[0]) - auc(*sides[1]))
+    observed = auc([3, 5], [1, 2, 4]) - auc([2, 4, 6], [3, 5.5])
+    expected = np.mean(np.abs(null) >= abs(observed) - 1e-12)
+    assert found.method == "exact permutation"
+    assert found.n_resamples == len(null) == 100
+    assert found.p_value == pytest.approx(expected, rel=1e-12)
+    sampled = fastad.compare_independent(
+        a, b, measure="auc", method="permutation", n_resamples=99, rng=0
+    )
+    assert sampled.method == "permutation"
+    assert sampled.p_value == pytest.approx(expected, abs=0.2)
+
+
+def test_permutations_need_scores_in_one_type() -> None:
+    a = [0, 1, 0, 1], np.array([2**62 + 1, 3, 2, 1])
+    b = [0, 1, 0, 1], [0.5, 1.5, 2.5, 3.5]
+    with pytest.raises(fastad.InvalidInputError, match="scores of the type of sample_a"):
+        fastad.compare_independent(a, b, measure="auc", method="permutation")
+
+
+def test_measures_of_values_are_permuted_too() -> None:
+    a, b = sample(1, 12, 20, 1.0), sample(2, 15, 11, 1.0)
+    found = fastad.compare_independent(
+        a, b, measure="tpr", threshold=0.5, method="permutation", n_resamples=300, rng=0
+    )
+    assert 0 < found.p_value <= 1
+
+
+# --- all methods
+
+
+@pytest.mark.parametrize("method", ["delong", "hybrid", "bootstrap", "permutation"])
+def test_exchanged_samples_have_the_negative_difference(method: Any) -> None:
+    a, b = sample(1, 40, 60, 1.2), sample(2, 50, 45, 0.8)
+    there = fastad.compare_independent(a, b, measure="auc", method=method, rng=3)
+    back = fastad.compare_independent(b, a, measure="auc", method=method, rng=3)
+    assert back.difference == -there.difference
+    exact = method in ("delong", "hybrid")
+    tolerance = 1e-12 if exact else 0.05
+    assert (back.low, back.high) == pytest.approx((-there.high, -there.low), abs=tolerance)
+    assert back.p_value == pytest.approx(there.p_value, abs=tolerance)
+
+
+@pytest.mark.parametrize("method", ["hybrid", "bootstrap", "permutation"])
+def test_threads_do_not_change_a_bit(method: Any) -> None:
+    a, b = sample(1, 40, 60, 1.2), sample(2, 50, 45, 0.8)
+    one, two = (
+        fastad.compare_independent(
+            a, b, measure="auc_at_fpr", fpr=0.2, method=method, rng=3, n_threads=n
+        )
+        for n in (1, 2)
+    )
+    assert one == two
+
+
+def test_auto_takes_what_is_known_to_cover() -> None:
+    a, b = sample(1, 300, 400, 1.2), sample(2, 350, 300, 0.8)
+    chosen = {
+        key: fastad.compare_independent(a, b, measure=key, rng=0).method
+        for key in ("auc", "tpr@0.1", "ap")
+    }
+    assert chosen == {"auc": "delong", "tpr@0.1": "hybrid", "ap": "delong"}
+    few = fastad.compare_independent(sample(1, 6, 8, 1.0), sample(2, 7, 9, 1.0), measure="auc")
+    assert few.method == "hybrid"
+    with pytest.warns(LowCoverageWarning, match="by 'bootstrap' on such data is not known"):
+        rough = fastad.compare_independent(a, b, measure="auc_beta@0.01", rng=0, n_resamples=200)
+    assert rough.method == "bootstrap"
+
+
+def test_the_result_says_what_it_is() -> None:
+    a, b = sample(1, 300, 400, 2.0), sample(2, 350, 300, 0.2)
+    found = fastad.compare_independent(a, b, measure="auc")
+    assert isinstance(found, IndependentComparison)
+    assert (found.n_anomalies, found.n_normals) == ((300, 350), (400, 300))
+    assert str(found).startswith("a is better than b in auc: a - b = 0.")
+    content = found.to_dict()
+    assert content["summary"] == found.summary
+    assert content["intervals"] == []
+    assert json.loads(json.dumps(content))["p_value"] == found.p_value
+
+
+# --- bad input
+
+GOOD = ([0, 0, 1, 1], [1.0, 2.0, 3.0, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "message"),
+    [
+        (GOOD[0], GOOD, {}, r"sample_a must be a pair \(y_true, y_score\); found 4 entries"),
+        (GOOD, "ab", {}, r"sample_b must be a pair \(y_true, y_score\); found str"),
+        (GOOD, ([0, 2, 1, 1], GOOD[1]), {}, r"sample_b\[0\] must contain 0 \(normal\)"),
+        ((GOOD[0], GOOD[1][:3]), GOOD, {}, r"sample_a\[1\] must have one score for each label"),
+        (GOOD, (GOOD[0], [1, 2, math.nan, 0]), {}, r"sample_b\[1\] must not contain NaN"),
+        (GOOD, GOOD, {"method": "order"}, "method must be one of 'auto', 'delong', 'hybrid'"),
+        (GOOD, GOOD, {"measure": "tpr@0.1", "method": "delong"}, "needs a smooth measure"),
+        (GOOD, GOOD, {"measure": "n_flagged", "threshold": 1}, "of which more, or less, is better"),
+        (GOOD, GOOD, {"confidence_level": 1}, "confidence_level must lie strictly"),
+        (GOOD, GOOD, {"n_resamples": 0}, "n_resamples must be at least 1"),
+        (GOOD, GOOD, {"rng": -1}, "rng must not be negative"),
+    ],
+)
+def test_bad_input_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        fastad.compare_independent(a, b, **{"measure": "auc", **options})
+
+
+def test_a_class_of_one_sample_has_no_variance() -> None:
+    one = [0, 0, 1], [1.0, 2.0, 3.0]
+    for method in ("delong", "bootstrap"):
+        with pytest.raises(fastad.UndefinedMeasureError, match="two samples of each class"):
+            fastad.compare_independent(GOOD, one, measure="auc", method=method)
+    assert fastad.compare_independent(GOOD, one, measure="auc", method="permutation").p_value <= 1
+    with pytest.raises(fastad.UndefinedMeasureError, match="without anomalies"):
+        fastad.compare_independent(GOOD, ([0, 0], [1, 2]), measure="auc")
+
+
+# --- evidence
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(
+    ("measure", "n_sets", "truth"),
+    [
+        ("auc", 400, lambda shift: stats.norm.cdf(shift / math.sqrt(2))),
+        ("tpr@0.1", 100, lambda shift: stats.norm.cdf(shift - stats.norm.isf(0.1))),
+    ],
+)
+def test_intervals_of_the_difference_cover_it(measure: str, n_sets: int, truth: Any) -> None:
+    expected = truth(1.5) - truth(1.0)
+    covered = 0
+    for seed in range(n_sets):
+        found = fastad.compare_independent(
+            sample(2 * seed, 60, 150, 1.5), sample(2 * seed + 1, 90, 250, 1.0), measure=measure
+        )
+        covered += found.low <= expected <= found.high
+    # 95 % less three standard errors.
+    assert covered >= (0.95 - 3 * math.sqrt(0.95 * 0.05 / n_sets)) * n_sets
