@@ -83,7 +83,14 @@ def test_the_interval_by_uniform_draws_counts_the_first_particles(threshold: flo
     assert (found.uniform_low, found.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 
 
-@pytest.mark.parametrize("d", [2, 5, 10])
+@pytest.mark.parametrize(
+    "d",
+    [
+        2,
+        pytest.param(5, marks=pytest.mark.evidence),
+        pytest.param(10, marks=pytest.mark.evidence),
+    ],
+)
 @pytest.mark.parametrize("name", ALL)
 def test_the_interval_by_uniform_draws_holds_and_what_the_other_assumes_is_said(
     name: str, d: int

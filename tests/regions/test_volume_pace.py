@@ -56,6 +56,7 @@ def test_slow_scores_are_reported_on_now_and_then(name: str) -> None:
     assert max(np.diff([0, *done])) < 2500
 
 
+@pytest.mark.system
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("name", TAKERS)
 def test_ctrl_c_ends_slow_scores(name: str) -> None:

@@ -102,7 +102,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return run
 
 
-@pytest.mark.parametrize("order", ["as written", "backwards", "at random"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "as written",
+        pytest.param("backwards", marks=pytest.mark.evidence),
+        pytest.param("at random", marks=pytest.mark.evidence),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:goix.protocol")
 def test_what_is_common_is_kept_and_the_rest_leaves(
     tmp_path: Path,

@@ -21,6 +21,7 @@ def losses(group: str, contamination: float = 0.0) -> dict[str, float]:
     return dict(zip(result.rows, result.means["mean"].value.tolist(), strict=True))
 
 
+@pytest.mark.evidence
 def test_the_page_shows_the_tables() -> None:
     text = reproduction.PAGE.read_text(encoding="utf-8")
     assert reproduction.filled(text) == text

@@ -84,7 +84,15 @@ KINDS += ("apart, upside down", "one score", "infinite")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "m"), [(300, 4000), (90_000, 140_000), (3, 210_000), (210_000, 3)])
+@pytest.mark.parametrize(
+    ("n", "m"),
+    [
+        (300, 4000),
+        (90_000, 140_000),
+        pytest.param(3, 210_000, marks=pytest.mark.evidence),
+        pytest.param(210_000, 3, marks=pytest.mark.evidence),
+    ],
+)
 def test_all_types_and_sizes_on_threads(kind: str, n: int, m: int) -> None:
     scored = large(kind, n, m)
     masses, volumes = sorted_counts(scored)
