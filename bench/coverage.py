@@ -95,6 +95,12 @@ def measures(cell: Cell, scale: int = 1) -> list[BoundMeasure]:
         labels += [
             *((label, {}) for label in ("ht_auc@0.2", "lf_auc@0.8", "precision@p0.05", "auc_w")),
             *((label, {}) for label in ("cost_auc@2", "rp@90", "auc_local@0.05")),
+            *((label, {}) for label in ("auc_log@0.001", "auc_log@0.02", "bedroc@20", "rie@20")),
+            *((label, {}) for label in ("ef@0.01", "ef@0.1", "mindcf", "mindcf@0.01")),
+            *(
+                (label, {})
+                for label in ("precision@recall0.5", "precision@recall0.9", "dcf@threshold1.5")
+            ),
             *((label, {}) for label in ("auc_beta@0.05", "auc_gauss@0.05", "auc_hist@0.05")),
             (f"rank_power@k{5 * scale}", {}),
             *((label, RANGE) for label in ("auc_rp", "auc_p", "auc_scored", "auc_smooth")),

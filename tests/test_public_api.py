@@ -70,6 +70,7 @@ DATA_WITHOUT_LABELS = {
     "compare_independent": ("sample_a", "sample_b"),
     "cross_validated_interval": ("folds",),
     "emmv": SCORES_AND_BOX,
+    "from_counts": ("name", "function"),
     "emmv_subsampled": ("detectors", "X_train", "X_test"),
     "evaluate_unsupervised": ("scores", "X"),
     "excess_mass_band": ("curve",),

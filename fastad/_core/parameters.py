@@ -72,17 +72,8 @@ def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
 
 
 def check_prevalence(prevalence: Point | None) -> Fraction | None:
-    """Check a fraction of anomalies, strictly between 0 and 1."""
-    if prevalence is None:
-        return None
-    fraction = exact_rate(prevalence, "prevalence")
-    if min(fraction, 1 - fraction) < _SMALLEST_FRACTION:
-        raise InvalidInputError(
-            "prevalence must lie strictly in (0, 1), at least 1e-100 from its ends; "
-            f"found {prevalence}",
-            argument="prevalence",
-        )
-    return fraction
+    """Check a fraction of anomalies, strictly between 0 and 1; None: as they are."""
+    return None if prevalence is None else check_inside(prevalence, "prevalence")
 
 
 def check_inside(value: Point, name: str) -> Fraction:
@@ -366,20 +357,24 @@ class Percentile(Rate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRate(Parameter):
-    """A rate strictly between 0 and 1."""
+    """A rate strictly between 0 and 1; None too where that is the default."""
 
-    def check(self, value: Any, name: str) -> Fraction:
-        return check_inside(value, name)
+    example: Any = Fraction(1, 100)
+
+    def check(self, value: Any, name: str) -> Any:
+        if value is None and self.default is None:
+            return None
+        entries = _entries(value, name, "a number") if self.sequence else value
+        if isinstance(entries, list) and self.sequence:
+            return [check_inside(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+        return check_inside(entries, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prevalence(Parameter):
+class Prevalence(OpenRate):
     """A fraction of anomalies, or None: as they are."""
 
     default: Any = None
-
-    def check(self, value: Any, name: str) -> Fraction | None:
-        return check_prevalence(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,8 +428,13 @@ class Integer(Parameter):
 class ThresholdValue(Parameter):
     """A threshold on the scores; None too where that is the default."""
 
-    def check(self, value: Any, name: str) -> Threshold | None:
-        return None if value is None and self.default is None else check_threshold(value, name)
+    def check(self, value: Any, name: str) -> Any:
+        if value is None and self.default is None:
+            return None
+        entries = _entries(value, name, "a number") if self.sequence else value
+        if isinstance(entries, list) and self.sequence:
+            return [check_threshold(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+        return check_threshold(entries, name)
 
     def read(self, text: str, name: str) -> Threshold:
         try:

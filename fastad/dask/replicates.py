@@ -11,7 +11,7 @@ from fastad._core.parameters import check_count
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike
 from fastad.dask.tasks import Versions, dask_module, now_or_later
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.uncertainty import intervals
 from fastad.uncertainty.bootstrap import (
     Ranking,
@@ -28,7 +28,7 @@ def interval(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    measure: str,
+    measure: MeasureLike,
     n_tasks: int = _TASKS,
     compute: bool = True,
     **options: Any,

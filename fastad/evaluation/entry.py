@@ -27,8 +27,8 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
-from fastad.measures.measure import BoundMeasure
-from fastad.measures.requests import measure_texts, table_measures
+from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import NAN_POLICIES, check_labels
 from fastad.ordering.named_scores import Table, named_scores
@@ -44,7 +44,7 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: None = ...,
-    measures: Sequence[str] | None = ...,
+    measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
@@ -65,7 +65,7 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: ArrayLike | Mapping[str, ArrayLike] | Table,
-    measures: Sequence[str] | None = ...,
+    measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
@@ -85,7 +85,7 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: ArrayLike | Mapping[str, ArrayLike] | Table | None = None,
-    measures: Sequence[str] | None = None,
+    measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     threshold: Threshold | Points | Mapping[str, Threshold] | None = None,
     score_range: tuple[Point, Point] | None = None,
@@ -114,10 +114,10 @@ def evaluate(
     groups : array-like of shape (n_samples,), mapping, or table, optional
         Segment of each row, or several columns such as data set and fold: each combination that
         occurs is evaluated by itself, as a run with labels of its own.
-    measures : sequence of str, optional
+    measures : sequence of str, Measure and BoundMeasure, optional
         Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
-        ``"tpr_at_fpr"``, which stand for their values at each ``fpr``. By default ``auc``,
-        ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``f1@`` and
+        ``"tpr_at_fpr"``, or declarations, which stand for their values at each ``fpr``. By default
+        ``auc``, ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``f1@`` and
         ``precision@fpr``.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
@@ -193,7 +193,7 @@ def evaluate(
     thresholds = [] if threshold is None else check_thresholds(threshold)
     own_measures: dict[str, Sequence[BoundMeasure]] = {}
     if isinstance(thresholds, dict):
-        names = None if measures is None else measure_texts(measures)
+        names = None if measures is None else listed_measures(measures)
         own_measures = {
             name: table_measures(names, points, ranges, [x], own_thresholds=True)
             for name, x in thresholds.items()

@@ -19,6 +19,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
+from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
@@ -76,7 +77,7 @@ class RankedScores(MeasureMethods):
     def interval(
         self,
         *,
-        measure: str,
+        measure: MeasureLike,
         method: IntervalMethod = "auto",
         confidence_level: Point = 0.95,
         n_resamples: int = N_RESAMPLES,
@@ -143,7 +144,7 @@ class RankedScores(MeasureMethods):
     def chance_level(
         self,
         *,
-        measure: str,
+        measure: MeasureLike,
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
         n_threads: int | None = None,

@@ -5,6 +5,16 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.measures.best_thresholds import best_f1 as best_f1
+    from fastad.measures.best_thresholds import precision_at_recall as precision_at_recall
+    from fastad.measures.best_thresholds import recall_at_precision as recall_at_precision
+    from fastad.measures.costs import detection_cost as detection_cost
+    from fastad.measures.costs import min_detection_cost as min_detection_cost
+    from fastad.measures.custom import from_counts as from_counts
+    from fastad.measures.early import bedroc as bedroc
+    from fastad.measures.early import enrichment_factor as enrichment_factor
+    from fastad.measures.early import log_auc as log_auc
+    from fastad.measures.early import robust_initial_enhancement as robust_initial_enhancement
     from fastad.measures.flagged import confusion_at as confusion_at
     from fastad.measures.flagged import f1_at_fpr as f1_at_fpr
     from fastad.measures.flagged import precision_at_fpr as precision_at_fpr
@@ -25,13 +35,12 @@ if TYPE_CHECKING:
     from fastad.measures.percentiles import rp_curve as rp_curve
     from fastad.measures.percentiles import rp_distance as rp_distance
     from fastad.measures.precision import average_precision as average_precision
-    from fastad.measures.precision import best_f1 as best_f1
     from fastad.measures.precision import pr_auc as pr_auc
     from fastad.measures.precision import precision_gain_auc as precision_gain_auc
     from fastad.measures.precision import precision_recall_curve as precision_recall_curve
-    from fastad.measures.precision import recall_at_precision as recall_at_precision
     from fastad.measures.results import ClassPercentiles as ClassPercentiles
     from fastad.measures.results import Confusion as Confusion
+    from fastad.measures.results import CountsCurve as CountsCurve
     from fastad.measures.results import DetCurve as DetCurve
     from fastad.measures.results import NpCurve as NpCurve
     from fastad.measures.results import PrecisionRecallCurve as PrecisionRecallCurve
@@ -59,6 +68,22 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.measures.best_thresholds": (
+            "best_f1",
+            "precision_at_recall",
+            "recall_at_precision",
+        ),
+        "fastad.measures.costs": (
+            "detection_cost",
+            "min_detection_cost",
+        ),
+        "fastad.measures.custom": ("from_counts",),
+        "fastad.measures.early": (
+            "bedroc",
+            "enrichment_factor",
+            "log_auc",
+            "robust_initial_enhancement",
+        ),
         "fastad.measures.flagged": (
             "confusion_at",
             "f1_at_fpr",
@@ -92,15 +117,14 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "fastad.measures.precision": (
             "average_precision",
-            "best_f1",
             "pr_auc",
             "precision_gain_auc",
             "precision_recall_curve",
-            "recall_at_precision",
         ),
         "fastad.measures.results": (
             "ClassPercentiles",
             "Confusion",
+            "CountsCurve",
             "DetCurve",
             "NpCurve",
             "PrecisionRecallCurve",

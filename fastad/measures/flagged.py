@@ -50,9 +50,7 @@ def _f1_at_fpr(
     return at_each(fpr, lambda rate: confusion(scaled, last_point(counts, rate)).f1)
 
 
-def _flagging_most_normals(
-    counts: OrderedCounts, ties: BoolVector, rate: Fraction
-) -> OrderedCounts:
+def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fraction) -> OrderedCounts:
     """Return the counts with one point more, at which a threshold flags as many normals as it may.
 
     Of the cell that the rate cuts, it flags no anomaly.
@@ -73,7 +71,7 @@ def _lowest_f1(
     counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
 ) -> float:
     """F1 score where a threshold flags as many normals as it may."""
-    most = _flagging_most_normals(counts, ties, fpr)
+    most = flagging_most_normals(counts, ties, fpr)
     return F1_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
 
 
@@ -197,7 +195,7 @@ def _lowest_precision(
     counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
 ) -> float:
     """Precision where a threshold flags as many normals as it may."""
-    most = _flagging_most_normals(counts, ties, fpr)
+    most = flagging_most_normals(counts, ties, fpr)
     return PRECISION_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
 
 
@@ -304,7 +302,7 @@ def _confusion_at(
     """Counts and rates at a threshold or for the k highest scores."""
     if k is None:
         assert threshold is not None
-        return confusion(counts, _points_flagged(counts, threshold))
+        return confusion(counts, points_flagged(counts, threshold))
     hits = hits_among(counts, k, "confusion_at")
     others = exact(counts.n_normals) - (k - hits)
     missed = exact(counts.n_anomalies) - hits
@@ -426,7 +424,7 @@ def lowest_flagged(threshold: Threshold, dtype: np.dtype[Any]) -> Threshold:
     return threshold
 
 
-def _points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
+def points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     """Return how many distinct scores reach a threshold, as NumPy compares them."""
     keys, codec = counts.keys, counts.codec
     lowest = lowest_flagged(threshold, codec.dtype)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, Generic, Literal, SupportsIndex, TypeVar
+from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, TypeVar
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
@@ -77,6 +77,12 @@ class Measure(Generic[Result]):
         Sample weights that it takes.
     smooth : bool
         Whether a small shift of the scores' distribution moves it little.
+    slopes : callable or None
+        Of a smooth measure at a threshold, how it changes with the flagged fractions of both
+        classes: a function of counts and checked parameters.
+    monotone : bool
+        Whether it is a function of flagged anomalies and normals that never gets worse with more of
+        the ones and fewer of the others.
     rises_with_curve : bool
         Whether it depends on the ROC curve and the classes' sizes alone, also of real weights, and
         never gets worse where the curve rises.
@@ -87,6 +93,8 @@ class Measure(Generic[Result]):
         Direction of merit; None where there is none.
     value_range : (float, float)
         Lowest and highest value that it can take, or approach.
+    range_at : callable or None
+        The same at checked parameters, where it depends on them.
     range_text : str
         The range in words, where it depends on the scores or does not contain both ends.
     cost : str
@@ -112,10 +120,13 @@ class Measure(Generic[Result]):
     classes: Classes = "both"
     weights: Literal["real", "whole"] = "real"
     smooth: bool = False
+    slopes: Callable[..., tuple[float, float]] | None = None
+    monotone: bool = False
     rises_with_curve: bool = False
     extremes: Extremes | str = UNPROVEN
     higher_is_better: bool | None = True
     value_range: tuple[float, float] = (0.0, 1.0)
+    range_at: Callable[[Mapping[str, Any]], tuple[float, float]] | None = None
     range_text: str = ""
     cost: str = "O(g)"
 
@@ -326,11 +337,10 @@ class BoundMeasure:
     @property
     def bounds(self) -> tuple[float, float]:
         """Lowest and highest number that it can be with these parameters."""
-        normalize = self.parameters.get("normalize", "width")
-        if normalize == "mcclish":
-            return 0.5, 1.0
-        if normalize == "none":
-            ends = ("min_fpr", "fpr") if "fpr" in self.parameters else ("min_tpr", "max_tpr")
-            low, high = (float(self.parameters[name]) for name in ends)
-            return 0.0, high - low
+        if self.measure.range_at is not None:
+            return self.measure.range_at(self.parameters)
         return self.measure.value_range
+
+
+# What stands for a measure in an argument: its key or name, its declaration, or one that is bound.
+MeasureLike: TypeAlias = str | Measure[Any] | BoundMeasure

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, overload
 
 from fastad._core.arrays import as_readonly
@@ -50,18 +51,25 @@ def _auc_at_fpr(
     """Area over a range of false positive rates."""
     need_both(counts, "auc_at_fpr")
 
-    def partial(rate: Fraction) -> float:
-        width = _width(min_fpr, rate, "min_fpr", "fpr")
+    def area(rate: Fraction) -> float:
+        width = check_width(min_fpr, rate, "min_fpr", "fpr")
         inside = _area_between(
             counts.fps, counts.tps, min_fpr, rate, counts.n_normals, counts.n_anomalies
         )
         return _normalized(counts, inside, width, lambda: (rate**2 - min_fpr**2) / 2, normalize)
 
-    return at_each(fpr, partial)
+    return at_each(fpr, area)
 
 
 def _part_up_to_fpr(parameters: Mapping[str, Any]) -> CurvePart:
     return CurvePart(parameters["min_fpr"], CurvePart.around(parameters["fpr"]).high)
+
+
+def _range_of_area(parameters: Mapping[str, Any], *, ends: tuple[str, str]) -> tuple[float, float]:
+    """Return the lowest and the highest area as it is normalised."""
+    low, high = (float(parameters[name]) for name in ends)
+    ranges = {"width": (0.0, 1.0), "none": (0.0, high - low), "mcclish": (0.5, 1.0)}
+    return ranges[parameters["normalize"]]
 
 
 AUC_AT_FPR = Measure(
@@ -78,6 +86,7 @@ AUC_AT_FPR = Measure(
     smooth=True,
     rises_with_curve=True,
     extremes=AREA,
+    range_at=partial(_range_of_area, ends=("min_fpr", "fpr")),
 )
 
 
@@ -179,8 +188,8 @@ def _auc_at_tpr(
     need_both(counts, "auc_at_tpr")
     passed = as_readonly(counts.n_normals - counts.fps)
 
-    def partial(rate: Fraction) -> float:
-        width = _width(rate, max_tpr, "min_tpr", "max_tpr")
+    def area(rate: Fraction) -> float:
+        width = check_width(rate, max_tpr, "min_tpr", "max_tpr")
         inside = _area_between(
             counts.tps, passed, rate, max_tpr, counts.n_anomalies, counts.n_normals
         )
@@ -188,7 +197,7 @@ def _auc_at_tpr(
             counts, inside, width, lambda: width - (max_tpr**2 - rate**2) / 2, normalize
         )
 
-    return at_each(min_tpr, partial)
+    return at_each(min_tpr, area)
 
 
 AUC_AT_TPR = Measure(
@@ -207,6 +216,7 @@ AUC_AT_TPR = Measure(
     smooth=True,
     rises_with_curve=True,
     extremes=AREA,
+    range_at=partial(_range_of_area, ends=("min_tpr", "max_tpr")),
 )
 
 
@@ -331,7 +341,8 @@ def _area_between(
     return twice, 2 * divisor * over * plain(total) * plain(tallest)
 
 
-def _width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
+def check_width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
+    """Return the width of a range; raise where it has none."""
     if high < low:
         raise InvalidInputError(
             f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}",

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.parameters import Choice
-from fastad._core.threads import slices, thread_map
+from fastad._core.threads import in_steps, slices, thread_map
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.curves import area as kernels
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -18,6 +18,10 @@ from fastad.ordering.orders import PackedOrder
 
 # Above this, twice an area does not fit into int64.
 LARGEST_AREA = 2**63
+# How far rounding can move a quotient of counts, and some more.
+NEAR = 1e-14
+# Points whose values are computed at a time: they stay in a core's cache.
+_BLOCK = 1 << 15
 # Between two points of a curve, or at the last one that stays within a rate.
 INTERPOLATION = Choice.of("linear", "conservative")
 
@@ -62,13 +66,48 @@ def first_reaching(counts: CountVector, goal: Exact, divisor: int = 1) -> int:
     return int(counts.searchsorted(-_round_down(-goal, divisor, counts), side="left"))
 
 
-def last_flagging(counts: OrderedCounts, n_flagged: Count) -> int:
+def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
     """Return the last point that flags at most so many points."""
     points = range(counts.fps.shape[0])
-    return bisect_right(points, n_flagged, key=lambda i: counts.fps[i] + counts.tps[i]) - 1
+    # As Python's numbers, which are compared with a fraction exactly.
+    return (
+        bisect_right(points, n_flagged, key=lambda i: counts.fps.item(i) + counts.tps.item(i)) - 1
+    )
 
 
-def hits_among(counts: OrderedCounts, k: Count, measure: str) -> Fraction:
+def best_point(
+    counts: OrderedCounts,
+    value: Callable[[CountVector, CountVector], FloatVector],
+    exact_value: Callable[[Fraction, Fraction], Fraction],
+    *,
+    first: int = 0,
+    scale: float = 0.0,
+) -> int:
+    """Return the point, from the first one on, with the highest value; of equals the first.
+
+    ``value`` is that of arrays of fp and tp to some ulps, or to such a fraction of ``scale``. What
+    rounding may misjudge is decided by exact values.
+    """
+
+    def near(values: FloatVector) -> IntVector:
+        highest = float(values.max())
+        return np.flatnonzero(values >= highest - NEAR * max(abs(highest), scale))
+
+    def candidates(points: range) -> tuple[IntVector, FloatVector]:
+        block = slice(points.start, points.stop)
+        values = value(counts.fps[block], counts.tps[block])
+        chosen = near(values)
+        return chosen + points.start, values[chosen]
+
+    blocks = thread_map(candidates, in_steps(first, counts.tps.shape[0], _BLOCK))
+    points, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    best: list[int] = points[near(values)].tolist()
+    if len(best) == 1:
+        return best[0]
+    return max(best, key=lambda i: exact_value(exact(counts.fps[i]), exact(counts.tps[i])))
+
+
+def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Fraction:
     """Return the anomalies among the k highest scores, ties at the cut by expectation."""
     if k > counts.total:
         raise UndefinedMeasureError(
@@ -84,7 +123,7 @@ def hits_among(counts: OrderedCounts, k: Count, measure: str) -> Fraction:
     return hits + rest * anomalies / (anomalies + exact(counts.fps[left + 1] - counts.fps[left]))
 
 
-def exact(count: CountVector | Count) -> Fraction:
+def exact(count: CountVector | Count | Fraction) -> Fraction:
     """Return a count, or a real total weight, as an exact fraction."""
     return Fraction(count.item() if isinstance(count, np.generic) else count)  # type: ignore[arg-type]
 

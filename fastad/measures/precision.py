@@ -1,21 +1,18 @@
-"""Measures of precision and recall over all thresholds."""
+"""The precision-recall curve, and areas under it."""
 
 import math
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import Prevalence, Rate
-from fastad._core.types import ArrayLike, BoolVector, FloatVector, Label, Point, Points
+from fastad._core.parameters import Prevalence
+from fastad._core.types import ArrayLike, BoolVector, Label, Point
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import cells
-from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import POINT, ROUNDED_AREA, Extremes
+from fastad.measures.extremes import ROUNDED_AREA, Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
     exact,
     first_reaching,
     fractions_of,
@@ -25,12 +22,9 @@ from fastad.measures.points import (
     need_normals,
     thresholds_from_infinity,
 )
-from fastad.measures.results import PrecisionRecallCurve, ValueAtThreshold
+from fastad.measures.results import PrecisionRecallCurve
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import PackedOrder
-
-# How far rounding can move a quotient of counts, and some more.
-_NEAR = 1e-14
 
 
 def _precision_recall_curve(
@@ -383,218 +377,16 @@ def precision_gain_auc(
     return PRECISION_GAIN_AUC.of(y_true, y_score, sample_weight, pos_label)
 
 
-def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
-    """Highest F1 score over all thresholds."""
-    scaled = _reweighted(counts, "best_f1", prevalence)
-    values = 2 * scaled.tps / (scaled.tps + scaled.fps + scaled.n_anomalies)
-    # Rounding may order equal values: the exact ones decide, and of equals the highest threshold.
-    near: list[int] = np.flatnonzero(values >= values.max() * (1 - _NEAR)).tolist()
-    weight = counts.normal_weight(prevalence)
-
-    def exact_f1(point: int) -> Fraction:
-        tp, fp = exact(counts.tps[point]), exact(counts.fps[point])
-        return 2 * tp / (tp + weight * fp + exact(counts.n_anomalies))
-
-    point = max(near, key=exact_f1)
-    return ValueAtThreshold(float(exact_f1(point)), counts.threshold(point))
-
-
-BEST_F1 = Measure(
-    name="best_f1",
-    title="highest F1 score over all thresholds",
-    key="f1_best",
-    compute=_best_f1,
-    source="practice",
-    parameters={"prevalence": Prevalence()},
-    classes="anomalies",
-    rises_with_curve=True,
-    extremes=POINT,
-)
-
-
-def best_f1(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    prevalence: Point | None = None,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> ValueAtThreshold:
-    """Highest F1 score over all thresholds, with its threshold.
-
-    The maximum of 2 tp / (2 tp + fp + fn) over the real points; of equal ones that of the highest
-    threshold. It is chosen with the labels, and so is optimistic.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    prevalence : float, optional
-        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    ValueAtThreshold
-        A float with the attribute ``threshold``.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> best = fastad.best_f1([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> best, best.threshold
-    (ValueAtThreshold(0.8, threshold=0.35), 0.35)
-    """
-    result: ValueAtThreshold = BEST_F1.of(
-        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
-    )
-    return result
-
-
-def _recall_at_precision(
-    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None
-) -> ValueAtThreshold | FloatVector:
-    """Highest recall at a precision or above."""
-    scaled = _reweighted(counts, "recall_at_precision", prevalence)
-    reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
-    weight = counts.normal_weight(prevalence)
-    if isinstance(precision, Fraction):
-        return _recall(counts, reached, precision, weight)
-    return np.array([_recall(counts, reached, bound, weight) for bound in precision], np.float64)
-
-
-RECALL_AT_PRECISION = Measure(
-    name="recall_at_precision",
-    title="highest recall at a precision or above",
-    key="recall@precision",
-    compute=_recall_at_precision,
-    source="practice",
-    parameters={"precision": Rate(sequence=True), "prevalence": Prevalence()},
-    operating_point="precision",
-    default_points=(Fraction(9, 10),),
-    classes="anomalies",
-    rises_with_curve=True,
-    extremes=POINT,
-)
-
-
-@overload
-def recall_at_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    precision: Point,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> ValueAtThreshold: ...
-@overload
-def recall_at_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    precision: Points,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def recall_at_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    precision: Point | Points,
-    prevalence: Point | None = None,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> ValueAtThreshold | FloatVector:
-    """Highest recall among the thresholds that reach a precision, with its threshold.
-
-    The maximum over the real points; of equal ones that of the highest threshold.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    precision : float or sequence of floats
-        Lowest precision, in [0, 1], compared as the decimal that is written.
-    prevalence : float, optional
-        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    ValueAtThreshold or numpy.ndarray
-        A float with the attribute ``threshold``; a plain array for a sequence.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If there is no anomaly, or no threshold reaches the precision.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
-    ValueAtThreshold(1.0, threshold=0.35)
-    """
-    return RECALL_AT_PRECISION.of(
-        y_true, y_score, sample_weight, pos_label, precision=precision, prevalence=prevalence
-    )
-
-
-def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:
-    """Return the counts at a prevalence, for which both classes are needed."""
+def need_classes(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> None:
+    """Raise where there is no anomaly or, at a prevalence of its own, no normal sample."""
     need_anomalies(counts, measure)
     if prevalence is not None:
         need_normals(counts, measure)
+
+
+def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> OrderedCounts:
+    need_classes(counts, measure, prevalence)
     return counts.at_prevalence(prevalence)
-
-
-def _recall(
-    counts: OrderedCounts, reached: FloatVector, bound: Fraction, weight: Fraction
-) -> ValueAtThreshold:
-    tps, fps = counts.tps[1:], counts.fps[1:]
-    good = reached > float(bound)
-    # Rounding may misjudge points next to the bound: there, exact numbers decide.
-    for i in np.flatnonzero(np.abs(reached - float(bound)) < _NEAR):
-        tp = exact(tps[i])
-        good[i] = tp >= bound * (tp + weight * exact(fps[i]))
-    good &= tps > 0
-    if not np.any(good):
-        raise UndefinedMeasureError(
-            f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
-        )
-    most = tps[np.flatnonzero(good)[-1]]
-    point = 1 + int(np.flatnonzero(good & (tps == most))[0])
-    recall = float(exact(counts.tps[point]) / exact(counts.n_anomalies))
-    return ValueAtThreshold(recall, counts.threshold(point))
 
 
 MEASURES = (
@@ -602,6 +394,4 @@ MEASURES = (
     AVERAGE_PRECISION,
     PR_AUC,
     PRECISION_GAIN_AUC,
-    BEST_F1,
-    RECALL_AT_PRECISION,
 )

@@ -5,6 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from fastad.measures import (
+    best_thresholds,
+    costs,
+    early,
     flagged,
     localized,
     outlier,
@@ -25,10 +28,13 @@ _FAMILIES = (
     partial.MEASURES[:1],
     roc_points.MEASURES,
     partial.MEASURES[1:],
+    early.MEASURES,
     precision.MEASURES,
+    best_thresholds.MEASURES,
     top_scores.MEASURES,
     thresholds.MEASURES,
     flagged.MEASURES,
+    costs.MEASURES,
     outlier.MEASURES,
     localized.MEASURES,
     percentiles.MEASURES,

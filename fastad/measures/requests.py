@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from fastad._core.parameters import short_repr
 from fastad._core.types import Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.measures.measure import BoundMeasure, Measure
+from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.rates import RATES, STANDARD_RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.suggestions import suggest_measure
@@ -38,26 +38,33 @@ class _Named(NamedTuple):
 
 
 def bind(
-    measure: str, options: Mapping[str, Any], function: Callable[..., Any] | None = None
+    measure: MeasureLike, options: Mapping[str, Any], function: Callable[..., Any] | None = None
 ) -> BoundMeasure:
-    """Bind a key ("tpr@0.01"), or a name with its operating point ("tpr_at_fpr", fpr=0.01).
+    """Bind a key ("tpr@0.01"), or a name or declaration with its operating point (fpr=0.01).
 
     ``function`` is the public function that takes the options beside its own.
     """
-    if not isinstance(measure, str):
+    if isinstance(measure, BoundMeasure):
+        declaration, given, text = measure.measure, measure.parameters, measure.key
+    elif isinstance(measure, Measure):
+        declaration, given, text = measure, {}, measure.name
+    elif isinstance(measure, str):
+        (declaration, given), text = _declared(measure), measure
+    else:
         raise InvalidTypeError(
-            f"measure must be a string; found {type(measure).__name__}", argument="measure"
+            "measure must be a string, a Measure or a BoundMeasure; found "
+            f"{type(measure).__name__}",
+            argument="measure",
         )
-    declaration, given = _declared(measure)
     declaration.refuse_unknown(options, declaration.number_parameters, function)
     for name in given:
         if name in options:
             raise InvalidInputError(
-                f"{name} stands in the measure {measure!r} already; found {name}="
+                f"{name} stands in the measure {text!r} already; found {name}="
                 f"{short_repr(options[name])} too",
                 argument=name,
             )
-    return declaration.bind(**given, **options)
+    return measure if isinstance(measure, BoundMeasure) else declaration.bind(**given, **options)
 
 
 def _declared(measure: str) -> tuple[Measure[Any], Mapping[str, Any]]:
@@ -81,7 +88,7 @@ def standard_measures(fpr: tuple[Fraction, ...]) -> Sequence[BoundMeasure]:
 
 
 def parse_measures(
-    measures: str | Iterable[str],
+    measures: MeasureLike | Iterable[MeasureLike],
     fpr: Sequence[Fraction],
     score_range: tuple[Fraction, Fraction] | None = None,
     thresholds: Sequence[Threshold] = (),
@@ -90,24 +97,31 @@ def parse_measures(
 ) -> list[BoundMeasure]:
     """Read keys ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures.
 
+    Declarations stand for what their names would.
+
     ``score_range`` is given to the measures that take it. Names of rates ("tpr") stand for their
     values at each of the thresholds; without any, all in `STANDARD_RATES` are added. The keys of
     own thresholds lack the number: they differ by detector.
     """
-    texts = measure_texts(measures)
-    named: list[_Named] = []
-    for text in texts:
-        if text in _RATES:
-            named += _at_thresholds(text, thresholds, own_thresholds=own_thresholds)
+    given = listed_measures(measures)
+    named: list[_Named | BoundMeasure] = []
+    for each in given:
+        declared = _RATES.get(each, MEASURES.get(each)) if isinstance(each, str) else each
+        if isinstance(declared, BoundMeasure):
+            named.append(declared)
+        elif declared is None or declared.kind != "value":  # a key, or what has no value
+            named += _parse(str(each), fpr)
+        elif declared.operating_point == "threshold":
+            named += _at_thresholds(declared, thresholds, own_thresholds=own_thresholds)
         else:
-            named += _parse(text, fpr)
-    if not any(text in _RATES for text in texts):
+            named += _at_points(declared, fpr, "measures")
+    if not any(isinstance(each, str) and each in _RATES for each in given):
         named += _standard_rates(thresholds, own_thresholds=own_thresholds)
     return _bind_all(named, score_range)
 
 
 def table_measures(
-    measures: str | Iterable[str] | None,
+    measures: MeasureLike | Iterable[MeasureLike] | None,
     points: Sequence[Fraction],
     score_range: tuple[Fraction, Fraction] | None = None,
     thresholds: Sequence[Threshold] = (),
@@ -125,25 +139,32 @@ def table_measures(
     return [*standard, *standard_rates(thresholds, own_thresholds=own_thresholds)]
 
 
-def measure_texts(measures: str | Iterable[str]) -> list[str]:
-    """Check keys and names of measures for their type."""
+def listed_measures(measures: MeasureLike | Iterable[MeasureLike]) -> list[MeasureLike]:
+    """Check keys, names and declarations of measures for their type."""
+    kinds = str, Measure, BoundMeasure
     try:
-        texts = [measures] if isinstance(measures, str) else list(measures)
+        listed = [measures] if isinstance(measures, kinds) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
         raise InvalidTypeError(
             f"measures must be a sequence of strings; found {type(measures).__name__}",
             argument="measures",
         ) from None
-    if not texts:
+    if not listed:
         raise InvalidInputError(
             "measures must name at least one measure; found none", argument="measures"
         )
-    for text in texts:
-        if not isinstance(text, str):
+    for each in listed:
+        if not isinstance(each, kinds):
             raise InvalidTypeError(
-                f"measures must contain strings; found {type(text).__name__}", argument="measures"
+                f"measures must contain strings, or declarations; found {type(each).__name__}",
+                argument="measures",
             )
-    return texts
+        if isinstance(each, Measure) and each.kind != "value":
+            raise InvalidInputError(
+                f"measures must return one number; found {each.name}, which does not",
+                argument="measures",
+            )
+    return listed
 
 
 def standard_rates(
@@ -153,7 +174,9 @@ def standard_rates(
     return _bind_all(_standard_rates(thresholds, own_thresholds=own_thresholds), None)
 
 
-def _standard_rates(thresholds: Sequence[Threshold], *, own_thresholds: bool) -> list[_Named]:
+def _standard_rates(
+    thresholds: Sequence[Threshold], *, own_thresholds: bool
+) -> list["_Named | BoundMeasure"]:
     return [
         _Named(RATES[name], {"threshold": x}, own_thresholds)
         for x in thresholds
@@ -162,15 +185,15 @@ def _standard_rates(thresholds: Sequence[Threshold], *, own_thresholds: bool) ->
 
 
 def _at_thresholds(
-    text: str, thresholds: Sequence[Threshold], *, own_thresholds: bool
+    measure: Measure[Any], thresholds: Sequence[Threshold], *, own_thresholds: bool
 ) -> list[_Named]:
     if not thresholds:
         raise InvalidInputError(
-            f"threshold must be given for {text!r}, or in its key, such as "
-            f"{_RATES[text].key_at(0.5)!r}; found None",
+            f"threshold must be given for {measure.name!r}, or in its key, such as "
+            f"{measure.key_at(0.5)!r}; found None",
             argument="threshold",
         )
-    return [_Named(_RATES[text], {"threshold": x}, own_thresholds) for x in thresholds]
+    return [_Named(measure, {"threshold": x}, own_thresholds) for x in thresholds]
 
 
 def read_key(text: str, argument: str = "measures") -> _Named | None:
@@ -210,16 +233,7 @@ def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
 def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> list[_Named]:
     measure = MEASURES.get(text)
     if measure is not None and measure.kind == "value":
-        if measure.operating_point is None:
-            return [_Named(measure, {})]
-        if measure.default_points == ():
-            raise InvalidInputError(
-                f"{argument}: {text!r} needs its {measure.operating_point} in the label, "
-                f"such as {example_key(measure)!r}",
-                argument=argument,
-            )
-        points = fpr if measure.default_points is None else measure.default_points
-        return [_at(measure, x) for x in points]
+        return _at_points(measure, fpr, argument)
     named = read_key(text, argument)
     if named is not None:
         return [named]
@@ -230,6 +244,20 @@ def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> li
         f"found {text!r}{suggestion_for(text)}",
         argument=argument,
     )
+
+
+def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) -> list[_Named]:
+    """Return a measure at the operating points that a table has for it."""
+    if measure.operating_point is None:
+        return [_Named(measure, {})]
+    if measure.default_points == ():
+        raise InvalidInputError(
+            f"{argument}: {measure.name!r} needs its {measure.operating_point} in the label, "
+            f"such as {example_key(measure)!r}",
+            argument=argument,
+        )
+    points = fpr if measure.default_points is None else measure.default_points
+    return [_at(measure, x) for x in points]
 
 
 def suggestion_for(name: str) -> str:
@@ -265,13 +293,13 @@ def _at(measure: Measure[Any], point: Any) -> _Named:
 
 
 def _bind_all(
-    named: list[_Named], score_range: tuple[Fraction, Fraction] | None
+    named: Sequence[_Named | BoundMeasure], score_range: tuple[Fraction, Fraction] | None
 ) -> list[BoundMeasure]:
     """Bind all, each once; two points with one key would overwrite each other."""
     lacking = [
-        measure.key_at(parameters.get(str(measure.operating_point)))
-        for measure, parameters, _ in named
-        if measure.takes_score_range and score_range is None
+        each.measure.key_at(each.parameters.get(str(each.measure.operating_point)))
+        for each in named
+        if isinstance(each, _Named) and each.measure.takes_score_range and score_range is None
     ]
     if lacking:
         raise InvalidInputError(
@@ -279,18 +307,28 @@ def _bind_all(
             argument="score_range",
         )
     bound: dict[str, BoundMeasure] = {}
-    for measure, parameters, own_point in named:
-        ranged = {"score_range": score_range} if measure.takes_score_range else {}
-        one = measure.bind(**parameters, **ranged)
-        if own_point:
-            one = replace(one, key=measure.key)
-        if bound.setdefault(one.key, one).parameters != one.parameters:
+    for each in named:
+        one = each if isinstance(each, BoundMeasure) else _bind_named(each, score_range)
+        known = bound.setdefault(one.key, one)
+        if known.measure is not one.measure:
+            raise InvalidInputError(
+                f"measures must have keys of their own; found two for {one.key!r}",
+                argument="measures",
+            )
+        if known.parameters != one.parameters:
             _refuse_alike(repr(one.key))
     rates: dict[str, Fraction] = {}
     for rate in rates_of(bound.values()):
         if rates.setdefault(f"{float(rate):g}", rate) != rate:
             _refuse_alike(f"{float(rate):g}")
     return list(bound.values())
+
+
+def _bind_named(named: _Named, score_range: tuple[Fraction, Fraction] | None) -> BoundMeasure:
+    measure, parameters, own_point = named
+    ranged = {"score_range": score_range} if measure.takes_score_range else {}
+    one = measure.bind(**parameters, **ranged)
+    return replace(one, key=measure.key) if own_point else one
 
 
 def _refuse_alike(key: str) -> NoReturn:

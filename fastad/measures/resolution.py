@@ -72,5 +72,8 @@ KEPT = Tail("anomalies", lambda x: x, "of fewer than {n} anomalies alpha {x} kee
 
 # Of operating points that are rates, by their names.
 TAILS: Mapping[str, Tail] = MappingProxyType(
-    {"fpr": FALSE_ALARMS, "tpr": MISSES, "min_tpr": MISSES}
+    {
+        **{name: FALSE_ALARMS for name in ("fpr", "min_fpr")},
+        **{name: MISSES for name in ("tpr", "min_tpr", "recall")},
+    }
 )

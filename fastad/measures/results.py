@@ -116,6 +116,22 @@ class ClassPercentiles(Curve):
     normals: ScoreVector
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CountsCurve(Curve):
+    """A measure of `from_counts` by falling threshold.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (n_points,)
+        The measure at each point; NaN where it is undefined.
+    thresholds : numpy.ndarray of shape (n_points,)
+        Falling from +inf, as in `RocCurve`.
+    """
+
+    values: FloatVector
+    thresholds: ScoreVector
+
+
 class ValueAtThreshold(float):
     """A value, and the threshold at which it is reached.
 

@@ -16,6 +16,7 @@ from fastad.sklearn.scorers import EvaluationScorer as EvaluationScorer
 from fastad.sklearn.scorers import MeasureScorer as MeasureScorer
 from fastad.sklearn.scorers import evaluation_scorer as evaluation_scorer
 from fastad.sklearn.scorers import factory_name, make_factory
+from fastad.sklearn.scorers import measure_scorer as measure_scorer
 
 _MEASURE_OF = {
     factory_name(measure.name): measure for measure in MEASURES.values() if measure.kind == "value"
@@ -30,6 +31,7 @@ __all__ = sorted(
         "evaluation_scorer",
         "from_pyod",
         "from_sklearn",
+        "measure_scorer",
         *_MEASURE_OF,
     ]
 )

@@ -11,7 +11,7 @@ from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
-from fastad._core.parameters import check_choice, check_range
+from fastad._core.parameters import check_choice, check_range, check_rate
 from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
@@ -21,9 +21,9 @@ from fastad.detectors.orientation import (
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
-from fastad.measures.measure import Measure
+from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.registry import MEASURES
-from fastad.measures.requests import read_key
+from fastad.measures.requests import bind, table_measures
 
 _Result = TypeVar("_Result")
 _Self = TypeVar("_Self", bound="Scorer[Any]")
@@ -161,8 +161,8 @@ class MeasureScorer(Scorer[float]):
 
     Attributes
     ----------
-    measure : str
-        Function of fastad that is computed.
+    measure : str or Measure
+        Function of fastad that is computed, or a declaration.
     options : dict
         Its keyword arguments.
     pos_label : label or None
@@ -171,16 +171,22 @@ class MeasureScorer(Scorer[float]):
         Method of the estimator that gives scores.
     """
 
-    def __init__(self, measure: str, options: Mapping[str, Any], **shared: Any) -> None:
+    def __init__(
+        self, measure: str | Measure[Any], options: Mapping[str, Any], **shared: Any
+    ) -> None:
         self.measure = measure
         super().__init__(options, **shared)
 
     @property
     def _factory(self) -> str:
-        return factory_name(self.measure)
+        return factory_name(self._declaration.name)
+
+    @property
+    def _declaration(self) -> Measure[Any]:
+        return MEASURES[self.measure] if isinstance(self.measure, str) else self.measure
 
     def _check_options(self) -> None:
-        measure = MEASURES[self.measure]
+        measure = self._declaration
         point = measure.check(self.options).get(measure.operating_point or "")
         if isinstance(point, list):
             raise InvalidInputError(
@@ -190,7 +196,7 @@ class MeasureScorer(Scorer[float]):
             )
 
     def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> float:
-        measure = MEASURES[self.measure]
+        measure = self._declaration
         # Checked in each call: a seed among the options starts a new generator.
         value = measure.of(y_true, scores, weight, self.pos_label, **self.options)
         return _higher_is_better(measure, value)
@@ -232,11 +238,18 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         if result.undefined:
             raise UndefinedMeasureError("; ".join(result.undefined.values()))
         scored = {}
-        for key, value in result.items():
-            named = read_key(key)
-            assert named is not None
-            scored[key] = _higher_is_better(named[0], value)
+        for bound in self._bound():
+            scored[bound.key] = _higher_is_better(bound.measure, result[bound.key])
         return scored
+
+    def _bound(self) -> Sequence[BoundMeasure]:
+        """Return the measures of the table."""
+        rates, score_range = check_rate(self.options["fpr"], "fpr"), self.options["score_range"]
+        return table_measures(
+            self.options["measures"],
+            rates if isinstance(rates, list) else [rates],
+            None if score_range is None else check_range(score_range),
+        )
 
 
 def factory_name(measure: str) -> str:
@@ -278,9 +291,56 @@ def make_factory(measure: Measure[Any]) -> Callable[..., MeasureScorer]:
     return factory
 
 
+def measure_scorer(
+    measure: MeasureLike,
+    *,
+    pos_label: Label | None = None,
+    response_method: ResponseMethod = "auto",
+    **operating_point: Any,
+) -> MeasureScorer:
+    """Make a scorer of any measure, such as one that `fastad.measures.from_counts` has made.
+
+    Parameters
+    ----------
+    measure : str, Measure or BoundMeasure
+        Key such as ``"tpr@0.01"``, name of a function, or a declaration.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    response_method : {"auto", "score_samples", "decision_function", "predict_proba"}, optional
+        Method of the estimator that gives scores; by default the first that it has.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    MeasureScorer
+        Called as ``scorer(estimator, X, y_true, sample_weight=None)``; returns the measure, times
+        -1 where lower is better.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described. A call raises UndefinedMeasureError where the measure is
+        undefined.
+
+    Examples
+    --------
+    >>> from fastad.sklearn import measure_scorer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> measure_scorer("tpr@0.01")(fitted, X, y)
+    1.0
+    """
+    bound = bind(measure, operating_point, measure_scorer)
+    return MeasureScorer(
+        bound.measure, bound.parameters, pos_label=pos_label, response_method=response_method
+    )
+
+
 def evaluation_scorer(
     *,
-    measures: Sequence[str] | None = None,
+    measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     score_range: tuple[Point, Point] | None = None,
     pos_label: Label | None = None,
@@ -294,7 +354,7 @@ def evaluation_scorer(
 
     Parameters
     ----------
-    measures : sequence of str, optional
+    measures : sequence of str, Measure and BoundMeasure, optional
         Labels such as ``"tpr@0.01"`` and names of functions, as in `fastad.evaluate`.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points of the default set and of names of functions.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from fastad._core.types import IntVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
-from fastad.measures.measure import BoundMeasure, Measure
+from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import rates_of, table_measures
 from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
 from fastad.ordering.counts import OrderedCounts
@@ -103,7 +103,7 @@ def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasur
 
 
 def measures_to_bound(
-    measures: str | Sequence[str] | None, rates: Sequence[Fraction]
+    measures: MeasureLike | Sequence[MeasureLike] | None, rates: Sequence[Fraction]
 ) -> Sequence[BoundMeasure]:
     """Return the measures of a table, and the thresholds at the rates in use."""
     bound = list(table_measures(measures, rates))

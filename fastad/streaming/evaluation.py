@@ -15,7 +15,7 @@ from fastad._core.text_tables import TextTable, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
 from fastad.streaming.files import Batch, NoIntegerError, ScoreFiles, names_of
@@ -139,7 +139,7 @@ def evaluate(
     *,
     label: str = "label",
     score: str | Sequence[str] | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     groups: str | Sequence[str] | None = None,
     exact: bool = False,
@@ -168,9 +168,9 @@ def evaluate(
         Column of the labels: 1 or True for an anomaly.
     score : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers.
-    measures : str or sequence of str, optional
-        Keys such as ``"tpr@0.01"`` or names of measures; by default those of `fastad.evaluate`.
-        The thresholds at the rates in use, ``threshold@0.01``, are added.
+    measures : str, Measure, BoundMeasure, or sequence of such, optional
+        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
+        `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
     groups : str or sequence of str, optional

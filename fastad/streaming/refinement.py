@@ -12,7 +12,7 @@ from fastad._core.parameters import exact_number
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label, Point
 from fastad._kernels.ordering import cells as kernels
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.raw import RawScores
@@ -27,7 +27,7 @@ from fastad.streaming.score_cells import ScoreCells
 _MOST_CELLS = 64
 
 
-def bind_named(measure: str, parameters: Mapping[str, Any]) -> BoundMeasure:
+def bind_named(measure: MeasureLike, parameters: Mapping[str, Any]) -> BoundMeasure:
     """Bind a measure by its key or name; thresholds too."""
     declared = MEASURES.get(measure) if isinstance(measure, str) else None
     if declared is not None and declared.kind == "threshold":

@@ -19,7 +19,7 @@ from fastad._core.types import (
     Points,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
@@ -290,7 +290,7 @@ class ScoreSketch(BoundedMeasureMethods):
 
     def evaluate(
         self,
-        measures: str | Sequence[str] | None = None,
+        measures: MeasureLike | Sequence[MeasureLike] | None = None,
         *,
         fpr: Point | Points = (0.01, 0.05),
     ) -> BoundedEvaluation:
@@ -298,8 +298,8 @@ class ScoreSketch(BoundedMeasureMethods):
 
         Parameters
         ----------
-        measures : str or sequence of str, optional
-            Keys such as ``"tpr@0.01"`` or names of measures; by default those of
+        measures : str, Measure, BoundMeasure, or sequence of such, optional
+            Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
             `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
         fpr : float or sequence of floats, default (0.01, 0.05)
             False positive rates for names without one.
@@ -317,7 +317,7 @@ class ScoreSketch(BoundedMeasureMethods):
     def interval(
         self,
         *,
-        measure: str,
+        measure: MeasureLike,
         method: IntervalMethod = "auto",
         confidence_level: Point = 0.95,
         n_resamples: int = N_RESAMPLES,
@@ -352,12 +352,14 @@ class ScoreSketch(BoundedMeasureMethods):
         """Return a measure that was bound to its parameters, with its certain bounds."""
         return bounds_of(self.score_cells(), bound)
 
-    def refine(self, *, measure: str, tolerance: Point = 0, **operating_point: Any) -> Refinement:
+    def refine(
+        self, *, measure: MeasureLike, tolerance: Point = 0, **operating_point: Any
+    ) -> Refinement:
         """Say which scores a second pass must count so that a measure is certain to a tolerance.
 
         Parameters
         ----------
-        measure : str
+        measure : str, Measure or BoundMeasure
             Key such as ``"tpr@0.001"``, or name of a measure or a threshold.
         tolerance : float, default 0
             How far the value may be from that of the exact scores; 0 asks for that value.

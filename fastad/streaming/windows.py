@@ -14,6 +14,7 @@ from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.measure import MeasureLike
 from fastad.streaming.panes import Dropped, Group, KeptGroup, Panes, PanesState, PanesWindow
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.results import BoundedEvaluation
@@ -223,7 +224,7 @@ class SlidingEvaluation:
 
     def evaluate(
         self,
-        measures: str | Sequence[str] | None = None,
+        measures: MeasureLike | Sequence[MeasureLike] | None = None,
         *,
         fpr: Point | Points = (0.01, 0.05),
         window: Duration | None = None,

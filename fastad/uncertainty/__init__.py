@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fastad.uncertainty.results import Interval as Interval
     from fastad.uncertainty.sequences import ConfidenceSequence as ConfidenceSequence
     from fastad.uncertainty.sequences import rate_confidence_sequence as rate_confidence_sequence
+    from fastad.uncertainty.threshold_bands import DifferenceBand as DifferenceBand
+    from fastad.uncertainty.threshold_bands import difference_band as difference_band
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -68,5 +70,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ConfidenceSequence",
             "rate_confidence_sequence",
         ),
+        "fastad.uncertainty.threshold_bands": ("DifferenceBand", "difference_band"),
     },
 )

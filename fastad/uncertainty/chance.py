@@ -13,7 +13,7 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.null_distributions import (
@@ -79,7 +79,7 @@ def chance_level(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    measure: str,
+    measure: MeasureLike,
     n_resamples: int = 9999,
     rng: int | np.random.Generator | None = None,
     pos_label: Label | None = None,
@@ -99,9 +99,9 @@ def chance_level(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
         ordered as they are. Infinities are ordered, NaN is refused.
-    measure : str
+    measure : str, Measure or BoundMeasure
         Key, such as "auc" or "tpr@0.01", or name of a function that returns a number, with its
-        operating point as an option: ``measure="tpr_at_fpr", fpr=0.01``.
+        operating point as an option: ``measure="tpr_at_fpr", fpr=0.01``; or a declaration.
     n_resamples : int, default 9999
         Permutations to draw, at least 1, where the exact distribution is unknown. A p-value is
         then at least ``1 / (1 + n_resamples)``. Where no more outcomes than that are possible, and

@@ -23,13 +23,13 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError, LowCoverageWarning
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, series_names
 from fastad.uncertainty.bootstrap import Ranking, too_few_samples
 from fastad.uncertainty.corrections import CORRECTIONS
-from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.influence import has_influence
 from fastad.uncertainty.methods import select_paired_method
 from fastad.uncertainty.paired import (
     PAIRED_METHODS,
@@ -47,7 +47,7 @@ def compare(
     scores_a: ArrayLike,
     scores_b: ArrayLike,
     *,
-    measure: str,
+    measure: MeasureLike,
     method: ComparisonMethod = "auto",
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -69,7 +69,7 @@ def compare(
     scores_a, scores_b : array-like of shape (n_samples,)
         Anomaly scores of the two detectors, higher is more anomalous, each in a unit of its own.
         Series of pandas and polars name them; others are called a and b.
-    measure : str
+    measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
     method : {"auto", "delong", "bootstrap", "permutation"}, default "auto"
         ``"delong"``
@@ -178,7 +178,7 @@ def compare_all(
     y_true: ArrayLike,
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
-    measure: str,
+    measure: MeasureLike,
     method: ComparisonMethod = "auto",
     correction: Correction = "holm",
     confidence_level: Point = 0.95,
@@ -200,7 +200,7 @@ def compare_all(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_detectors, n_samples), mapping, or table
         Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
-    measure : str
+    measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
     method : {"auto", "delong", "bootstrap", "permutation"}, default "auto"
         As for `compare`; all pairs share the replicates.
@@ -305,7 +305,7 @@ def check_comparison_options(
             f"measure must be one of which more, or less, is better; found {bound.key}",
             argument="measure",
         )
-    if method == "delong" and bound.measure.name not in INFLUENCES:
+    if method == "delong" and not has_influence(bound.measure):
         raise InvalidInputError(
             f"method must be 'bootstrap' or 'permutation' for {bound.measure.name}, because "
             "'delong' needs a smooth measure; found 'delong'",
@@ -348,7 +348,7 @@ def compare_pairs(
             difference=difference,
             low=estimate.low,
             high=estimate.high,
-            p_value=estimate.p_value,
+            p_value=float(estimate.p_value),
             method=estimate.method,
             confidence_level=float(options.level),
             measure=bound.key,

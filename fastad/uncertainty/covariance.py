@@ -8,10 +8,11 @@ import numpy as np
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError
+from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.named_scores import Table
 from fastad.uncertainty.bootstrap import too_few_samples
-from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.influence import INFLUENCES, has_influence
 from fastad.uncertainty.paired import rank_table, row_influences
 from fastad.uncertainty.results import Covariance
 
@@ -20,7 +21,7 @@ def delong_covariance(
     y_true: ArrayLike,
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
-    measure: str = "roc_auc",
+    measure: MeasureLike = "roc_auc",
     pos_label: Label | None = None,
     n_threads: int | None = None,
     **operating_point: Any,
@@ -33,7 +34,7 @@ def delong_covariance(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_detectors, n_samples), mapping, or table
         Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
-    measure : str, default "roc_auc"
+    measure : str, Measure or BoundMeasure, default "roc_auc"
         A smooth measure: the area under the ROC or a part of it, average precision, ….
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
@@ -72,7 +73,7 @@ def delong_covariance(
            [0.   , 0.   ]])
     """
     bound = bind(measure, operating_point, delong_covariance)
-    if bound.measure.name not in INFLUENCES:
+    if not has_influence(bound.measure):
         raise InvalidInputError(
             f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
             argument="measure",

@@ -26,14 +26,22 @@ from fastad.uncertainty.closed_forms import Bounds
 from fastad.uncertainty.order_statistics import last_rank
 
 # Measures of one point of the curve, for which bounds at that point suffice.
-AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
+_AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
 # Of these the value on a random curve is that of a threshold at a lower FPR, or the best of all
 # thresholds, and biased.
-_WITHOUT_FIDUCIAL = ("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score")
+_WITHOUT_FIDUCIAL = (
+    *("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score", "min_detection_cost"),
+)
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
 # Work of a thread between two checks of whether it is to stop.
 _SAMPLES_PER_STEP = 1_000_000
+
+
+def has_order(bound: BoundMeasure) -> bool:
+    """Return whether a measure is one of one point of the curve, for which bounds suffice there."""
+    measure = bound.measure
+    return measure.name in _AT_ONE_POINT or (measure.monotone and "fpr" in bound.parameters)
 
 
 def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) -> Bounds:
@@ -46,7 +54,14 @@ def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) 
     if bound.measure.name == "tpr_at_fpr":
         return low, high
     # The threshold of the population has at most this FPR; with ties, perhaps less.
-    return _at_point(counts, bound, float(fpr), low), _at_point(counts, bound, lowest_fpr, high)
+    worst, best = (float(fpr), low), (lowest_fpr, high)
+    ends = [_at_point(counts, bound, *point) for point in (worst, best)]
+    # Where nothing is flagged nothing may be known.
+    least, most = bound.bounds
+    if not bound.measure.higher_is_better:
+        least, most = most, least
+    known = [end if end == end else bad for end, bad in zip(ends, (least, most), strict=True)]
+    return min(known), max(known)
 
 
 def _tpr_bounds(
@@ -76,9 +91,7 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure, fpr: float, tpr: float
         fp = math.nextafter(fp, 0)
     xs = np.array([0.0, fp, float(counts.n_normals)])
     ys = np.array([0.0, tpr * float(counts.n_anomalies), float(counts.n_anomalies)])
-    value = bound.value_or_nan(counts_of_curve(counts, xs, ys))
-    # Where nothing is flagged nothing is known.
-    return (0.0 if tpr == 0 else 1.0) if value != value else value
+    return bound.value_or_nan(counts_of_curve(counts, xs, ys))
 
 
 def counts_of_curve(counts: OrderedCounts, xs: CountVector, ys: CountVector) -> OrderedCounts:

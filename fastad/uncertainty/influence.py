@@ -8,6 +8,7 @@ DeLong's placements (DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (
 density: an operating point changes with the distribution of the normal scores.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
@@ -15,9 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastad._core.parameters import nearest_float
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.costs import weights_of
+from fastad.measures.early import exponent_of, highest_gain, weights_of_ties
+from fastad.measures.flagged import points_flagged
+from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.points import at_fraction, first_reaching, last_within
 from fastad.measures.scaled_scores import scaled_scores
 from fastad.ordering.counts import OrderedCounts
@@ -185,6 +190,67 @@ def _scored_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     return _centred(counts, below / counts.n_normals, above / counts.n_anomalies)
 
 
+def _log_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    """Derive the mean, over the anomalies, of g(x) = log(b / x) of the FPR x at their scores.
+
+    Below the range x is its lower end a, and above it g is 0. The anomalies of a tie lie evenly
+    along its piece of the curve.
+    """
+    a, b = float(parameters["min_fpr"]), float(parameters["max_fpr"])
+    x = counts.fps / counts.n_normals
+    inside = np.clip(x, a, b)
+    height = np.log(b / inside)
+    width = math.log(b / a)
+    # The integral of g from FPR 0 on, and its mean over each piece.
+    integral = (np.minimum(x, a) - a) * width + inside * height + inside - a
+    pieces = np.diff(x)
+    wide = np.where(pieces > 0, pieces, 1.0)
+    gain = np.where(pieces > 0, np.diff(integral) / wide, height[1:])
+    # How the mean changes as the right end of a piece moves, and as both do.
+    to_right = np.where(pieces > 0, (height[1:] - gain) / wide, 0.0)
+    steep = np.where((x > a) & (x < b), -1 / inside, 0.0)[1:]
+    along = np.where(pieces > 0, np.diff(height) / wide, steep)
+    hits = np.diff(counts.tps) / counts.n_anomalies
+    normals = hits * to_right + _after(hits * along)
+    return _centred(counts, gain / width, normals / width)
+
+
+def _early(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    """Derive the sum of the weights of `_kernels.curves.early` over the anomalies."""
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    rate = exponent_of(parameters["alpha"]) / (n + m)
+    ranks = (counts.fps + counts.tps).astype(np.float64)
+    sizes, hits = np.diff(ranks), np.diff(counts.tps)
+    weight = weights_of_ties(ranks[:-1], sizes, rate)
+    # One more sample takes the lower end of its own tie further down, and all ties below it.
+    lower = (rate * np.exp(-rate * ranks[1:]) - weight) / sizes
+    moved = hits * lower - rate * _after(hits * weight)
+    return _centred(counts, n * (weight + moved), m * moved)
+
+
+def _robust_initial_enhancement(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    whole = -math.expm1(-exponent_of(parameters["alpha"]))
+    scale = counts.total / counts.n_anomalies / whole
+    return _scaled(_early(counts, parameters), scale)
+
+
+def _bedroc(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    return _scaled(_early(counts, parameters), 1 / highest_gain(counts, parameters["alpha"]))
+
+
+def _scaled(found: Influence, factor: float) -> Influence:
+    return Influence(factor * found.anomalies, factor * found.normals)
+
+
+def _detection_cost(counts: OrderedCounts, parameters: Parameters) -> Influence:
+    costs = {name: parameters[name] for name in ("cost_miss", "cost_false_alarm")}
+    weights = weights_of(counts, parameters["prevalence"], **costs)
+    flagged = np.arange(counts.keys.shape[0]) < points_flagged(counts, parameters["threshold"])
+    anomalies = np.where(flagged, -nearest_float(weights.misses), 0.0)
+    normals = np.where(flagged, nearest_float(weights.false_alarms), 0.0)
+    return _centred(counts, anomalies, normals)
+
+
 INFLUENCES: Mapping[str, Callable[[OrderedCounts, Parameters], Influence]] = MappingProxyType(
     {
         "roc_auc": _roc_auc,
@@ -199,13 +265,27 @@ INFLUENCES: Mapping[str, Callable[[OrderedCounts, Parameters], Influence]] = Map
         "rp_auc": _separation,
         "probabilistic_auc": _separation,
         "scored_auc": _scored_auc,
+        "log_auc": _log_auc,
+        "robust_initial_enhancement": _robust_initial_enhancement,
+        "bedroc": _bedroc,
+        "detection_cost": _detection_cost,
     }
 )
 
 
+def has_influence(measure: Measure[Any]) -> bool:
+    """Return whether the influences on a measure are known."""
+    return measure.name in INFLUENCES or measure.slopes is not None
+
+
 def influence(counts: OrderedCounts, bound: BoundMeasure) -> Influence:
     """Return the influences on a smooth measure; O(g) for g distinct scores."""
-    return INFLUENCES[bound.measure.name](counts, bound.parameters)
+    if bound.measure.slopes is None:
+        return INFLUENCES[bound.measure.name](counts, bound.parameters)
+    by_tpr, by_fpr = bound.measure.slopes(counts, **bound.parameters)
+    n_flagged = points_flagged(counts, bound.parameters["threshold"])
+    flagged = np.arange(counts.keys.shape[0]) < n_flagged
+    return _centred(counts, np.where(flagged, by_tpr, 0.0), np.where(flagged, by_fpr, 0.0))
 
 
 def _under(

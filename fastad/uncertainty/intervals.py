@@ -16,7 +16,7 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
@@ -60,7 +60,7 @@ def interval(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    measure: str,
+    measure: MeasureLike,
     method: IntervalMethod = "auto",
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -80,11 +80,12 @@ def interval(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    measure : str
+    measure : str, Measure or BoundMeasure
         Key such as ``"auc"`` or ``"tpr@0.01"``; name of a function that returns a number, such as
         ``"tpr_at_fpr"``, with its operating point and options as further arguments; or, with
         ``threshold=``, a rate of `fastad.measures.Confusion` such as ``"tpr"`` or ``"precision"``,
-        or ``"n_flagged"``.
+        or ``"n_flagged"``. A declaration, such as `fastad.measures.from_counts` makes, stands for
+        its name.
     method : str, default "auto"
         ``"delong"``
             Normal interval from DeLong's placements, for partial areas, average precision and
@@ -252,7 +253,7 @@ def check_interval_options(
 
 
 def check_interval(
-    measure: str,
+    measure: MeasureLike,
     parameters: Mapping[str, Any],
     method: str,
     confidence_level: Point,

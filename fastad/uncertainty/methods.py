@@ -15,8 +15,8 @@ from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import BINOMIAL
-from fastad.uncertainty.enclosing_curves import AT_ONE_POINT, has_fiducial
-from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.enclosing_curves import has_fiducial, has_order
+from fastad.uncertainty.influence import has_influence
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", *RESAMPLING)
@@ -43,8 +43,8 @@ _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILY = "nearly perfect"
 _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
 # What coverage depends on where it is not the whole class: the samples beyond the rate.
-_RATES_OF_NORMALS = ("fpr", "alpha")
-_RATES_OF_ANOMALIES = ("tpr", "min_tpr")
+_RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
+_RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -95,9 +95,10 @@ def methods_of(bound: BoundMeasure) -> list[str]:
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
     closed = []
-    if name in AT_ONE_POINT:
+    if has_order(bound):
         closed.append("order")
-    if name in INFLUENCES:
+    smooth = has_influence(bound.measure)
+    if smooth:
         closed.append("delong")
         if all(abs(end) < math.inf for end in bound.bounds):
             closed.append("logit")
@@ -105,7 +106,7 @@ def methods_of(bound: BoundMeasure) -> list[str]:
         closed.append("newcombe")
     if has_fiducial(bound):
         closed.append("fiducial")
-    return [*closed, *(RESAMPLING if name in INFLUENCES else ("bootstrap", "basic"))]
+    return [*closed, *(RESAMPLING if smooth else ("bootstrap", "basic"))]
 
 
 def check_method(method: str, bound: BoundMeasure) -> None:
@@ -130,19 +131,21 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     if bound.measure.name in TRIALS:
         return "clopper-pearson", None
     rows = _nearest_rows(bound, counts)
-    # With another prevalence a few samples may dominate, which the table does not show.
-    if not rows or bound.parameters.get("prevalence") is not None:
+    # With another prevalence a few samples may dominate, which the table does not show, unless it
+    # was measured at one.
+    elsewhere = bound.parameters.get("prevalence") is not None
+    if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
         return (valid, None) if valid is not None else ("bootstrap", math.nan)
     return best_method([row for row in rows if row.method in possible])
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
     """Return the numbers of samples that limit what is known of a measure."""
-    for name, rate in bound.parameters.items():
-        if name in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
-            n_normals *= min(1.0, float(rate))
-        if name in _RATES_OF_ANOMALIES:
-            n_anomalies *= 1 - float(rate)
+    point = bound.measure.operating_point
+    if point in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
+        n_normals *= min(1.0, float(bound.parameters[point]))
+    if point in _RATES_OF_ANOMALIES:
+        n_anomalies *= 1 - float(bound.parameters[point])
     return Limits(float(n_anomalies), float(n_normals))
 
 
@@ -184,7 +187,7 @@ def select_paired_method(
     )
     if min(limits) >= _FEWEST_FOR_NORMAL and rates and rates[0].rate <= _HIGHEST_RATE:
         return "delong", rates[0].rate
-    if bound.measure.name not in INFLUENCES and min(limits) >= _MANY:
+    if not has_influence(bound.measure) and min(limits) >= _MANY:
         return "bootstrap", None
     if bound.reads_ranks:
         return "permutation", None

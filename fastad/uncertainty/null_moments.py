@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.types import FloatVector
+from fastad.measures.early import exponent_of, highest_gain, weights_of_ties
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.null_distributions import (
@@ -138,17 +139,53 @@ def _chance_of_all(n: int, total: int, r: int) -> Fraction:
 def _hits_moments(
     counts: OrderedCounts, parameters: Parameters, divisor: Callable[[int, int], int]
 ) -> Moments:
+    k = top_k(counts, parameters)
+    return _moments_of_hits(counts, Fraction(k), Fraction(divisor(classes(counts)[0], k)))
+
+
+def _moments_of_hits(counts: OrderedCounts, k: Fraction, over: Fraction) -> Moments:
     """Anomalies among the k highest, each sample of the tie at the cut with its fraction of it."""
     n, m = classes(counts)
-    total, k = n + m, top_k(counts, parameters)
-    above, tie = tie_at_cut(counts, k)
-    expected = Fraction(k * n, total)
-    squares = above + (Fraction((k - above) ** 2, tie) if k > above else 0)
+    total = n + m
+    above, tie = tie_at_cut(counts, math.floor(k))
+    expected = k * n / total
+    squares = above + ((k - above) ** 2 / tie if k > above else Fraction(0))
     spread = Fraction(n * m, total * (total - 1)) if total > 1 else Fraction(0)
-    over = divisor(n, k)
     return Moments(
-        float(expected / over), math.sqrt(spread * (squares - Fraction(k * k, total))) / over
+        float(expected / over), math.sqrt(spread * (squares - k * k / total)) / float(over)
     )
+
+
+def _enrichment_moments(counts: OrderedCounts, parameters: Parameters) -> Moments:
+    """Hits as above, over those that are expected."""
+    fraction = parameters["fraction"]
+    n, m = classes(counts)
+    return _moments_of_hits(counts, fraction * (n + m), fraction * n)
+
+
+def _enhancement_moments(counts: OrderedCounts, parameters: Parameters) -> Moments:
+    """Moments of the sum of the anomalies' weights over its mean; it is linear in the labels."""
+    n, m = classes(counts)
+    sizes = sizes_of(counts).astype(np.float64)
+    exponent = exponent_of(parameters["alpha"])
+    weights = weights_of_ties(np.cumsum(sizes) - sizes, sizes, exponent / (n + m))
+    mean = -math.expm1(-exponent) / (n + m)
+    squares = math.fsum(sizes * (weights / mean - 1) ** 2)
+    return Moments(1.0, math.sqrt(squares * m / (n * (n + m) * max(n + m - 1, 1))))
+
+
+def _bedroc_moments(counts: OrderedCounts, parameters: Parameters) -> Moments:
+    n, m = classes(counts)
+    exponent = exponent_of(parameters["alpha"])
+    rate = exponent / (n + m)
+    enhancement = _enhancement_moments(counts, parameters)
+    # The sum of the anomalies' weights at an enhancement of 1, and if they came last.
+    mean = -math.expm1(-exponent) * n / (n + m)
+    last = math.exp(-rate * m) * -math.expm1(-rate * n)
+    highest = highest_gain(counts, parameters["alpha"])
+    assert enhancement.standard_deviation is not None
+    deviation = enhancement.standard_deviation * mean / highest
+    return Moments((mean - last) / highest, deviation)
 
 
 def _precision_at_p_moments(counts: OrderedCounts, parameters: Parameters) -> Moments:
@@ -245,6 +282,9 @@ _MOMENTS: Mapping[str, Callable[[OrderedCounts, Parameters], Moments | None]] = 
     "precision_at_k": lambda counts, parameters: _hits_moments(counts, parameters, lambda _, k: k),
     "recall_at_k": lambda counts, parameters: _hits_moments(counts, parameters, lambda n, _: n),
     "precision_at_p": _precision_at_p_moments,
+    "enrichment_factor": _enrichment_moments,
+    "robust_initial_enhancement": _enhancement_moments,
+    "bedroc": _bedroc_moments,
     "auc_at_fpr": _auc_at_fpr_moments,
     "auc_at_tpr": _auc_at_tpr_moments,
     "weighted_auc": _weighted_auc_moments,

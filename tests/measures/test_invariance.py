@@ -29,6 +29,7 @@ POINTS: dict[str, tuple[Any, ...]] = {
 POINTS_OF: dict[str, tuple[Any, ...]] = {
     "precision_at_p": (Fraction(1, 7), 0.2),
     "recall_at_precision": (Fraction(2, 5), 0.6),
+    "log_auc": (Fraction(1, 1000), 0.01),
     "rank_power": (5, 20),
     "confusion_at": (0.5, -1),
     "class_percentiles": ((0, 33, 100),),
@@ -286,6 +287,12 @@ SEQUENCES: dict[str, tuple[str, list[Any]]] = {
     "beta_weighted_auc": ("fpr", [0, 0.1, 0.29]),
     "gaussian_weighted_auc": ("fpr", [0.1, 0.29, 0.9]),
     "histogram_weighted_auc": ("fpr", [0.1, 0.29, 1]),
+    "log_auc": ("min_fpr", [0.001, 0.01, 0.05]),
+    "enrichment_factor": ("fraction", [0.01, 0.29, 1]),
+    "robust_initial_enhancement": ("alpha", [0.5, 20, 80.5]),
+    "bedroc": ("alpha", [0.5, 20, 80.5]),
+    "min_detection_cost": ("prevalence", [0.01, 0.29, 0.9]),
+    "precision_at_recall": ("recall", [0, 0.29, 1]),
 }
 
 

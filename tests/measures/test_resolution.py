@@ -15,7 +15,8 @@ SIZES = [1, 2, 3, 9, 10, 11, 19, 20, 21, 43, 99, 100, 101, 999, 1000]
 ERRORS = ["0.001", "0.01", "0.05", "0.1", "0.29", "0.5", "1"]
 MARKED = {
     *("auc@", "tpr@", "f1@", "precision@fpr", "auc_local@", "auc_beta@", "auc_gauss@"),
-    *("auc_hist@", "fpr@tpr", "auc@tpr", "np@", "ht_auc@", "lf_auc@"),
+    *("auc_hist@", "fpr@tpr", "auc@tpr", "np@", "ht_auc@", "lf_auc@", "auc_log@"),
+    "precision@recall",
 }
 
 
@@ -77,7 +78,7 @@ def test_which_measures_have_a_mark(measure: Any) -> None:
     if measure.takes_score_range:
         return
     key = example_key(measure)
-    rates = {"fpr@tpr": "0.95", "auc@tpr": "0.95", "lf_auc@": "0.2"}
+    rates = {"fpr@tpr": "0.95", "auc@tpr": "0.95", "precision@recall": "0.95", "lf_auc@": "0.2"}
     if measure.key in MARKED:
         key = f"{measure.key}{rates.get(measure.key, '0.05')}"
     bound = bind(key, {})

@@ -196,6 +196,7 @@ OF_WRONG_TYPE: dict[type[Parameter], list[Any]] = {
 BAD_SEQUENCES: list[tuple[Any, str]] = [
     *[([], "(0,)"), ([[1]], "(1, 1)"), ([1, -2], "[1]"), (np.array([1, 1, -3]), "[2]")],
 ]
+BAD_SEQUENCES_INSIDE = [*BAD_SEQUENCES[:2], ([0.5, 1], "[1]"), (np.array([0.5, 0.5, -3]), "[2]")]
 DECLARED = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
 EVERY_PARAMETER = pytest.mark.parametrize(
     ("measure", "name"), DECLARED, ids=[f"{measure.name}-{name}" for measure, name in DECLARED]
@@ -220,9 +221,10 @@ def calls(measure: Measure[Any], **options: Any) -> list[Callable[[], Any]]:
 @EVERY_PARAMETER
 def test_values_out_of_range_are_refused_by_name(measure: Measure[Any], name: str) -> None:
     parameter = measure.parameters[name]
+    sequences = BAD_SEQUENCES_INSIDE if isinstance(parameter, OpenRate) else BAD_SEQUENCES
     for value, shown in [
         *OUT_OF_RANGE[type(parameter)],
-        *(BAD_SEQUENCES if parameter.sequence else []),
+        *(sequences if parameter.sequence else []),
     ]:
         for call in calls(measure, **{name: value}):
             with pytest.raises(InvalidInputError) as caught:

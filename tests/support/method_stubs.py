@@ -56,6 +56,7 @@ from fastad._core.types import (
     Normalize,
     Point,
     Quadrature,
+    Threshold,
 )
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.streaming.results import BoundedValue
@@ -70,7 +71,7 @@ class BoundedMeasureMethods(ABC):
 
 def functions() -> Iterator[list[ast.FunctionDef]]:
     """Each public function of a measure: its definition, or its overloads."""
-    names = set(fastad.measures.__all__)
+    names = set(MEASURES)
     for path in sorted((PACKAGE / "measures").glob("*.py")):
         found: dict[str, list[ast.FunctionDef]] = {}
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

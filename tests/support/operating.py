@@ -8,6 +8,7 @@ from fastad.measures.measure import Measure
 
 _POINTS = {"fpr": 0.05, "tpr": 0.9, "min_tpr": 0.9, "rate": 0.05, "k": 100, "precision": 0.2}
 _POINTS |= {"alpha": 0.2, "cost_ratio": 2.0, "threshold": 0.5, "p": 0.05}
+_POINTS |= {"min_fpr": 0.02, "fraction": 0.05, "prevalence": 0.3, "recall": 0.9}
 
 
 _DOMAINS = {Integer: "count", Percentile: "percentile", Positive: "positive"}

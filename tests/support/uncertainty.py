@@ -65,6 +65,7 @@ POINTS: dict[str, Any] = {"rate": 0.4, "count": 3, "percentile": 75, "positive":
 
 
 POINTS_OF: dict[str, Any] = {"precision_at_p": 0.25, "recall_at_precision": 0.4, "np_score": 0.3}
+POINTS_OF |= {"log_auc": 0.04}
 
 
 VALUES = [row for row in MEASURES.values() if row.kind == "value"]

@@ -36,6 +36,12 @@ RISING = [
     "f1@0.2",
     "precision@fpr0.2",
     "np@0.1",
+    "auc_log@0.01",
+    "ef@0.3",
+    "rie@20",
+    "bedroc@5",
+    "mindcf@0.3",
+    "precision@recall0.5",
 ]
 
 

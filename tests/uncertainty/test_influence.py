@@ -50,6 +50,12 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("rp_auc", RANGE),
     ("probabilistic_auc", RANGE),
     ("scored_auc", RANGE),
+    ("log_auc", {"min_fpr": 0.23, "max_fpr": 0.83}),
+    ("log_auc", {"min_fpr": 1e-3, "max_fpr": 0.37}),
+    ("log_auc", {"min_fpr": 0.04, "max_fpr": 1}),
+    *((name, {"alpha": x}) for name in ("bedroc", "robust_initial_enhancement") for x in (0.3, 5)),
+    ("detection_cost", {"threshold": 2}),
+    ("detection_cost", {"threshold": 1.5, "prevalence": 0.2, "cost_miss": 10}),
 ]
 # Cuts inside a tie: where a cut lies between two scores there is no derivative.
 CUTS = [("ht_auc", 1), ("ht_auc", 3), ("lf_auc", 1), ("lf_auc", 4)]

@@ -255,9 +255,9 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     [
         ("area", {}, InvalidInputError, "'area'"),
         ("", {}, InvalidInputError, "found ''"),
-        (7, {}, TypeError, "measure must be a string; found int"),
+        (7, {}, TypeError, "measure must be a string, a Measure or"),
         (None, {}, TypeError, "measure must be a string"),
-        (["auc"], {}, TypeError, "measure must be a string; found list"),
+        (["auc"], {}, TypeError, "measure must be a string, a Measure or"),
         ("roc_curve", {}, InvalidInputError, "must return one number; roc_curve does not"),
         ("threshold_at_fpr", {"fpr": 0.1}, InvalidInputError, "must return one number"),
         ("confusion_at", {"threshold": 1}, InvalidInputError, "must return one number"),

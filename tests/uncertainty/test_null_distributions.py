@@ -24,6 +24,7 @@ from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_op
 LAWS = {"roc_auc", "precision_at_k", "recall_at_k"}
 LAWS_DISTINCT = LAWS | {"tpr_at_fpr", "fpr_at_tpr", "f1_at_fpr", "precision_at_fpr"}
 MEANS = {*LAWS, "average_precision", "precision_at_p", "rp_auc", "probabilistic_auc"}
+MEANS |= {"enrichment_factor", "robust_initial_enhancement", "bedroc"}
 MEANS_DISTINCT = MEANS | {"auc_at_fpr", "auc_at_tpr", "weighted_auc", "ht_auc", "lf_auc"}
 
 

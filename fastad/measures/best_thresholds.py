@@ -1,0 +1,350 @@
+"""Measures at the best of all thresholds: F1, recall at a precision, precision at a recall."""
+
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+
+from fastad._core.parameters import Prevalence, Rate
+from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import POINT
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    NEAR,
+    Rates,
+    at_fraction,
+    best_point,
+    exact,
+    first_reaching,
+)
+from fastad.measures.precision import need_classes
+from fastad.measures.results import ValueAtThreshold
+from fastad.ordering.counts import OrderedCounts
+
+
+def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
+    """Highest F1 score over all thresholds."""
+    need_classes(counts, "best_f1", prevalence)
+    n, weight = exact(counts.n_anomalies), counts.normal_weight(prevalence)
+    about_n, about = float(n), float(weight)
+
+    def f1(fps: CountVector, tps: CountVector) -> FloatVector:
+        return 2 * tps / (tps + about * fps + about_n)
+
+    def exact_f1(fp: Fraction, tp: Fraction) -> Fraction:
+        return 2 * tp / (tp + weight * fp + n)
+
+    point = best_point(counts, f1, exact_f1)
+    value = exact_f1(exact(counts.fps[point]), exact(counts.tps[point]))
+    return ValueAtThreshold(float(value), counts.threshold(point))
+
+
+BEST_F1 = Measure(
+    name="best_f1",
+    title="highest F1 score over all thresholds",
+    key="f1_best",
+    compute=_best_f1,
+    source="practice",
+    parameters={"prevalence": Prevalence()},
+    classes="anomalies",
+    rises_with_curve=True,
+    extremes=POINT,
+)
+
+
+def best_f1(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prevalence: Point | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold:
+    """Highest F1 score over all thresholds, with its threshold.
+
+    The maximum of 2 tp / (2 tp + fp + fn) over the real points; of equal ones that of the highest
+    threshold. It is chosen with the labels, and so is optimistic.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold
+        A float with the attribute ``threshold``.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> best = fastad.best_f1([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> best, best.threshold
+    (ValueAtThreshold(0.8, threshold=0.35), 0.35)
+    """
+    result: ValueAtThreshold = BEST_F1.of(
+        y_true, y_score, sample_weight, pos_label, prevalence=prevalence
+    )
+    return result
+
+
+def _recall_at_precision(
+    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None
+) -> ValueAtThreshold | FloatVector:
+    """Highest recall at a precision or above."""
+    need_classes(counts, "recall_at_precision", prevalence)
+    scaled = counts.at_prevalence(prevalence)
+    reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
+    weight = counts.normal_weight(prevalence)
+    if isinstance(precision, Fraction):
+        return _recall(counts, reached, precision, weight)
+    return np.array([_recall(counts, reached, bound, weight) for bound in precision], np.float64)
+
+
+RECALL_AT_PRECISION = Measure(
+    name="recall_at_precision",
+    title="highest recall at a precision or above",
+    key="recall@precision",
+    compute=_recall_at_precision,
+    source="practice",
+    parameters={"precision": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="precision",
+    default_points=(Fraction(9, 10),),
+    classes="anomalies",
+    rises_with_curve=True,
+    extremes=POINT,
+)
+
+
+@overload
+def recall_at_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    precision: Point,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ValueAtThreshold: ...
+@overload
+def recall_at_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    precision: Points,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def recall_at_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    precision: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold | FloatVector:
+    """Highest recall among the thresholds that reach a precision, with its threshold.
+
+    The maximum over the real points; of equal ones that of the highest threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    precision : float or sequence of floats
+        Lowest precision, in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold or numpy.ndarray
+        A float with the attribute ``threshold``; a plain array for a sequence.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly, or no threshold reaches the precision.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.recall_at_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.6)
+    ValueAtThreshold(1.0, threshold=0.35)
+    """
+    return RECALL_AT_PRECISION.of(
+        y_true, y_score, sample_weight, pos_label, precision=precision, prevalence=prevalence
+    )
+
+
+def _precision_at_recall(
+    counts: OrderedCounts, recall: Rates, *, prevalence: Fraction | None
+) -> ValueAtThreshold | FloatVector:
+    """Highest precision at a recall or above."""
+    need_classes(counts, "precision_at_recall", prevalence)
+    weight = counts.normal_weight(prevalence)
+
+    def precision(floor: Fraction) -> ValueAtThreshold:
+        # Where nothing is flagged there is no precision.
+        first = max(1, first_reaching(counts.tps, *at_fraction(floor, counts.n_anomalies)))
+        point = first
+        # Above the highest normal precision is 1. Elsewhere its order is that at any prevalence.
+        if counts.fps[first] > 0:
+            point = best_point(counts, _precision, _precision, first=first)
+        value = _precision(weight * exact(counts.fps[point]), exact(counts.tps[point]))
+        return ValueAtThreshold(float(value), counts.threshold(point))
+
+    if isinstance(recall, Fraction):
+        return precision(recall)
+    return np.array([precision(floor) for floor in recall], np.float64)
+
+
+PRECISION_AT_RECALL = Measure(
+    name="precision_at_recall",
+    title="highest precision at a recall or above",
+    key="precision@recall",
+    compute=_precision_at_recall,
+    source="practice",
+    parameters={"recall": Rate(sequence=True), "prevalence": Prevalence()},
+    operating_point="recall",
+    default_points=(Fraction(9, 10),),
+    classes="anomalies",
+    rises_with_curve=True,
+    extremes=POINT,
+)
+
+
+@overload
+def precision_at_recall(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    recall: Point,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ValueAtThreshold: ...
+@overload
+def precision_at_recall(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    recall: Points,
+    prevalence: Point | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def precision_at_recall(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    recall: Point | Points,
+    prevalence: Point | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold | FloatVector:
+    """Highest precision among the thresholds that reach a recall, with its threshold.
+
+    The maximum over the real points; of equal ones that of the highest threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    recall : float or sequence of floats
+        Lowest recall, in [0, 1], compared as the decimal that is written.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold or numpy.ndarray
+        A float with the attribute ``threshold``, in [0, 1]; a plain array for a sequence.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly; with ``prevalence`` also if there is no normal sample.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.precision_at_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], recall=0.9)
+    ValueAtThreshold(0.6666666666666666, threshold=0.35)
+    """
+    return PRECISION_AT_RECALL.of(
+        y_true, y_score, sample_weight, pos_label, recall=recall, prevalence=prevalence
+    )
+
+
+def _precision(fp: Any, tp: Any) -> Any:
+    return tp / (tp + fp)
+
+
+def _recall(
+    counts: OrderedCounts, reached: FloatVector, bound: Fraction, weight: Fraction
+) -> ValueAtThreshold:
+    tps, fps = counts.tps[1:], counts.fps[1:]
+    good = reached > float(bound)
+    # Rounding may misjudge points next to the bound: there, exact numbers decide.
+    for i in np.flatnonzero(np.abs(reached - float(bound)) < NEAR):
+        tp = exact(tps[i])
+        good[i] = tp >= bound * (tp + weight * exact(fps[i]))
+    good &= tps > 0
+    if not np.any(good):
+        raise UndefinedMeasureError(
+            f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
+        )
+    most = tps[np.flatnonzero(good)[-1]]
+    point = 1 + int(np.flatnonzero(good & (tps == most))[0])
+    recall = float(exact(counts.tps[point]) / exact(counts.n_anomalies))
+    return ValueAtThreshold(recall, counts.threshold(point))
+
+
+MEASURES = (BEST_F1, RECALL_AT_PRECISION, PRECISION_AT_RECALL)

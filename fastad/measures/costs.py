@@ -1,0 +1,314 @@
+"""Costs of errors: NIST's normalised detection cost at a threshold, and at the best one."""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from fastad._core.parameters import Positive, Prevalence, ThresholdValue, nearest_float
+from fastad._core.types import (
+    ArrayLike,
+    CountVector,
+    FloatVector,
+    Label,
+    Point,
+    Points,
+    Threshold,
+)
+from fastad.measures.extremes import POINT, Extremes
+from fastad.measures.flagged import points_flagged
+from fastad.measures.measure import Measure
+from fastad.measures.points import best_point, exact, need_both
+from fastad.measures.results import ValueAtThreshold
+from fastad.ordering.counts import OrderedCounts
+
+_COSTS = {"cost_miss": Positive(default=1.0), "cost_false_alarm": Positive(default=1.0)}
+
+
+class Weights(NamedTuple):
+    """What each error rate costs; the lower one of both costs is 1.
+
+    Attributes
+    ----------
+    misses, false_alarms : Fraction
+        Of the false negative rate and of the false positive rate.
+    """
+
+    misses: Fraction
+    false_alarms: Fraction
+
+    @classmethod
+    def of(cls, prevalence: Fraction, cost_miss: Fraction, cost_false_alarm: Fraction) -> "Weights":
+        """Return the weights over the cost of the better one of two detectors without scores.
+
+        They flag everything, or nothing.
+        """
+        misses, false_alarms = cost_miss * prevalence, cost_false_alarm * (1 - prevalence)
+        cheapest = min(misses, false_alarms)
+        return cls(misses / cheapest, false_alarms / cheapest)
+
+
+def weights_of(counts: OrderedCounts, prevalence: Fraction | None, **costs: Fraction) -> Weights:
+    """Return the weights at a prevalence, by default that of the samples."""
+    if prevalence is None:
+        prevalence = exact(counts.n_anomalies) / exact(counts.total)
+    return Weights.of(prevalence, **costs)
+
+
+def _cost_at(counts: OrderedCounts, point: int, weights: Weights) -> float:
+    missed = 1 - exact(counts.tps[point]) / exact(counts.n_anomalies)
+    false_alarms = exact(counts.fps[point]) / exact(counts.n_normals)
+    return nearest_float(weights.misses * missed + weights.false_alarms * false_alarms)
+
+
+def _detection_cost(
+    counts: OrderedCounts, *, threshold: Threshold, prevalence: Fraction | None, **costs: Fraction
+) -> float:
+    """Cost of the errors at a threshold."""
+    need_both(counts, "detection_cost")
+    point = points_flagged(counts, threshold)
+    return _cost_at(counts, point, weights_of(counts, prevalence, **costs))
+
+
+DETECTION_COST = Measure(
+    name="detection_cost",
+    title="normalised cost of the errors at a threshold",
+    key="dcf@threshold",
+    compute=_detection_cost,
+    source="Martin and Przybocki 2000; NIST 2016, section 3.1",
+    parameters={
+        "threshold": ThresholdValue(example=0.5),
+        "prevalence": Prevalence(),
+        **_COSTS,
+    },
+    operating_point="threshold",
+    default_points=(),
+    reads="values",
+    smooth=True,
+    cost="O(log g)",
+    higher_is_better=False,
+    value_range=(0.0, math.inf),
+    range_text="[0, ∞)",
+    extremes=Extremes(reads="confusion", local=True),
+)
+
+
+def detection_cost(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    threshold: Threshold,
+    prevalence: Point | None = None,
+    cost_miss: Point = 1.0,
+    cost_false_alarm: Point = 1.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Detection cost at a threshold, normalised as by NIST: the actual DCF.
+
+    With the prevalence p, cost_miss p FNR + cost_false_alarm (1 - p) FPR, divided by the lower one
+    of cost_miss p, the cost of flagging nothing, and cost_false_alarm (1 - p), that of flagging
+    everything.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    threshold : float or int
+        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        with a Python number.
+    prevalence : float, optional
+        Fraction of anomalies in (0, 1) where the detector is used; by default as they are.
+    cost_miss : float, default 1
+        Cost of an anomaly that is not flagged, above 0.
+    cost_false_alarm : float, default 1
+        Cost of a normal sample that is flagged, above 0.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        Not negative; 1 is the cost of a detector that does not look at the samples.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] A. Martin and M. Przybocki, "The NIST 1999 speaker recognition evaluation - an overview",
+       Digital Signal Processing 10, 2000.
+    .. [2] NIST 2016 speaker recognition evaluation plan, section 3.1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 1, 1], [1, 2, 3, 5, 4, 6]
+    >>> fastad.measures.detection_cost(y_true, y_score, threshold=4, prevalence=0.2)
+    1.0
+    """
+    return DETECTION_COST.of(
+        y_true,
+        y_score,
+        sample_weight,
+        pos_label,
+        threshold=threshold,
+        prevalence=prevalence,
+        cost_miss=cost_miss,
+        cost_false_alarm=cost_false_alarm,
+    )
+
+
+def _min_detection_cost(
+    counts: OrderedCounts, prevalence: Fraction | list[Fraction] | None, **costs: Fraction
+) -> ValueAtThreshold | FloatVector:
+    """Lowest cost of the errors over all thresholds."""
+    need_both(counts, "min_detection_cost")
+
+    def lowest(fraction: Fraction | None) -> ValueAtThreshold:
+        weights = weights_of(counts, fraction, **costs)
+        gain, loss = weights.misses / exact(counts.n_anomalies), weights.false_alarms
+        loss /= exact(counts.n_normals)
+        # What flagging saves, in units in which floats neither overflow nor are all 0.
+        unit = max(weights)
+        about_gain, about_loss = float(gain / unit), float(loss / unit)
+
+        def saved(fps: CountVector, tps: CountVector) -> FloatVector:
+            return about_gain * tps - about_loss * fps
+
+        def exactly_saved(fp: Fraction, tp: Fraction) -> Fraction:
+            return gain * tp - loss * fp
+
+        point = best_point(counts, saved, exactly_saved, scale=1.0)
+        return ValueAtThreshold(_cost_at(counts, point, weights), counts.threshold(point))
+
+    if isinstance(prevalence, list):
+        return np.array([lowest(fraction) for fraction in prevalence], np.float64)
+    return lowest(prevalence)
+
+
+MIN_DETECTION_COST = Measure(
+    name="min_detection_cost",
+    title="lowest normalised cost of the errors over all thresholds",
+    key="mindcf",
+    number_key="mindcf@",
+    compute=_min_detection_cost,
+    source="Martin and Przybocki 2000; NIST 2016, section 3.1",
+    parameters={"prevalence": Prevalence(sequence=True), **_COSTS},
+    operating_point="prevalence",
+    default_points=(None,),
+    higher_is_better=False,
+    rises_with_curve=True,
+    extremes=POINT,
+)
+
+
+@overload
+def min_detection_cost(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prevalence: Point | None = ...,
+    cost_miss: Point = ...,
+    cost_false_alarm: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> ValueAtThreshold: ...
+@overload
+def min_detection_cost(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prevalence: Points,
+    cost_miss: Point = ...,
+    cost_false_alarm: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def min_detection_cost(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prevalence: Point | Points | None = None,
+    cost_miss: Point = 1.0,
+    cost_false_alarm: Point = 1.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> ValueAtThreshold | FloatVector:
+    """Lowest detection cost over all thresholds, with its threshold: NIST's minDCF.
+
+    The minimum of `detection_cost` over the real points, of flagging nothing, and of flagging
+    everything; of equal ones that of the highest threshold. It is chosen with the labels, and so
+    is optimistic.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    prevalence : float or sequence of floats, optional
+        Fraction of anomalies in (0, 1) where the detector is used; by default as they are.
+    cost_miss : float, default 1
+        Cost of an anomaly that is not flagged, above 0.
+    cost_false_alarm : float, default 1
+        Cost of a normal sample that is flagged, above 0.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    ValueAtThreshold or numpy.ndarray
+        A float in [0, 1] with the attribute ``threshold``; a plain array for a sequence.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] A. Martin and M. Przybocki, "The NIST 1999 speaker recognition evaluation - an overview",
+       Digital Signal Processing 10, 2000.
+    .. [2] NIST 2016 speaker recognition evaluation plan, section 3.1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 1, 1], [1, 2, 3, 5, 4, 6]
+    >>> fastad.measures.min_detection_cost(y_true, y_score, prevalence=0.2)
+    ValueAtThreshold(0.5, threshold=6)
+    """
+    return MIN_DETECTION_COST.of(
+        y_true,
+        y_score,
+        sample_weight,
+        pos_label,
+        prevalence=prevalence,
+        cost_miss=cost_miss,
+        cost_false_alarm=cost_false_alarm,
+    )
+
+
+MEASURES = (DETECTION_COST, MIN_DETECTION_COST)

@@ -1,0 +1,575 @@
+"""Measures that a user makes: ``from_counts`` declares a function of confusion counts as one."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from fastad._core.parameters import (
+    Integer,
+    Rate,
+    ThresholdValue,
+    check_choice,
+    check_flag,
+    exact_number,
+    nearest_float,
+    short_repr,
+)
+from fastad._core.threads import in_steps
+from fastad._core.types import BoolVector, Count, CountVector, FloatVector, Threshold
+from fastad._kernels.curves.counts import over_counts
+from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.measures.extremes import UNPROVEN, Extremes
+from fastad.measures.flagged import flagging_most_normals, points_flagged
+from fastad.measures.measure import Measure
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    exact,
+    hits_among,
+    need_anomalies,
+    need_normals,
+    part_around_fpr,
+    thresholds_from_infinity,
+)
+from fastad.measures.rates import RATES
+from fastad.measures.registry import MEASURES
+from fastad.measures.results import CountsCurve, ValueAtThreshold
+from fastad.measures.thresholds import last_point
+from fastad.ordering.counts import OrderedCounts
+
+At = Literal["fpr", "threshold", "k", "best", "curve"]
+
+_POINTS = ("fpr", "threshold", "k", "best", "curve")
+# Points whose values are computed at a time: they stay in a core's cache.
+_BLOCK = 1 << 15
+# A function is tried on all counts of so many samples, each by itself and all at once.
+_TRIED_ANOMALIES, _TRIED_NORMALS = 3, 4
+# How far a value may be from itself among others, and from its range, by rounding.
+_ROUNDING = 1e-9
+# A derivative is a difference over this part of a class: its error, of the square, and that of
+# rounding over the step are alike.
+_STEP = 1e-5
+
+
+def from_counts(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    at: At,
+    higher_is_better: bool | None = True,
+    value_range: tuple[float, float] = (-math.inf, math.inf),
+    monotone: bool = False,
+    takes_threshold: bool = False,
+) -> Measure[Any]:
+    """Make a measure of a function of confusion counts.
+
+    What takes the key of a measure takes the result, too: `fastad.evaluate`, `fastad.interval`,
+    `fastad.compare`, `fastad.chance_level`, sketches and scorers. It is computed by
+    ``measure.of(y_true, y_score)``, with its operating point as a keyword.
+
+    Parameters
+    ----------
+    name : str
+        Its name, an identifier that no measure of fastad has; tables show it as the key.
+    function : callable
+        ``function(tp, fp, n_anomalies, n_normals)``: arrays of shape (n_points,) of the flagged
+        anomalies and the flagged normals, floats that need not be whole, and the sizes of both
+        classes; returns an array of shape (n_points,). A function that Numba has compiled takes
+        numbers of one point and returns a number. NaN stands for undefined, and is refused where
+        none of the four confusion counts is 0. It must depend on nothing else; threads may call it
+        at once.
+    at : {"fpr", "threshold", "k", "best", "curve"}
+        ``"fpr"``
+            At the threshold that flags at most a fraction ``fpr`` of the normals.
+        ``"threshold"``
+            At a ``threshold`` that was fixed beforehand.
+        ``"k"``
+            Of the ``k`` highest scores, by default as many as there are anomalies; at a tied cut
+            of the expected counts.
+        ``"best"``
+            The best value over all thresholds, with its threshold.
+        ``"curve"``
+            The values at all thresholds: a `CountsCurve`.
+    higher_is_better : bool or None, default True
+        Direction of merit; None where there is none.
+    value_range : (float, float), default (-inf, inf)
+        Lowest and highest value that it can have; a value beyond is an error.
+    monotone : bool, default False
+        Whether it never gets worse with more flagged anomalies or with fewer flagged normals. Then
+        sketches have certain bounds on it, and at an FPR it has exact intervals.
+    takes_threshold : bool, default False
+        Whether the threshold is a fifth argument of the function, an array like the counts.
+
+    Returns
+    -------
+    Measure
+        The declaration: its ``of`` computes it, its ``bind`` fixes the operating point.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described. Of the function: if it raises, returns another shape,
+        is not a function of each point by itself, or is NaN or beyond its range where it must
+        not; the message has the counts at which it does. So does a later computation.
+
+    Notes
+    -----
+    One call of the function for each value, and for each 32768 points of ``"best"`` and
+    ``"curve"``.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> def f2(tp, fp, n_anomalies, n_normals):
+    ...     return 5 * tp / (tp + fp + 4 * n_anomalies)
+    >>> f2_at_fpr = fastad.measures.from_counts("f2", f2, at="fpr", value_range=(0, 1))
+    >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    >>> round(f2_at_fpr.of(labels, scores, fpr=0.5), 6)
+    0.909091
+    >>> fastad.evaluate(labels, scores, measures=["auc", f2_at_fpr], fpr=0.5)["score"]["f2@0.5"]
+    0.9090909090909091
+    """
+    _check_name(name)
+    check_choice(at, _POINTS, "at")
+    if not callable(function):
+        raise InvalidTypeError(
+            f"function must be callable; found {short_repr(function)}", argument="function"
+        )
+    if higher_is_better is not None:
+        higher_is_better = check_flag(higher_is_better, "higher_is_better")
+    of = CountsFunction(
+        name,
+        function,
+        check_flag(takes_threshold, "takes_threshold"),
+        _check_value_range(value_range),
+        higher_is_better,
+    )
+    rises = check_flag(monotone, "monotone")
+    if rises and (higher_is_better is None or (of.takes_threshold and at != "threshold")):
+        reason = "takes_threshold is True" if of.takes_threshold else "higher_is_better is None"
+        raise InvalidInputError(
+            f"monotone must be False where {reason} and at is {at!r}; found True",
+            argument="monotone",
+        )
+    of.try_out(monotone=rises)
+    return _DECLARATIONS[at](of, monotone=rises)
+
+
+@dataclass(frozen=True, slots=True)
+class CountsFunction:
+    """A function of confusion counts, checked wherever it is called.
+
+    Attributes
+    ----------
+    name : str
+        Of the measure.
+    function : callable
+        As the user gave it.
+    takes_threshold : bool
+        Whether it takes thresholds, too.
+    value_range : (float, float)
+        Lowest and highest value that it may return.
+    higher_is_better : bool or None
+        Direction of merit.
+    """
+
+    name: str
+    function: Any
+    takes_threshold: bool
+    value_range: tuple[float, float]
+    higher_is_better: bool | None
+
+    def values(
+        self,
+        tps: CountVector,
+        fps: CountVector,
+        n_anomalies: Count,
+        n_normals: Count,
+        thresholds: FloatVector,
+    ) -> FloatVector:
+        """Return the values at counts of shape (n_points,), NaN where they are undefined."""
+        # Copies, which the function may do with as it likes.
+        points = [tps.astype(np.float64), fps.astype(np.float64), thresholds]
+        sizes = np.float64(n_anomalies), np.float64(n_normals)
+
+        def call(part: slice) -> FloatVector:
+            tp, fp, threshold = (each[part] for each in points)
+            if isinstance(self.function, Dispatcher):
+                values = np.empty(tp.shape[0])
+                loop = over_counts(self.function, takes_threshold=self.takes_threshold)
+                loop(tp, fp, *sizes, threshold, values)
+                return values
+            more = (threshold.copy(),) if self.takes_threshold else ()
+            # 0 / 0 where nothing is flagged is no reason for a warning.
+            with np.errstate(all="ignore"):
+                result = np.asarray(self.function(tp.copy(), fp.copy(), *sizes, *more))
+            if result.shape != tp.shape or result.dtype.kind not in "biuf":
+                raise InvalidInputError(
+                    f"function must return one number for each of {tp.shape[0]} points; found "
+                    f"shape {result.shape} of {result.dtype}, the first at {text(part.start)}",
+                    argument="function",
+                )
+            return result.astype(np.float64)
+
+        def text(i: int) -> str:
+            return _counts_text(points[0][i], points[1][i], *sizes)
+
+        try:
+            values = call(slice(0, tps.shape[0]))
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            i = _first_raising(call, tps.shape[0])
+            alone = f"at {text(i)}" if i >= 0 else "for several points at once, and for none alone"
+            raise InvalidInputError(
+                f"function must return one number for each of {tps.shape[0]} points; it raised "
+                f"{type(error).__name__} ({error}) {alone}",
+                argument="function",
+            ) from error
+        self._check(values, points[0], points[1], *sizes)
+        return values
+
+    def _check(
+        self, values: FloatVector, tp: FloatVector, fp: FloatVector, n: float, m: float
+    ) -> None:
+        """Refuse NaN where no count is 0, and values beyond the range."""
+        low, high = self.value_range
+        slack = _ROUNDING * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0)
+        undefined = np.isnan(values)
+        wrong = {
+            "a number where none of the four confusion counts is 0": (
+                undefined & (tp > 0) & (tp < n) & (fp > 0) & (fp < m)
+            ),
+            f"values from {low:g} to {high:g}": (values < low - slack) | (values > high + slack),
+        }
+        for expected, where in wrong.items():
+            if where.any():
+                i = int(np.argmax(where))
+                raise InvalidInputError(
+                    f"function must return {expected}; found {values[i]:g} at "
+                    f"{_counts_text(tp[i], fp[i], n, m)}",
+                    argument="function",
+                )
+
+    def value(
+        self, counts: OrderedCounts, tp: Fraction | Count, fp: Fraction | Count, threshold: Any
+    ) -> float:
+        """Return the value at the counts of one point."""
+        (value,) = self.values(
+            np.array([float(tp)]),
+            np.array([float(fp)]),
+            counts.n_anomalies,
+            counts.n_normals,
+            np.array([nearest_float(threshold)]),
+        ).tolist()
+        if value != value:
+            where = _counts_text(float(tp), float(fp), counts.n_anomalies, counts.n_normals)
+            raise UndefinedMeasureError(f"{self.name} is undefined at {where}")
+        found: float = value
+        return found
+
+    def at_point(self, counts: OrderedCounts, point: int, threshold: Any = None) -> float:
+        """Return the value at a point of the curve."""
+        reached = counts.threshold(point) if threshold is None else threshold
+        return self.value(counts, counts.tps.item(point), counts.fps.item(point), reached)
+
+    def at_all(self, counts: OrderedCounts) -> FloatVector:
+        """Return the values at all points of the curve."""
+        n_points = counts.tps.shape[0]
+        values = np.empty(n_points)
+        thresholds = np.empty(n_points)
+        if self.takes_threshold:
+            thresholds[:] = thresholds_from_infinity(counts)
+        for points in in_steps(0, n_points, _BLOCK):
+            block = slice(points.start, points.stop)
+            values[block] = self.values(
+                counts.tps[block],
+                counts.fps[block],
+                counts.n_anomalies,
+                counts.n_normals,
+                thresholds[block],
+            )
+        return values
+
+    def try_out(self, *, monotone: bool) -> None:
+        """Call the function at all counts of a few samples, and check what it returns."""
+        n, m = _TRIED_ANOMALIES, _TRIED_NORMALS
+        tps, fps = (each.ravel() for each in np.mgrid[: n + 1, : m + 1])
+        thresholds = np.full(tps.shape[0], 0.5)
+        values = self.values(tps, fps, n, m, thresholds)
+        for i in range(tps.shape[0]):
+            one = slice(i, i + 1)
+            alone = self.values(tps[one], fps[one], n, m, thresholds[one])
+            if not np.allclose(alone, values[one], _ROUNDING, _ROUNDING, equal_nan=True):
+                raise InvalidInputError(
+                    "function must be one of each point by itself; found "
+                    f"{alone[0]:g} alone and {values[i]:g} among {tps.shape[0]} points at "
+                    f"{_counts_text(tps[i], fps[i], n, m)}",
+                    argument="function",
+                )
+        if not monotone:
+            return
+        merits = (values if self.higher_is_better else -values).reshape(n + 1, m + 1)
+        for steps, what in ((np.diff(merits, axis=0), "anomaly"), (-np.diff(merits), "normal")):
+            worse = np.argwhere(steps < -_ROUNDING)
+            if worse.shape[0]:
+                tp, fp = worse[0].tolist()
+                raise InvalidInputError(
+                    f"monotone must be False for a function that gets "
+                    f"{'worse' if what == 'anomaly' else 'better'} with one flagged {what} more; "
+                    f"found True, and such a function at {_counts_text(tp, fp, n, m)}",
+                    argument="monotone",
+                )
+
+
+def _counts_text(tp: float, fp: float, n: float, m: float) -> str:
+    return f"tp = {tp:g}, fp = {fp:g}, n_anomalies = {n:g}, n_normals = {m:g}"
+
+
+def _first_raising(call: Callable[[slice], Any], n_points: int) -> int:
+    """Return the first point at which a function raises, -1 where it raises at none alone."""
+    first, stop = 0, n_points
+    while stop - first > 1:
+        middle = (first + stop) // 2
+        try:
+            call(slice(first, middle))
+        except Exception:
+            stop = middle
+        else:
+            first = middle
+    try:
+        call(slice(first, first + 1))
+    except Exception:
+        return first
+    return -1
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise InvalidTypeError(
+            f"name must be a string; found {type(name).__name__}", argument="name"
+        )
+    declared = [*MEASURES.values(), *RATES.values()]
+    taken = {text for each in declared for text in (each.name, each.key)}
+    taken |= {each.prefix.partition("@")[0] for each in declared}
+    if not name.isidentifier() or name in taken:
+        raise InvalidInputError(
+            f"name must be an identifier that no measure of fastad has; found {name!r}",
+            argument="name",
+        )
+
+
+def _check_value_range(value_range: Any) -> tuple[float, float]:
+    try:
+        low, high = value_range
+    except (TypeError, ValueError):
+        raise InvalidTypeError(
+            f"value_range must be a pair of numbers; found {short_repr(value_range)}",
+            argument="value_range",
+        ) from None
+    ends = [
+        each if each in (math.inf, -math.inf) else float(exact_number(each, "value_range"))
+        for each in (low, high)
+    ]
+    if not ends[0] < ends[1]:
+        raise InvalidInputError(
+            f"value_range must rise; found {short_repr(value_range)}", argument="value_range"
+        )
+    return ends[0], ends[1]
+
+
+# --- at an operating point
+
+
+def _at_fpr(counts: OrderedCounts, fpr: Rates, *, of: CountsFunction) -> float | FloatVector:
+    need_normals(counts, of.name)
+    return at_each(fpr, lambda rate: of.at_point(counts, last_point(counts, rate)))
+
+
+def _of_most_normals(
+    counts: OrderedCounts, ties: BoolVector, fpr: Fraction, *, of: CountsFunction
+) -> float:
+    """Value where a threshold flags as many normals as it may, and of their cell no anomaly."""
+    most = flagging_most_normals(counts, ties, fpr)
+    return of.at_point(most, last_point(most, fpr))
+
+
+def _declare_at_fpr(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
+    worst = partial(_of_most_normals, of=of)
+    extremes = Extremes(
+        local=True,
+        exact=False,
+        lowest=worst if of.higher_is_better else None,
+        highest=None if of.higher_is_better else worst,
+    )
+    return _declare(
+        of,
+        "at a false positive rate",
+        f"{of.name}@",
+        partial(_at_fpr, of=of),
+        parameters={"fpr": Rate(sequence=True)},
+        operating_point="fpr",
+        curve_part=part_around_fpr,
+        monotone=monotone,
+        extremes=extremes if monotone else UNPROVEN,
+    )
+
+
+def _at_threshold(
+    counts: OrderedCounts, threshold: Threshold | list[Threshold], *, of: CountsFunction
+) -> float | FloatVector:
+    given = threshold if isinstance(threshold, list) else [threshold]
+    points = np.array([points_flagged(counts, each) for each in given])
+    if not isinstance(threshold, list):
+        return of.at_point(counts, int(points[0]), threshold)
+    values = of.values(
+        counts.tps[points],
+        counts.fps[points],
+        counts.n_anomalies,
+        counts.n_normals,
+        np.array([nearest_float(each) for each in given]),
+    )
+    for point, each in zip(points[np.isnan(values)], given, strict=False):
+        of.at_point(counts, int(point), each)  # which raises
+    return values
+
+
+def _slopes(
+    counts: OrderedCounts, threshold: Threshold, *, of: CountsFunction
+) -> tuple[float, float]:
+    """Return how the value changes with the flagged fractions of both classes, by differences."""
+    point = points_flagged(counts, threshold)
+    slopes = []
+    totals = counts.n_anomalies, counts.n_normals
+    for changed, total in enumerate(totals):
+        ends = []
+        for step in (-_STEP, _STEP):
+            at = [counts.tps.item(point), counts.fps.item(point)]
+            at[changed] = min(max(at[changed] + step * total, 0.0), float(total))
+            ends.append((at[changed] / total, of.value(counts, at[0], at[1], threshold)))
+        slopes.append((ends[1][1] - ends[0][1]) / (ends[1][0] - ends[0][0]))
+    return slopes[0], slopes[1]
+
+
+def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
+    return _declare(
+        of,
+        "at a threshold",
+        f"{of.name}@threshold",
+        partial(_at_threshold, of=of),
+        parameters={"threshold": ThresholdValue(sequence=True, example=0.5)},
+        operating_point="threshold",
+        # A key without a number is that at the thresholds of an evaluation.
+        default_points=(None,),
+        smooth=True,
+        slopes=partial(_slopes, of=of),
+        monotone=monotone,
+        extremes=Extremes(reads="confusion", local=True, exact=False) if monotone else UNPROVEN,
+    )
+
+
+def _at_k(
+    counts: OrderedCounts, k: int | list[int] | None, *, of: CountsFunction
+) -> float | FloatVector:
+    if k is None:
+        need_anomalies(counts, f"{of.name} at k, by default the number of anomalies,")
+
+    def value(flagged: Count) -> float:
+        hits = hits_among(counts, flagged, of.name)
+        # The lowest score of which some are among them; without any flagged, above all.
+        cut = int(np.searchsorted(counts.tps + counts.fps, flagged, side="left"))
+        reached = counts.threshold(min(cut, counts.keys.shape[0]))
+        return of.value(counts, hits, exact(flagged) - hits, reached)
+
+    if isinstance(k, list):
+        return np.array([value(each) for each in k], np.float64)
+    return value(counts.n_anomalies if k is None else k)
+
+
+def _declare_at_k(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
+    return _declare(
+        of,
+        "of the k highest scores",
+        f"{of.name}@n",
+        partial(_at_k, of=of),
+        number_key=f"{of.name}@k",
+        parameters={"k": Integer(default=None, sequence=True)},
+        operating_point="k",
+        default_points=(None,),
+        monotone=monotone,
+        extremes=Extremes(local=True, exact=False) if monotone else UNPROVEN,
+    )
+
+
+def _at_best(counts: OrderedCounts, *, of: CountsFunction) -> ValueAtThreshold:
+    values = of.at_all(counts)
+    merits = values if of.higher_is_better else -values
+    undefined = np.isnan(merits)
+    if undefined.all():
+        raise UndefinedMeasureError(f"{of.name} is undefined at every threshold")
+    point = int(np.argmax(np.where(undefined, -np.inf, merits)))
+    if undefined[point]:  # all others are the worst value that there is
+        point = int(np.argmin(undefined))
+    return ValueAtThreshold(values.item(point), counts.threshold(point))
+
+
+def _declare_at_best(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
+    if of.higher_is_better is None:
+        raise InvalidInputError(
+            "higher_is_better must be True or False for at='best'; found None",
+            argument="higher_is_better",
+        )
+    return _declare(
+        of,
+        "at the best threshold",
+        of.name,
+        partial(_at_best, of=of),
+        monotone=monotone,
+        extremes=Extremes(local=True, exact=False) if monotone else UNPROVEN,
+    )
+
+
+def _at_every(counts: OrderedCounts, *, of: CountsFunction) -> CountsCurve:
+    return CountsCurve.of(of.at_all(counts), thresholds_from_infinity(counts))
+
+
+def _declare_curve(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
+    del monotone
+    return _declare(of, "by falling threshold", of.name, partial(_at_every, of=of), kind="curve")
+
+
+_DECLARATIONS: Mapping[str, Callable[..., Measure[Any]]] = MappingProxyType(
+    {
+        "fpr": _declare_at_fpr,
+        "threshold": _declare_at_threshold,
+        "k": _declare_at_k,
+        "best": _declare_at_best,
+        "curve": _declare_curve,
+    }
+)
+
+
+def _declare(
+    of: CountsFunction, where: str, key: str, compute: Callable[..., Any], **facts: Any
+) -> Measure[Any]:
+    # A threshold is in the unit of the scores.
+    of_values = of.takes_threshold or facts.get("operating_point") == "threshold"
+    return Measure(
+        name=of.name,
+        title=f"{of.name} {where}",
+        key=key,
+        compute=compute,
+        source="fastad.measures.from_counts",
+        classes="any",
+        reads="values" if of_values else "all",
+        higher_is_better=of.higher_is_better,
+        value_range=of.value_range,
+        **facts,
+    )

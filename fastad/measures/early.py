@@ -1,0 +1,528 @@
+"""How early the anomalies come: areas over the logarithm of the FPR, early recognition."""
+
+import math
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly
+from fastad._core.parameters import OpenRate, Positive, Rate, nearest_float
+from fastad._core.threads import in_steps, thread_map
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._kernels.curves import early
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.extremes import POINT, ROUNDED_AREA, Extremes
+from fastad.measures.measure import Measure
+from fastad.measures.partial import check_width
+from fastad.measures.points import (
+    Rates,
+    at_each,
+    at_fraction,
+    exact,
+    hits_among,
+    last_within,
+    need_anomalies,
+    need_both,
+)
+from fastad.ordering.counts import OrderedCounts
+
+# The exponent that Truchon and Bayly recommend: the first 8 % of the ranks have 80 % of the weight.
+_ALPHA = 20.0
+# Points whose weights are added up at a time.
+_BLOCK = 1 << 16
+# Below it nothing changes but that exponents vanish.
+_LEAST_ALPHA = 1e-100
+
+
+def _log_auc(counts: OrderedCounts, min_fpr: Rates, *, max_fpr: Fraction) -> float | FloatVector:
+    """Area over a range of the logarithm of the false positive rate."""
+    need_both(counts, "log_auc")
+
+    def mean_height(low: Fraction) -> float:
+        check_width(low, max_fpr, "min_fpr", "max_fpr")
+        start, end = (at_fraction(rate, counts.n_normals) for rate in (low, max_fpr))
+        points = slice(last_within(counts.fps, *start), last_within(counts.fps, *end) + 2)
+        fps, tps = (as_readonly(cumulative[points]) for cumulative in (counts.fps, counts.tps))
+        left, right = (float(rate * exact(counts.n_normals)) for rate in (low, max_fpr))
+        right = max(right, math.nextafter(left, math.inf))
+        inside = early.logarithmic_area_between(fps, tps, left, right)
+        # Of the ends as they are integrated between; either form is right where it is used.
+        near = right < 2 * left
+        width = math.log1p((right - left) / left) if near else math.log(right) - math.log(left)
+        return min(inside / (counts.n_anomalies * width), 1.0)
+
+    return at_each(min_fpr, mean_height)
+
+
+LOG_AUC = Measure(
+    name="log_auc",
+    title="area under the ROC curve over the logarithm of the false positive rate",
+    key="auc_log@",
+    compute=_log_auc,
+    source="Mysinger and Shoichet 2010; Mendenhall and Meiler 2016",
+    parameters={"min_fpr": OpenRate(default=0.001, sequence=True), "max_fpr": Rate(default=0.1)},
+    operating_point="min_fpr",
+    default_points=(Fraction(1, 1000),),
+    smooth=True,
+    rises_with_curve=True,
+    extremes=Extremes(exact=False, corners=True),
+)
+
+
+@overload
+def log_auc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    min_fpr: Point = ...,
+    max_fpr: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def log_auc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    min_fpr: Points,
+    max_fpr: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def log_auc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    min_fpr: Point | Points = 0.001,
+    max_fpr: Point = 0.1,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Area under the ROC curve over the logarithm of the false positive rate.
+
+    The integral of TPR over log(FPR) from ``min_fpr`` to ``max_fpr``, on the interpolated curve,
+    divided by the width log(max_fpr / min_fpr): the mean TPR where each decade of the FPR counts
+    the same.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    min_fpr : float or sequence of floats, default 0.001
+        Lower end of the range, in (0, 1), taken as the decimal that is written.
+    max_fpr : float, default 0.1
+        Upper end of the range, in (0, 1].
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent, or the range has no width.
+
+    Notes
+    -----
+    O(n log n) time for n samples. Each straight piece of the curve is integrated in closed form.
+
+    References
+    ----------
+    .. [1] M. M. Mysinger and B. K. Shoichet, "Rapid context-dependent ligand desolvation in
+       molecular docking", Journal of Chemical Information and Modeling 50, 2010.
+    .. [2] J. Mendenhall and J. Meiler, "Improving quantitative structure-activity relationship
+       models using artificial neural networks trained with dropout", Journal of Computer-Aided
+       Molecular Design 30, 2016.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 1, 1], [1, 2, 3, 5, 4, 6]
+    >>> round(fastad.measures.log_auc(y_true, y_score, min_fpr=0.1, max_fpr=1), 6)
+    0.80103
+    """
+    return LOG_AUC.of(y_true, y_score, sample_weight, pos_label, min_fpr=min_fpr, max_fpr=max_fpr)
+
+
+def _enrichment_factor(counts: OrderedCounts, fraction: Rates) -> float | FloatVector:
+    """How many times the anomalies are more frequent among the highest scores than among all."""
+    need_anomalies(counts, "enrichment_factor")
+
+    def factor(rate: Fraction) -> float:
+        if rate == 0:
+            raise UndefinedMeasureError("enrichment_factor is undefined for fraction = 0")
+        hits = hits_among(counts, rate * exact(counts.total), "enrichment_factor")
+        return float(hits / (rate * exact(counts.n_anomalies)))
+
+    return at_each(fraction, factor)
+
+
+def _highest_enrichment(parameters: Mapping[str, Any]) -> tuple[float, float]:
+    fraction = parameters["fraction"]
+    return 0.0, nearest_float(1 / fraction) if fraction > 0 else math.inf
+
+
+ENRICHMENT_FACTOR = Measure(
+    name="enrichment_factor",
+    title="how many times more frequent anomalies are among the highest scores",
+    key="ef@",
+    compute=_enrichment_factor,
+    source="Truchon and Bayly 2007, section 2.2",
+    parameters={"fraction": Rate(sequence=True)},
+    operating_point="fraction",
+    default_points=(Fraction(1, 100),),
+    reads="prefix",
+    classes="anomalies",
+    cost="O(log g)",
+    rises_with_curve=True,
+    extremes=POINT,
+    value_range=(0.0, math.inf),
+    range_at=_highest_enrichment,
+    range_text="[0, 1 / fraction]",
+)
+
+
+@overload
+def enrichment_factor(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fraction: Point,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def enrichment_factor(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fraction: Points,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def enrichment_factor(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fraction: Point | Points,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Enrichment factor: how many times more frequent anomalies are among the highest scores.
+
+    The proportion of anomalies among a fraction of all samples, those with the highest scores,
+    over their proportion among all.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    fraction : float or sequence of floats
+        Fraction of all samples, in (0, 1], taken as the decimal that is written. Where it is not
+        a whole number of samples, the last one counts in part; ties at the cut count by
+        expectation over their order.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        From 0 to 1 / fraction, or to 1 / (proportion of anomalies) if that is less; 1 by chance.
+        An array for a sequence of operating points.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly, or the fraction is 0.
+
+    Notes
+    -----
+    O(n log n) time for n samples.
+
+    References
+    ----------
+    .. [1] J.-F. Truchon and C. I. Bayly, "Evaluating virtual screening methods: good and bad
+       metrics for the 'early recognition' problem", Journal of Chemical Information and Modeling
+       47, 2007.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 7, 6, 8]
+    >>> fastad.measures.enrichment_factor(y_true, y_score, fraction=0.25)
+    2.0
+    """
+    return ENRICHMENT_FACTOR.of(y_true, y_score, sample_weight, pos_label, fraction=fraction)
+
+
+def exponent_of(alpha: Fraction) -> float:
+    """Return an exponent as a float that is neither 0 nor infinite."""
+    return min(max(nearest_float(alpha), _LEAST_ALPHA), sys.float_info.max)
+
+
+def highest_gain(counts: OrderedCounts, alpha: Fraction) -> float:
+    """Return what the weights of the first ranks exceed those of the last by, for all anomalies."""
+    rate = exponent_of(alpha) / counts.total
+    # Neither of the factors cancels.
+    return math.expm1(-rate * counts.n_anomalies) * math.expm1(-rate * counts.n_normals)
+
+
+def _gain(counts: OrderedCounts, rate: float, n_normals: float) -> float:
+    """Return the sum of `_kernels.curves.early`, in blocks of points that threads do not change."""
+    whole = counts.weighting != "real"
+
+    def of_block(points: range) -> tuple[float, float]:
+        gain: tuple[float, float] = early.early_gain(
+            counts.fps, counts.tps, points.start, points.stop, rate, n_normals, whole
+        )
+        return gain
+
+    blocks = thread_map(of_block, in_steps(0, counts.keys.shape[0], _BLOCK))
+    return math.fsum(part for block in blocks for part in block)
+
+
+def weights_of_ties(above: FloatVector, sizes: FloatVector, rate: float) -> FloatVector:
+    """Return the mean weight of the samples of each tie, below so many others."""
+    weights: FloatVector = np.exp(-rate * above) * -np.expm1(-rate * sizes) / sizes
+    return weights
+
+
+def _robust_initial_enhancement(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+    """Mean exponential weight of the anomalies' ranks, over that of all samples."""
+    need_anomalies(counts, "robust_initial_enhancement")
+
+    def enhancement(exponent: Fraction) -> float:
+        about = exponent_of(exponent)
+        weight = _gain(counts, about / counts.total, math.inf)
+        return weight * (counts.total / counts.n_anomalies) / -math.expm1(-about)
+
+    return at_each(alpha, enhancement)
+
+
+def _highest_enhancement(parameters: Mapping[str, Any]) -> tuple[float, float]:
+    alpha = exponent_of(parameters["alpha"])
+    return 0.0, alpha / -math.expm1(-alpha)
+
+
+ROBUST_INITIAL_ENHANCEMENT = Measure(
+    name="robust_initial_enhancement",
+    title="mean exponential weight of the anomalies' ranks, 1 by chance",
+    key="rie@",
+    compute=_robust_initial_enhancement,
+    source="Sheridan et al. 2001; Truchon and Bayly 2007, equation (18)",
+    parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
+    operating_point="alpha",
+    default_points=(Fraction(20),),
+    classes="anomalies",
+    smooth=True,
+    rises_with_curve=True,
+    extremes=ROUNDED_AREA,
+    value_range=(0.0, math.inf),
+    range_at=_highest_enhancement,
+    range_text="(0, alpha / (1 - exp(-alpha))]",
+)
+
+
+@overload
+def robust_initial_enhancement(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def robust_initial_enhancement(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Points,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def robust_initial_enhancement(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Point | Points = 20.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Robust initial enhancement (RIE): the mean exponential weight of the anomalies' ranks.
+
+    The mean of exp(-alpha r / N) over the anomalies, with ranks r = 1 … N from the highest score
+    on, divided by the same mean over all N samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float or sequence of floats, default 20
+        Exponent, above 0: the higher, the fewer of the highest ranks count.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        1 by chance, above 1 where anomalies come early, at most alpha / (1 - exp(-alpha)). An array
+        for a sequence of exponents.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If there is no anomaly.
+
+    Notes
+    -----
+    O(n log n) time for n samples. Tied samples share the mean weight of their ranks, which is the
+    expectation over their order.
+
+    References
+    ----------
+    .. [1] R. P. Sheridan et al., "Protocols for bridging the peptide to nonpeptide gap in
+       topological similarity searches", Journal of Chemical Information and Computer Sciences 41,
+       2001.
+    .. [2] J.-F. Truchon and C. I. Bayly, "Evaluating virtual screening methods: good and bad
+       metrics for the 'early recognition' problem", Journal of Chemical Information and Modeling
+       47, 2007.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 7, 6, 8]
+    >>> round(fastad.measures.robust_initial_enhancement(y_true, y_score, alpha=5), 6)
+    2.407777
+    """
+    return ROBUST_INITIAL_ENHANCEMENT.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+
+
+def _bedroc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+    """Mean exponential weight of the anomalies' ranks, from 0 for the last to 1 for the first."""
+    need_both(counts, "bedroc")
+
+    def scaled(exponent: Fraction) -> float:
+        gain = _gain(counts, exponent_of(exponent) / counts.total, float(counts.n_normals))
+        return min(gain / highest_gain(counts, exponent), 1.0)
+
+    return at_each(alpha, scaled)
+
+
+BEDROC = Measure(
+    name="bedroc",
+    title="early recognition: the mean exponential weight of the anomalies' ranks, scaled",
+    key="bedroc@",
+    compute=_bedroc,
+    source="Truchon and Bayly 2007, equation (36)",
+    parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
+    operating_point="alpha",
+    default_points=(Fraction(20),),
+    smooth=True,
+    rises_with_curve=True,
+    extremes=ROUNDED_AREA,
+)
+
+
+@overload
+def bedroc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Point = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> float: ...
+@overload
+def bedroc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Points,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Label | None = ...,
+) -> FloatVector: ...
+def bedroc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    alpha: Point | Points = 20.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float | FloatVector:
+    """Boltzmann-enhanced discrimination of the ROC (BEDROC): early recognition from 0 to 1.
+
+    `robust_initial_enhancement` less its lowest value, over its range: 0 where all anomalies come
+    last, 1 where they come first.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    alpha : float or sequence of floats, default 20
+        Exponent, above 0. With 20, the first 8 % of the ranks have 80 % of the weight.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In [0, 1]; an array for a sequence of exponents.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If a class is absent.
+
+    Notes
+    -----
+    O(n log n) time for n samples. Tied samples share the mean weight of their ranks, which is the
+    expectation over their order. As ``alpha`` falls to 0 the value approaches `roc_auc`.
+
+    References
+    ----------
+    .. [1] J.-F. Truchon and C. I. Bayly, "Evaluating virtual screening methods: good and bad
+       metrics for the 'early recognition' problem", Journal of Chemical Information and Modeling
+       47, 2007, equation (36).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y_true, y_score = [0, 0, 0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 7, 6, 8]
+    >>> round(fastad.measures.bedroc(y_true, y_score, alpha=5), 6)
+    0.834069
+    """
+    return BEDROC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+
+
+MEASURES = (LOG_AUC, ENRICHMENT_FACTOR, ROBUST_INITIAL_ENHANCEMENT, BEDROC)

@@ -1,0 +1,525 @@
+"""Early recognition, costs and precision at a recall equal their definitions.
+
+The definitions are written out in fractions, and where they contain logarithms or exponentials, in
+40 digits.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_curve
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from tests.support import oracles
+from tests.support.agreement import assert_close, assert_equal
+from tests.support.oracles import UndefinedError
+from tests.support.strategies import rates_of, samples
+
+PEERS = json.loads((Path(__file__).parents[1] / "golden" / "low_fpr.json").read_text("utf-8"))
+SETS = list(zip(PEERS["y"], PEERS["s"], strict=True))
+EVERY_SET = pytest.mark.parametrize("i", range(len(SETS)))
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+# A sum of so many terms, and an exponential or logarithm, is right to this.
+RELATIVE = 5e-15
+
+alphas = st.sampled_from([0.001, 0.5, 1, 5, 20, 80.5, 1000])
+prevalences = st.sampled_from([None, 0.001, 0.01, 0.3, 0.5, 0.97])
+costs = st.sampled_from([0.1, 1, 7, 10])
+
+
+def decimal(value: Fraction | float) -> Decimal:
+    exact = Fraction(value)
+    return Decimal(exact.numerator) / exact.denominator
+
+
+def in_40_digits(function: Callable[..., Decimal]) -> Callable[..., float]:
+    def with_context(*arguments: Any) -> float:
+        with localcontext() as context:
+            context.prec = 60
+            return float(function(*arguments))
+
+    return with_context
+
+
+# Areas over the logarithm of the FPR
+
+
+@in_40_digits
+def log_auc(data: oracles.Rows, low: Fraction, high: Fraction) -> Decimal:
+    """The integral of TPR / FPR over [low, high], piece by piece, over that of 1 / FPR."""
+    if low == high:
+        raise UndefinedError
+    total = Decimal(0)
+    for (x0, y0), (x1, y1) in pairwise(oracles.rates(data)):
+        a, b = max(x0, low), min(x1, high)
+        if a < b:
+            slope = (y1 - y0) / (x1 - x0)
+            total += decimal(y0 - slope * x0) * decimal(b / a).ln() + decimal(slope * (b - a))
+    return total / decimal(high / low).ln()
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_log_auc(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    low, high = sorted(
+        data.draw(
+            st.lists(st.sampled_from([1e-6, 0.01, 0.2, 0.3, 0.5, 0.8]), min_size=2, max_size=2)
+        )
+    )
+    assert_close(
+        lambda: fastad.measures.log_auc(
+            sample.y, sample.s, min_fpr=low, max_fpr=high, sample_weight=sample.w
+        ),
+        lambda: log_auc(rows, oracles.written(low), oracles.written(high)),
+        RELATIVE,
+        1e-300,
+    )
+
+
+def test_log_auc_of_a_step_by_hand() -> None:
+    """TPR 1/2 up to FPR 1/10, then 1: of three decades two at 1/2 and one at 1."""
+    y = [1] + [0] * 100 + [1] + [0] * 900
+    found = fastad.measures.log_auc(y, range(1001 + 1, 0, -1), min_fpr=0.001, max_fpr=1)
+    assert found == pytest.approx(2 / 3, rel=1e-15)
+    everything = fastad.measures.log_auc([0, 1], [0, 1], min_fpr=1e-9, max_fpr=1)
+    assert everything == 1
+
+
+def test_log_auc_of_chance_is_the_mean_fpr_on_its_scale() -> None:
+    """Mendenhall and Meiler's 0.0215 for [0.001, 0.1]: (0.1 - 0.001) / ln(100)."""
+    found = fastad.measures.log_auc([0, 1] * 50, [7] * 100)
+    assert found == pytest.approx(0.099 / math.log(100), rel=1e-15)
+    assert round(found, 4) == 0.0215
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-12])
+def test_log_auc_of_a_narrow_range(gap: float) -> None:
+    y, s = [0, 1, 1, 0, 0, 1], [6, 5, 4, 3, 2, 1]
+    ends = Fraction(1, 2), Fraction(1, 2) + Fraction(repr(gap))
+    found = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
+    assert found == pytest.approx(2 / 3, rel=1e-14)
+
+
+@pytest.mark.parametrize("low", [0, 1, -0.1, 5e-324])
+def test_log_auc_begins_within_the_open_range(low: float) -> None:
+    with pytest.raises(InvalidInputError, match="min_fpr must lie") as caught:
+        fastad.measures.log_auc([0, 1], [1, 2], min_fpr=low)
+    assert caught.value.argument == "min_fpr"
+    with pytest.raises(InvalidInputError, match="max_fpr must not be less than min_fpr"):
+        fastad.measures.log_auc([0, 1], [1, 2], min_fpr=0.2)
+
+
+@EVERY_SET
+@pytest.mark.parametrize("peer", ["torchmetrics", "TDC"])
+def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:
+    """torchmetrics 1.9.0 and PyTDC 1.1.15, in doubles; the odd sets have ties.
+
+    Between two points they interpolate over the logarithm of the FPR, where the ROC curve is
+    straight over the FPR itself. That is the same on steps, which is all there is without ties. On
+    a grid along straight pieces their rule approaches the value here as the grid gets finer.
+
+    PyTDC leaves out points on straight pieces, as scikit-learn does by default. torchmetrics sorts
+    the points by FPR again, those of one FPR in no fixed order, and so may read the TPR at an end
+    of the range from any two points of the FPRs beside it: it is the value at some of them.
+    """
+    y, s = SETS[i]
+    expected = PEERS["values"][peer]["sets"][i]["log_auc"]
+    fpr, tpr, _ = roc_curve(y, s, drop_intermediate=peer == "TDC")
+    n_equal = 0
+    for ends, value in zip(PEERS["ranges"], expected, strict=True):
+        found = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
+        if peer == "TDC":
+            theirs = [on_their_grid(fpr, tpr, ends, np.interp(ends, fpr, tpr).tolist())]
+        else:
+            heights = [possible_heights(fpr, tpr, end) for end in ends]
+            theirs = [on_their_grid(fpr, tpr, ends, pair) for pair in product(*heights)]
+        assert min(abs(each - value) for each in theirs) < 1e-12
+        n_equal += found == pytest.approx(value, rel=1e-12)
+        finer = finer_curve(y, s, 2000)
+        at_ends = np.interp(ends, *finer).tolist()
+        assert on_their_grid(*finer, ends, at_ends) == pytest.approx(found, rel=1e-5)
+    # By chance, torchmetrics reads another TPR in three of the sets without ties.
+    if i % 2 == 0 and (peer == "TDC" or i not in (4, 10, 18)):
+        assert n_equal == 2
+    if i % 2:
+        assert n_equal == 0
+
+
+def possible_heights(fpr: Any, tpr: Any, end: float) -> list[float]:
+    """TPRs at an FPR, on a line between any two points with the FPRs on both sides of it."""
+    left, right = fpr[fpr < end].max(), fpr[fpr >= end].min()
+    return [
+        low + (high - low) / (right - left) * (end - left)
+        for low in tpr[fpr == left]
+        for high in tpr[fpr == right]
+    ]
+
+
+def finer_curve(y: Any, s: Any, n_parts: int) -> tuple[Any, Any]:
+    """The ROC curve with so many points on each straight piece."""
+    curve = fastad.roc_curve(y, s)
+    part = np.arange(n_parts) / n_parts
+    fpr, tpr = (
+        np.append((axis[:-1, None] + np.diff(axis)[:, None] * part).ravel(), axis[-1])
+        for axis in (curve.fpr, curve.tpr)
+    )
+    return fpr, tpr
+
+
+def on_their_grid(fpr: Any, tpr: Any, ends: Any, at_ends: Any) -> float:
+    """Trapezoids over the logarithm of the FPR, after both axes are sorted, as in TDC."""
+    tpr, fpr = np.sort(np.append(tpr, at_ends)), np.sort(np.append(fpr, ends))
+    inside = slice(np.flatnonzero(fpr == ends[0])[-1], np.flatnonzero(fpr == ends[1])[-1] + 1)
+    x, heights = np.log10(fpr[inside]), tpr[inside]
+    return float(np.sum(np.diff(x) * (heights[1:] + heights[:-1])) / 2 / (x[-1] - x[0]))
+
+
+# The highest scores
+
+
+def enrichment_factor(data: oracles.Rows, fraction: Fraction) -> Fraction:
+    n, m = oracles.totals(data)
+    if n == 0 or fraction == 0:
+        raise UndefinedError
+    return oracles.top(data, fraction * (n + m))[1] / (fraction * n)
+
+
+@WEIGHTS
+@given(data=st.data())
+def test_enrichment_factor(weights: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    fraction = data.draw(rates_of(len(sample.y)))
+    assert_equal(
+        lambda: fastad.measures.enrichment_factor(
+            sample.y, sample.s, fraction=fraction, sample_weight=sample.w
+        ),
+        lambda: enrichment_factor(rows, oracles.written(fraction)),
+    )
+
+
+@EVERY_SET
+def test_enrichment_factor_is_that_of_rdkit(i: int) -> None:
+    """RDKit 2026.9.1, CalcEnrichment: it rounds up to whole samples, here there are some."""
+    expected = PEERS["values"]["RDKit"]["sets"][i]["enrichment_factor"]
+    found = fastad.measures.enrichment_factor(*SETS[i], fraction=PEERS["fractions"])
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+# Early recognition
+
+
+def exact_enhancement(data: oracles.Rows, alpha: Fraction) -> Decimal:
+    """Truchon and Bayly 2007, equation (18), with the mean weight of the ranks of each tie."""
+    n, m = oracles.totals(data)
+    if n == 0:
+        raise UndefinedError
+    total = int(n + m)
+    weights = [(-decimal(alpha * r) / total).exp() for r in range(1, total + 1)]
+    gained = Decimal(0)
+    for (fp0, tp0, _), (fp1, tp1, _) in pairwise(oracles.points(data)):
+        tie = weights[int(fp0 + tp0) : int(fp1 + tp1)]
+        gained += decimal(tp1 - tp0) * sum(tie, Decimal(0)) / len(tie)
+    return gained / decimal(n) / (sum(weights, Decimal(0)) / total)
+
+
+enhancement = in_40_digits(exact_enhancement)
+
+
+@in_40_digits
+def bedroc(data: oracles.Rows, alpha: Fraction) -> Decimal:
+    """Truchon and Bayly 2007, equation (36)."""
+    n, m = oracles.both_classes(data)
+    a, ratio = decimal(alpha), decimal(n / (n + m))
+
+    def cosh(x: Decimal) -> Decimal:
+        return (x.exp() + (-x).exp()) / 2
+
+    sinh = ((a / 2).exp() - (-a / 2).exp()) / 2
+    scale = ratio * sinh / (cosh(a / 2) - cosh(a / 2 - a * ratio))
+    return exact_enhancement(data, alpha) * scale + 1 / (1 - (a * (1 - ratio)).exp())
+
+
+@WEIGHTS
+@given(data=st.data(), alpha=alphas)
+def test_robust_initial_enhancement(weights: str, data: st.DataObject, alpha: float) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    assert_close(
+        lambda: fastad.measures.robust_initial_enhancement(
+            sample.y, sample.s, alpha=alpha, sample_weight=sample.w
+        ),
+        lambda: enhancement(rows, oracles.written(alpha)),
+        # The exponential of 1000 has 1000 times the error of its argument.
+        RELATIVE + 1e-16 * alpha,
+        1e-300,
+    )
+
+
+@WEIGHTS
+@given(data=st.data(), alpha=alphas)
+def test_bedroc(weights: str, data: st.DataObject, alpha: float) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    assert_close(
+        lambda: fastad.measures.bedroc(sample.y, sample.s, alpha=alpha, sample_weight=sample.w),
+        lambda: bedroc(rows, oracles.written(alpha)),
+        RELATIVE + 1e-16 * alpha,
+        1e-300,
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.5, 20.0])
+@pytest.mark.parametrize("s", [[3, 2, 2, 2, 1, 1], [2, 2, 2, 2, 2, 2], [3, 3, 2, 2, 1, 0]])
+def test_ties_count_by_expectation_over_all_orders(s: list[int], alpha: float) -> None:
+    y = [0, 1, 0, 1, 0, 1]
+    values = []
+    for order in permutations(range(6)):
+        if all(s[a] >= s[b] for a, b in pairwise(order)):
+            ranks = [r for r, i in enumerate(order, 1) if y[i]]
+            everything = [math.exp(-alpha * r / 6) for r in range(1, 7)]
+            mean = math.fsum(everything) / 6
+            values.append(math.fsum(everything[r - 1] for r in ranks) / 3 / mean)
+    found = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
+    assert found == pytest.approx(math.fsum(values) / len(values), rel=1e-14)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1, 20, 321.9, 1e4])
+def test_bedroc_of_the_best_and_the_worst_order_and_between(n: int, m: int, alpha: float) -> None:
+    """Without cancellation: the written-out formula loses ten digits at some of these."""
+    s = np.arange(n + m)
+    best = fastad.measures.bedroc(s >= m, s, alpha=alpha)
+    assert 1 - 1e-14 <= best <= 1
+    assert fastad.measures.bedroc(s < n, s, alpha=alpha) == 0
+    constant = fastad.measures.bedroc(s >= m, np.zeros(n + m), alpha=alpha)
+    with localcontext() as context:
+        context.prec = 80
+        a, ratio = Decimal(repr(alpha)), Decimal(n) / (n + m)
+        lowest = ((a * ratio).exp() - 1) / (ratio * (a.exp() - 1))
+        highest = (1 - (-a * ratio).exp()) / (ratio * (1 - (-a).exp()))
+        expected = float((1 - lowest) / (highest - lowest))
+    assert constant == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 1e-50, 5e-324])
+def test_bedroc_approaches_the_area_under_the_roc(alpha: float) -> None:
+    rng = np.random.default_rng(2)
+    y, s = rng.integers(0, 2, 90), rng.integers(0, 30, 90)
+    area = fastad.roc_auc(y, s)
+    assert fastad.measures.bedroc(y, s, alpha=alpha) == pytest.approx(area, rel=1e-8)
+    assert fastad.measures.robust_initial_enhancement(y, s, alpha=alpha) == pytest.approx(1)
+
+
+def test_extreme_exponents_keep_only_the_first_rank() -> None:
+    assert fastad.measures.bedroc([1, 0, 0], [3, 2, 1], alpha=1e308) == 1
+    assert fastad.measures.bedroc([0, 1, 0], [3, 2, 1], alpha=1e308) == 0
+
+
+@EVERY_SET
+def test_early_recognition_is_that_of_rdkit(i: int) -> None:
+    """RDKit 2026.9.1, CalcBEDROC and CalcRIE; of ties the mean over orders."""
+    expected = PEERS["values"]["RDKit"]["sets"][i]
+    for name in ("bedroc", "robust_initial_enhancement"):
+        found = getattr(fastad.measures, name)(*SETS[i], alpha=PEERS["alphas"])
+        assert found == pytest.approx(expected[name], rel=1e-12, abs=1e-12)
+
+
+def test_the_versions_of_the_other_libraries() -> None:
+    versions = {name: peer["version"] for name, peer in PEERS["values"].items()}
+    assert versions == {
+        "RDKit": "2026.9.1",
+        "TDC": "1.1.15",
+        "dcurves": "1.1.7",
+        "torchmetrics": "1.9.0",
+    }
+    assert len(SETS) == 20
+
+
+# Costs
+
+
+def cost(point: oracles.Point, n: Fraction, m: Fraction, options: dict[str, Any]) -> Fraction:
+    """NIST's C_norm, written out."""
+    fp, tp = Fraction(point[0]), Fraction(point[1])
+    p = oracles.written(options["prevalence"]) if options.get("prevalence") else n / (n + m)
+    miss, alarm = (oracles.written(options[f"cost_{x}"]) for x in ("miss", "false_alarm"))
+    detection = miss * p * (1 - tp / n) + alarm * (1 - p) * fp / m
+    return detection / min(miss * p, alarm * (1 - p))
+
+
+@WEIGHTS
+@given(data=st.data(), prevalence=prevalences, miss=costs, alarm=costs)
+def test_detection_cost(
+    weights: str, data: st.DataObject, prevalence: float | None, miss: float, alarm: float
+) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    options: dict[str, Any] = {
+        "prevalence": prevalence,
+        "cost_miss": miss,
+        "cost_false_alarm": alarm,
+    }
+    threshold = data.draw(st.sampled_from(sample.s.tolist()))
+    if isinstance(threshold, bool):
+        threshold = int(threshold)
+
+    def expected() -> Fraction:
+        n, m = oracles.both_classes(rows)
+        reached = [row for row in rows if row[1] >= threshold]
+        tp, fp = oracles.totals(reached)
+        return cost((fp, tp, threshold), n, m, options)
+
+    assert_equal(
+        lambda: fastad.measures.detection_cost(
+            sample.y, sample.s, threshold=threshold, sample_weight=sample.w, **options
+        ),
+        expected,
+    )
+
+
+@WEIGHTS
+@given(data=st.data(), prevalence=prevalences, miss=costs, alarm=costs)
+def test_min_detection_cost(
+    weights: str, data: st.DataObject, prevalence: float | None, miss: float, alarm: float
+) -> None:
+    sample = data.draw(samples(weights=weights))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    options: dict[str, Any] = {
+        "prevalence": prevalence,
+        "cost_miss": miss,
+        "cost_false_alarm": alarm,
+    }
+
+    def found() -> Any:
+        return fastad.measures.min_detection_cost(
+            sample.y, sample.s, sample_weight=sample.w, **options
+        )
+
+    try:
+        n, m = oracles.both_classes(rows)
+    except UndefinedError:
+        with pytest.raises(UndefinedMeasureError):
+            found()
+        return
+    path = oracles.points(rows)
+    values = [cost(point, n, m, options) for point in path]
+    best = found()
+    assert float(best) == float(min(values))
+    assert best.threshold == path[values.index(min(values))][2]
+
+
+@EVERY_SET
+@pytest.mark.parametrize("prevalence", [0.001, 0.01, 0.05, 0.5])
+def test_min_detection_cost_written_out_in_floats(prevalence: float, i: int) -> None:
+    y, s = (np.array(each) for each in SETS[i])
+    cuts = [math.inf, *s, -math.inf]
+    misses = np.array([np.mean(s[y == 1] < cut) for cut in cuts])
+    alarms = np.array([np.mean(s[y == 0] >= cut) for cut in cuts])
+    for miss, alarm in ((1, 1), (10, 1), (1, 100)):
+        values = miss * prevalence * misses + alarm * (1 - prevalence) * alarms
+        expected = values.min() / min(miss * prevalence, alarm * (1 - prevalence))
+        found = fastad.measures.min_detection_cost(
+            y, s, prevalence=prevalence, cost_miss=miss, cost_false_alarm=alarm
+        )
+        assert found == pytest.approx(expected, rel=1e-12)
+        at = fastad.measures.detection_cost(
+            y,
+            s,
+            threshold=found.threshold,
+            prevalence=prevalence,
+            cost_miss=miss,
+            cost_false_alarm=alarm,
+        )
+        assert at == found
+
+
+def test_costs_that_no_float_can_weigh_together() -> None:
+    y, s = [0, 1, 0, 1, 1], [5, 4, 3, 2, 1]
+    found = fastad.measures.min_detection_cost(
+        y, s, prevalence=1e-90, cost_miss=1e-80, cost_false_alarm=1e300
+    )
+    assert (float(found), found.threshold) == (1, math.inf)
+    cheap = fastad.measures.min_detection_cost(
+        y, s, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300
+    )
+    assert (float(cheap), cheap.threshold) == (1, 1)
+    assert (
+        fastad.measures.detection_cost(
+            y, s, threshold=6, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300
+        )
+        == math.inf
+    )
+
+
+@pytest.mark.parametrize("name", ["cost_miss", "cost_false_alarm"])
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf])
+def test_costs_are_positive(name: str, wrong: float) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        fastad.measures.min_detection_cost([0, 1], [0, 1], **{name: wrong})
+    assert caught.value.argument == name
+
+
+# Precision at a recall
+
+
+@WEIGHTS
+@given(data=st.data(), prevalence=prevalences)
+def test_precision_at_recall(weights: str, data: st.DataObject, prevalence: Any) -> None:
+    sample = data.draw(samples(weights=weights))
+    recall = data.draw(rates_of(int(np.sum(sample.y))))
+    rows = oracles.rows(sample.y, sample.s, sample.w)
+    n, m = oracles.totals(rows)
+
+    def found() -> Any:
+        return fastad.measures.precision_at_recall(
+            sample.y, sample.s, recall=recall, prevalence=prevalence, sample_weight=sample.w
+        )
+
+    if n == 0 or (prevalence is not None and m == 0):
+        with pytest.raises(UndefinedMeasureError):
+            found()
+        return
+    p = n / (n + m) if prevalence is None else oracles.written(prevalence)
+    weight = (1 - p) / p * n / m if m else Fraction(1)
+    candidates = [
+        (tp / (tp + weight * fp), threshold)
+        for fp, tp, threshold in oracles.points(rows)
+        if fp + tp > 0 and tp / n >= oracles.written(recall)
+    ]
+    best = max(value for value, _ in candidates)
+    result = found()
+    assert float(result) == float(best)
+    assert result.threshold == next(cut for value, cut in candidates if value == best)
+
+
+def test_precision_at_recall_where_precisions_differ_by_less_than_a_rounding() -> None:
+    """Of 2**28 / (2**28 + 1) and its neighbours, in weights, the exact one decides."""
+    big = 2**30
+    # Points (1, big), (2, 2 * big - 1) and (3, 3 * big + 1): precisions agree to 1e-18.
+    y, s = [0, 1, 0, 1, 0, 1], [6, 6, 5, 5, 4, 4]
+    w = [1, big, 1, big - 1, 1, big + 2]
+    found = fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w)
+    assert found.threshold == 4
+    w = [1, big, 1, big - 1, 1, big]
+    assert fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w).threshold == 6
+
+
+def test_many_perfect_points_are_not_compared_one_by_one() -> None:
+    n = 300_000
+    y = np.r_[np.ones(n, int), 0]
+    found = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
+    assert (float(found), found.threshold) == (1, -(n // 2 - 1))
