@@ -64,14 +64,13 @@ def test_files_that_pages_name_exist() -> None:
 
 
 def test_the_papers_are_called_the_same_everywhere() -> None:
-    """CITATION.cff, the README and the documentation name five texts; docstrings cite these."""
+    """CITATION.cff and the documentation name five texts; docstrings cite these."""
     references = (ROOT / "CITATION.cff").read_text("utf-8").partition("references:")[2]
     titles = re.findall(r'\btitle: "(.+)"', references)
     links = re.findall(r'\b(?:url|repository-code): "(.+)"', references)
     assert (len(titles), len(links)) == (5, 4)
-    for page in ("README.md", "docs/start/papers.md"):
-        text = (ROOT / page).read_text("utf-8")
-        assert [name for name in [*titles, *links] if name not in text] == [], page
+    text = (ROOT / "docs" / "start" / "papers.md").read_text("utf-8")
+    assert [name for name in [*titles, *links] if name not in text] == []
     cited = set()
     for path in (ROOT / "fastad").rglob("*.py"):
         text = " ".join(path.read_text("utf-8").split())
