@@ -17,6 +17,7 @@ from fastad.measures.points import (
     best_point,
     exact,
     first_reaching,
+    last_within,
 )
 from fastad.measures.precision import need_classes
 from fastad.measures.results import ValueAtThreshold
@@ -224,7 +225,9 @@ def _precision_at_recall(
         point = first
         # Above the highest normal precision is 1. Elsewhere its order is that at any prevalence.
         if counts.fps[first] > 0:
-            point = best_point(counts, _precision, _precision, first=first)
+            point = best_point(
+                counts, _precision, _precision, first=first, last=_last_as_precise(counts, first)
+            )
         value = _precision(weight * exact(counts.fps[point]), exact(counts.tps[point]))
         return ValueAtThreshold(float(value), counts.threshold(point))
 
@@ -321,6 +324,18 @@ def precision_at_recall(
     return PRECISION_AT_RECALL.of(
         y_true, y_score, sample_weight, pos_label, recall=recall, prevalence=prevalence
     )
+
+
+def _last_as_precise(counts: OrderedCounts, first: int) -> int | None:
+    """Return the last point whose precision may reach that of the first one, None for all.
+
+    Were all anomalies found there, it would be n / (n + fp).
+    """
+    tp, fp = exact(counts.tps[first]), exact(counts.fps[first])
+    if tp == 0:
+        return None
+    limit = min(exact(counts.n_anomalies) * fp / tp, exact(counts.n_normals))
+    return last_within(counts.fps, limit)
 
 
 def _precision(fp: Any, tp: Any) -> Any:

@@ -19,7 +19,7 @@ from fastad._core.types import (
 from fastad.measures.extremes import POINT, Extremes
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import Measure
-from fastad.measures.points import best_point, exact, need_both
+from fastad.measures.points import best_point, exact, first_reaching, last_within, need_both
 from fastad.measures.results import ValueAtThreshold
 from fastad.ordering.counts import OrderedCounts
 
@@ -192,7 +192,11 @@ def _min_detection_cost(
         def exactly_saved(fp: Fraction, tp: Fraction) -> Fraction:
             return gain * tp - loss * fp
 
-        point = best_point(counts, saved, exactly_saved, scale=1.0)
+        # Beyond these points one kind of errors alone costs more than a detector without scores.
+        passed = exact(counts.n_anomalies) * (1 - 1 / weights.misses)
+        first = first_reaching(counts.tps, passed)
+        last = last_within(counts.fps, exact(counts.n_normals) / weights.false_alarms)
+        point = best_point(counts, saved, exactly_saved, first=first, last=last, scale=1.0)
         return ValueAtThreshold(_cost_at(counts, point, weights), counts.threshold(point))
 
     if isinstance(prevalence, list):

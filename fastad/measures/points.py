@@ -81,9 +81,10 @@ def best_point(
     exact_value: Callable[[Fraction, Fraction], Fraction],
     *,
     first: int = 0,
+    last: int | None = None,
     scale: float = 0.0,
 ) -> int:
-    """Return the point, from the first one on, with the highest value; of equals the first.
+    """Return the point with the highest value in a range; of equal values the first one.
 
     ``value`` is that of arrays of fp and tp to some ulps, or to such a fraction of ``scale``. What
     rounding may misjudge is decided by exact values.
@@ -99,7 +100,8 @@ def best_point(
         chosen = near(values)
         return chosen + points.start, values[chosen]
 
-    blocks = thread_map(candidates, in_steps(first, counts.tps.shape[0], _BLOCK))
+    stop = counts.tps.shape[0] if last is None else last + 1
+    blocks = thread_map(candidates, in_steps(first, stop, _BLOCK))
     points, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     best: list[int] = points[near(values)].tolist()
     if len(best) == 1:

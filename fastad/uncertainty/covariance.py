@@ -75,7 +75,7 @@ def delong_covariance(
     bound = bind(measure, operating_point, delong_covariance)
     if not has_influence(bound.measure):
         raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
             argument="measure",
         )
     with thread_limit(n_threads):

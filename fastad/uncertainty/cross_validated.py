@@ -13,12 +13,12 @@ from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.uncertainty.influence import INFLUENCES, influence
+from fastad.uncertainty.influence import INFLUENCES, has_influence, influence
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def cross_validated_interval(
     y_score: ArrayLike,
     folds: ArrayLike,
     *,
-    measure: str,
+    measure: MeasureLike,
     confidence_level: Point = 0.95,
     pos_label: Label | None = None,
     n_threads: int | None = None,
@@ -91,7 +91,7 @@ def cross_validated_interval(
         more anomalous. Scores of different folds are never compared.
     folds : array-like of shape (n_samples,)
         Name or number of the fold of each sample.
-    measure : str
+    measure : str, Measure or BoundMeasure
         A smooth measure: the area under the ROC or a part of it, average precision, …; a key, or
         a name with its operating point, as for `fastad.interval`.
     confidence_level : float, default 0.95
@@ -145,9 +145,9 @@ def cross_validated_interval(
     """
     bound = bind(measure, operating_point, cross_validated_interval)
     level = check_inside(confidence_level, "confidence_level")
-    if bound.measure.name not in INFLUENCES:
+    if not has_influence(bound.measure):
         raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {measure!r}",
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
             argument="measure",
         )
     with thread_limit(n_threads):

@@ -19,13 +19,13 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IndependentMethod, Label, Point
 from fastad.errors import InvalidInputError, InvalidTypeError, LowCoverageWarning
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
 from fastad.uncertainty.bootstrap import too_few_samples
-from fastad.uncertainty.influence import INFLUENCES
+from fastad.uncertainty.influence import has_influence
 from fastad.uncertainty.paired import ComparisonOptions
 from fastad.uncertainty.results import IndependentComparison
 from fastad.uncertainty.unpaired import UNPAIRED_METHODS, Pair, Sample, select_unpaired_method
@@ -35,7 +35,7 @@ def compare_independent(
     sample_a: tuple[ArrayLike, ArrayLike],
     sample_b: tuple[ArrayLike, ArrayLike],
     *,
-    measure: str,
+    measure: MeasureLike,
     method: IndependentMethod = "auto",
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -55,7 +55,7 @@ def compare_independent(
         Each the labels ``y_true``, 1 for an anomaly, and the scores ``y_score``, higher is more
         anomalous. Sizes may differ, and no sample may be in both. Series of pandas and polars
         name them by their scores; others are called a and b.
-    measure : str
+    measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
     method : {"auto", "delong", "hybrid", "bootstrap", "permutation"}, default "auto"
         ``"delong"``
@@ -163,7 +163,7 @@ def _check_options(
             f"measure must be one of which more, or less, is better; found {bound.key}",
             argument="measure",
         )
-    if method == "delong" and bound.measure.name not in INFLUENCES:
+    if method == "delong" and not has_influence(bound.measure):
         raise InvalidInputError(
             f"method must be 'hybrid', 'bootstrap' or 'permutation' for {bound.measure.name}, "
             "because 'delong' needs a smooth measure; found 'delong'",

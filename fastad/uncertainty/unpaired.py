@@ -23,7 +23,7 @@ from fastad.ordering.labels import Labels
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 from fastad.uncertainty.closed_forms import Bounds, variance
 from fastad.uncertainty.enclosing_curves import fiducial_values
-from fastad.uncertainty.influence import INFLUENCES, influence
+from fastad.uncertainty.influence import has_influence, influence
 from fastad.uncertainty.intervals import IntervalOptions, Task, estimate_interval
 from fastad.uncertainty.methods import RESAMPLING, limits_of, select_method, select_paired_method
 from fastad.uncertainty.paired import (
@@ -85,7 +85,7 @@ def select_unpaired_method(
 
     NaN where nothing is known of it, None where the method tells it.
     """
-    if bound.measure.name in INFLUENCES:
+    if has_influence(bound.measure):
         # The variance on one sample is as good as that of a difference of two detectors on it.
         selected = [
             select_paired_method(bound, float(one.n_anomalies), float(one.n_normals))[0]

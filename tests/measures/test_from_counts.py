@@ -472,3 +472,24 @@ def test_what_is_undefined_says_where() -> None:
     )
     with pytest.raises(UndefinedMeasureError, match="own is undefined at every threshold"):
         never.of([0, 1], [0, 1])
+
+
+@EVERY_POINT
+def test_other_comparisons_take_it(at: str) -> None:
+    measure, options = made("f2", at), POINTS[at]
+    halves = (Y[::2], S[::2]), (Y[1::2], S[1::2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
+        found = fastad.uncertainty.compare_independent(
+            *halves, measure=measure, n_resamples=50, rng=0, **options
+        )
+    values = [float(measure.of(*half, **options)) for half in halves]
+    assert found.difference == values[0] - values[1]
+    if at == "threshold":
+        covariance = fastad.uncertainty.delong_covariance(
+            Y, [S, OTHER], measure=measure.bind(**options)
+        )
+        assert covariance.values.tolist() == [measure.of(Y, each, **options) for each in (S, OTHER)]
+    else:
+        with pytest.raises(InvalidInputError, match=r"measure must be smooth.*found 'f2'"):
+            fastad.uncertainty.delong_covariance(Y, [S, OTHER], measure=measure, **options)

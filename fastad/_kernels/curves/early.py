@@ -36,6 +36,8 @@ def early_gain(
     one, step, back = -math.expm1(-rate), math.exp(-rate), math.exp(rate)
     for first in range(start, stop, 16):
         last = min(first + 16, stop)
+        if tps[last] == tps[first]:  # the more frequent, the rarer anomalies are
+            continue
         above = fps[first] + tps[first]
         power = math.exp(-rate * above)
         term = 0.0

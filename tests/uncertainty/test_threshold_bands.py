@@ -1,0 +1,188 @@
+"""Bands of differences by threshold: against the covariance sample by sample, and by simulation."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidTypeError, LowCoverageWarning
+from fastad.measures import from_counts
+from fastad.uncertainty import difference_band
+from tests.support import custom
+from tests.support.strategies import Sample
+from tests.support.uncertainty import two_detectors
+
+BENEFIT = from_counts("net_benefit", custom.net_benefit, at="threshold", takes_threshold=True)
+ACCURACY = from_counts("own_accuracy", custom.balanced_accuracy, at="threshold")
+MATTHEWS = from_counts("matthews", custom.matthews, at="threshold")
+
+
+def detectors(seed: int, n: int, m: int) -> tuple[Any, Any, Any]:
+    """Probabilities of two correlated detectors, calibrated for these proportions."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat([1, 0], [n, m]))
+    common = rng.normal(size=n + m)
+    odds = math.log(n / m)
+    found = []
+    for shift in (1.6, 1.2):
+        x = (common + rng.normal(size=n + m)) / math.sqrt(2) + shift * y
+        found.append(1 / (1 + np.exp(-(odds + shift * (x - shift / 2)))))
+    return y, *found
+
+
+def by_sample(y: Any, a: Any, b: Any, thresholds: Any) -> Any:
+    """The covariance of the difference of net benefits from the terms of each sample."""
+    terms = []
+    for t in thresholds:
+        gain = np.where(y == 1, 1.0, -t / (1 - t))
+        terms.append(gain * ((a >= t).astype(float) - (b >= t)))
+    total = len(y)
+    covariance = np.zeros((len(thresholds), len(thresholds)))
+    for label in (0, 1):
+        of_class = np.array(terms)[:, y == label]
+        size = of_class.shape[1]
+        covariance += np.atleast_2d(np.cov(of_class)) * size / total**2
+    return covariance
+
+
+@given(
+    sample=two_detectors(max_size=30),
+    thresholds=st.lists(st.integers(0, 4), min_size=1, max_size=5),
+)
+def test_pointwise_bands_have_the_variance_of_the_samples(
+    sample: Sample, thresholds: list[int]
+) -> None:
+    y, (a, b) = sample.y, sample.s
+    cuts = [t / 5 + 0.1 for t in thresholds]
+    a, b = np.asarray(a) / 5, np.asarray(b) / 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        found = difference_band(
+            y, a, b, measure=BENEFIT, threshold=cuts, simultaneous=False, confidence_level=0.9
+        )
+    assert found.values_a.tolist() == BENEFIT.of(y, a, threshold=cuts).tolist()
+    assert found.values_b.tolist() == BENEFIT.of(y, b, threshold=cuts).tolist()
+    assert found.difference.tolist() == (found.values_a - found.values_b).tolist()
+    deviations = np.sqrt(np.diag(by_sample(y, a, b, cuts)))
+    half = norm.ppf(0.95) * deviations
+    assert found.high - found.difference == pytest.approx(half, rel=1e-6, abs=1e-9)
+    assert found.difference - found.low == pytest.approx(half, rel=1e-6, abs=1e-9)
+    assert (found.confidence_level, found.simultaneous) == (0.9, False)
+
+
+def test_simultaneous_bands_are_as_wide_as_normal_curves_need() -> None:
+    y, a, b = detectors(0, 400, 1200)
+    cuts = np.linspace(0.05, 0.6, 23)
+    found = difference_band(y, a, b, measure=BENEFIT, threshold=cuts, rng=3)
+    covariance = by_sample(y, a, b, cuts)
+    deviations = np.sqrt(np.diag(covariance))
+    curves = np.random.default_rng(1).multivariate_normal(np.zeros(23), covariance, 40_000)
+    quantile = np.quantile(np.abs(curves / deviations).max(axis=1), 0.95)
+    width = (found.high - found.difference) / deviations
+    assert width == pytest.approx(np.full(23, quantile), rel=0.02)
+    assert norm.ppf(0.975) < quantile < norm.ppf(1 - 0.025 / 23)
+    one = difference_band(y, a, b, measure=BENEFIT, threshold=0.3, rng=3)
+    assert (one.high - one.difference)[0] == pytest.approx(
+        norm.ppf(0.975) * math.sqrt(by_sample(y, a, b, [0.3])[0, 0]), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("measure", [ACCURACY, MATTHEWS, BENEFIT], ids=lambda m: m.name)
+@pytest.mark.parametrize("threshold", [0.15, 0.4])
+def test_at_one_threshold_it_is_the_paired_comparison(measure: Any, threshold: float) -> None:
+    y, a, b = detectors(1, 300, 900)
+    found = difference_band(y, a, b, measure=measure, threshold=threshold, simultaneous=False)
+    expected = fastad.compare(y, a, b, measure=measure, threshold=threshold, method="delong")
+    assert found.low[0] == pytest.approx(expected.low, rel=1e-6)
+    assert found.high[0] == pytest.approx(expected.high, rel=1e-6)
+
+
+def test_thresholds_may_come_in_any_order_and_twice() -> None:
+    y, a, b = detectors(2, 300, 900)
+    rising = difference_band(y, a, b, measure=BENEFIT, threshold=[0.1, 0.2, 0.4], rng=0)
+    mixed = difference_band(y, a, b, measure=BENEFIT, threshold=[0.4, 0.1, 0.2, 0.1], rng=0)
+    assert mixed.thresholds.tolist() == [0.4, 0.1, 0.2, 0.1]
+    assert mixed.difference.tolist() == rising.difference[[2, 0, 1, 0]].tolist()
+    assert mixed.low == pytest.approx(rising.low[[2, 0, 1, 0]], abs=2e-4)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8"])
+def test_scores_of_every_type_are_compared_as_in_numpy(dtype: str) -> None:
+    y, a, b = detectors(3, 300, 900)
+    a, b = ((10 * each).round(1).astype(dtype) for each in (a, b))
+    cuts = [0.3, 1.1, 2, 4.7]
+    found = difference_band(y, a, b, measure=ACCURACY, threshold=cuts, simultaneous=False)
+    for i, cut in enumerate(cuts):
+        for values, scores in ((found.values_a, a), (found.values_b, b)):
+            flagged = scores >= cut
+            assert values[i] == (flagged[y == 1].mean() + 1 - flagged[y == 0].mean()) / 2
+        differ = ((a >= cut).astype(float) - (b >= cut)) * np.where(y == 1, 1, -1) / 2
+        variance = sum(np.var(differ[y == k], ddof=1) / np.sum(y == k) for k in (0, 1))
+        half = norm.ppf(0.975) * math.sqrt(variance)
+        assert found.high[i] - found.difference[i] == pytest.approx(half, rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_band_for_any_threads() -> None:
+    y, a, b = detectors(4, 30_000, 300_000)
+    bands = [
+        difference_band(y, a, b, measure=BENEFIT, threshold=[0.1, 0.3], rng=5, n_threads=n_threads)
+        for n_threads in (1, 2)
+    ]
+    assert bands[0].low.tolist() == bands[1].low.tolist()
+    assert bands[0].high.tolist() == bands[1].high.tolist()
+
+
+def test_detectors_that_hardly_differ_warn() -> None:
+    y, a, _ = detectors(5, 300, 900)
+    with pytest.warns(LowCoverageWarning, match="at threshold 0.2 0 samples"):
+        found = difference_band(y, a, a, measure=BENEFIT, threshold=0.2)
+    assert found.low == found.high == found.difference == 0
+
+
+def test_bad_arguments_are_named() -> None:
+    y, a, b = detectors(6, 30, 90)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"measure": "tpr@threshold0.5"}, "measure"),
+        ({"measure": from_counts("f2", custom.f2, at="best")}, "measure"),
+        ({"threshold": []}, "threshold"),
+        ({"threshold": [0.1, math.nan]}, "threshold"),
+        ({"threshold": np.linspace(0, 1, 3000)}, "threshold"),
+        ({"threshold": "0.1"}, "threshold"),
+        ({"simultaneous": 1}, "simultaneous"),
+        ({"confidence_level": 1}, "confidence_level"),
+    ]
+    for options, argument in cases:
+        with pytest.raises((InvalidInputError, InvalidTypeError)) as caught:
+            difference_band(y, a, b, **{"measure": BENEFIT, "threshold": 0.3, **options})
+        assert caught.value.argument == argument
+    with pytest.raises(InvalidInputError, match="scores_b"):
+        difference_band(y, a, b[1:], measure=BENEFIT, threshold=0.3)
+    with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
+        difference_band([0, 0, 1], [1, 2, 3], [1, 2, 4], measure=ACCURACY, threshold=2)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(("n", "m"), [(100, 900), (500, 1500), (1000, 9000)])
+@pytest.mark.parametrize("measure", [BENEFIT, MATTHEWS], ids=lambda m: m.name)
+def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: int) -> None:
+    cuts = np.array([0.03, 0.05, 0.1, 0.15, 0.2, 0.3]) if n / m < 0.2 else np.linspace(0.1, 0.6, 11)
+    y, a, b = detectors(999, 1000 * n, 1000 * m)
+    true = measure.of(y, a, threshold=cuts.tolist()) - measure.of(y, b, threshold=cuts.tolist())
+    n_tried, n_covered, n_each = 400, 0, np.zeros(len(cuts))
+    for seed in range(n_tried):
+        sample = detectors(seed, n, m)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowCoverageWarning)
+            band = difference_band(*sample, measure=measure, threshold=cuts, rng=seed)
+        covers = (band.low <= true) & (true <= band.high)
+        n_covered += covers.all()
+        n_each += covers
+    # 92 % of 400, less three standard deviations.
+    assert n_covered >= n_tried * 0.92 - 3 * math.sqrt(n_tried * 0.92 * 0.08), n_covered
