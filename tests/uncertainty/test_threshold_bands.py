@@ -34,7 +34,8 @@ def detectors(seed: int, n: int, m: int) -> tuple[Any, Any, Any]:
     for shift in (1.6, 1.2):
         x = (common + rng.normal(size=n + m)) / math.sqrt(2) + shift * y
         found.append(1 / (1 + np.exp(-(odds + shift * (x - shift / 2)))))
-    return y, *found
+    first, second = found
+    return y, first, second
 
 
 def by_sample(y: Any, a: Any, b: Any, thresholds: Any) -> Any:
