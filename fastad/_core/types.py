@@ -53,6 +53,7 @@ IntervalMethod: TypeAlias = Literal[
     "newcombe",
     "fiducial",
     "order",
+    "inversion",
     "wilson",
     "clopper-pearson",
     "jeffreys",

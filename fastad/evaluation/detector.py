@@ -13,6 +13,13 @@ from fastad._core.progress import Progress, SharedProgress
 from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
+from fastad.measures.contamination import (
+    CorrectedCounts,
+    CorrectedMeasure,
+    corrected_value,
+    refuse_impossible,
+    refuse_unidentified,
+)
 from fastad.measures.flagged import threshold_and_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import confusion_at_threshold
@@ -50,6 +57,8 @@ class EvaluationRequest:
         By detector the measures with a threshold of its own; empty where all have the same.
     progress : SharedProgress or None
         Of the intervals and of the levels of chance, each a part, of each detector and group.
+    contamination : Fraction
+        Fraction of anomalies among the normals, for which the measures are corrected.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -65,6 +74,7 @@ class EvaluationRequest:
     chance: "IntervalOptions | None" = None
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
     progress: SharedProgress | None = None
+    contamination: Fraction = Fraction(0)
     rates: Sequence[Fraction] = field(init=False)
     thresholds: Mapping[str, Threshold] = field(init=False)
     resolutions: Mapping[str, Resolution] = field(init=False)
@@ -139,11 +149,18 @@ def evaluate_measures(
     name: str, counts: OrderedCounts, request: EvaluationRequest
 ) -> DetectorEvaluation:
     """Evaluate all measures on ordered counts; what is undefined is NaN with its reason."""
+    try:
+        refuse_impossible(counts, request.contamination)
+    except InvalidInputError as error:
+        if request.on_error == "raise":
+            raise
+        return _undefined(name, (counts.n_anomalies, counts.n_normals), request, str(error))
+    observed = CorrectedCounts(counts, request.contamination)
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
     for bound in request.measures:
         try:
-            values[bound.key] = _value(bound, counts)
+            values[bound.key] = _value(bound, observed)
         except UndefinedMeasureError as error:
             values[bound.key] = float("nan")
             undefined[bound.key] = str(error)
@@ -168,12 +185,13 @@ def evaluate_measures(
         undefined=undefined,
         unresolved=_unresolved(counts, undefined, request),
         operating_points=[
-            *(_operating_point(counts, rate) for rate in request.rates),
-            *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
+            *(_operating_point(observed, rate) for rate in request.rates),
+            *(_point_at(observed, key, x) for key, x in request.thresholds.items()),
         ],
         intervals=_defined(intervals),
         chance=_defined(chance),
         interval_errors={**_reasons(chance), **_reasons(intervals)},
+        contamination=float(request.contamination),
         n_omitted=request.none_omitted,
     )
 
@@ -246,24 +264,37 @@ def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
+def _value(bound: BoundMeasure, observed: CorrectedCounts) -> float:
+    counts = observed.counts
     if bound.measure.weights == "whole" and counts.weighting == "real":
         raise UndefinedMeasureError(
             f"{bound.measure.name} takes integer sample weights only; found other values"
         )
+    if isinstance(bound.measure, CorrectedMeasure):
+        value: float = corrected_value(observed, bound.measure.plain, bound.parameters)
+        return value
     return bound.value(counts)
 
 
-def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
+def _operating_point(observed: CorrectedCounts, rate: Fraction) -> OperatingPoint:
     try:
-        threshold, flagged = threshold_and_flagged(counts, rate)
+        refuse_unidentified(observed, rate, observed.contamination, "threshold_at_fpr")
+        threshold, flagged = threshold_and_flagged(_corrected_counts(observed), rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def _point_at(counts: OrderedCounts, key: str, threshold: Threshold) -> OperatingPoint:
-    flagged = confusion_at_threshold(counts, threshold)
+def _corrected_counts(observed: CorrectedCounts) -> OrderedCounts:
+    """Return the corrected counts; as they are where a class is absent."""
+    counts = observed.counts
+    return observed.rising if counts.n_anomalies and counts.n_normals else counts
+
+
+def _point_at(observed: CorrectedCounts, key: str, threshold: Threshold) -> OperatingPoint:
+    flagged = confusion_at_threshold(observed.counts, threshold)
+    if observed.contamination and observed.counts.n_anomalies and observed.counts.n_normals:
+        flagged = observed.confusion(flagged)
     is_own = key == OWN_THRESHOLD
     return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own)
 

@@ -27,6 +27,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
+from fastad.measures.contamination import check_contamination, corrected, corrected_or_undefined
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
@@ -48,6 +49,7 @@ def evaluate(
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
+    contamination: Point | None = ...,
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
@@ -69,6 +71,7 @@ def evaluate(
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
+    contamination: Point | None = ...,
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
@@ -89,6 +92,7 @@ def evaluate(
     fpr: Point | Points = (0.01, 0.05),
     threshold: Threshold | Points | Mapping[str, Threshold] | None = None,
     score_range: tuple[Point, Point] | None = None,
+    contamination: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
@@ -129,6 +133,10 @@ def evaluate(
         of `fastad.measures.Confusion`, such as ``"tpr"`` or ``"mcc"``, only those.
     score_range : (float, float), optional
         Lowest and highest possible score, for measures that scale the scores.
+    contamination : float, optional
+        Fraction of anomalies hidden among the samples that are labelled normal, in [0, 1): all
+        values are corrected for them, as by `rank_scores`. By default those for which no
+        correction is derived are undefined.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -201,7 +209,22 @@ def evaluate(
         bound = next(iter(own_measures.values()))
     else:
         bound = table_measures(measures, points, ranges, thresholds)
-    request = EvaluationRequest(bound, on_error, nan_policy, own_measures=own_measures)
+    hidden = Fraction(0) if contamination is None else check_contamination(contamination)
+    if hidden:
+        if chance:
+            raise InvalidInputError(
+                "chance must not be True with contamination, for which no level of chance is "
+                "derived; found True",
+                argument="chance",
+            )
+        correct = corrected_or_undefined if measures is None else corrected
+        bound = [correct(one, hidden) for one in bound]
+        own_measures = {
+            name: [correct(one, hidden) for one in own] for name, own in own_measures.items()
+        }
+    request = EvaluationRequest(
+        bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
+    )
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)

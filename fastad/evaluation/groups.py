@@ -24,6 +24,7 @@ from fastad.evaluation.detector import (
 )
 from fastad.evaluation.notes import (
     line_left_out,
+    line_of_contamination,
     line_of_omitted,
     line_of_unresolved,
     lines_of_runs,
@@ -123,6 +124,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             *line_left_out(reasons, left_out, f"all {len(results)} runs"),
             *line_of_omitted(total),
             *line_of_unresolved(result.unresolved for result in results),
+            *line_of_contamination(results[0].contamination),
             *lines_of_runs("note", [result.interval_notes for result in results], self.labels),
         ]
 

@@ -4,7 +4,7 @@ Type checkers read the signatures in ``measure_methods.pyi``, which is made from
 functions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -21,10 +21,14 @@ class MeasureMethods:
     def __init__(self, counts: OrderedCounts) -> None:
         self._counts = counts
 
+    def _compute(self, measure: Measure[Any], parameters: Mapping[str, Any]) -> Any:
+        """Return a measure, given its checked parameters."""
+        return measure.compute(self._counts, **parameters)
+
 
 def _method(measure: Measure[Any]) -> Callable[..., Any]:
     def method(self: MeasureMethods, **parameters: Any) -> Any:
-        return measure.compute(self._counts, **measure.check(parameters))
+        return self._compute(measure, measure.check(parameters))
 
     method.__name__ = measure.name
     method.__qualname__ = f"RankedScores.{measure.name}"

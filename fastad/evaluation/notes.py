@@ -108,6 +108,15 @@ def line_of_unresolved(unresolved: Iterable[Mapping[str, str]]) -> list[str]:
     return [f"{UNRESOLVED}: {'; '.join(notes)}"] if notes else []
 
 
+def line_of_contamination(contamination: float) -> list[str]:
+    """Return that values are corrected for hidden anomalies, in a line if they are."""
+    if not contamination:
+        return []
+    return [
+        f"note: values are corrected for a fraction {contamination:g} of anomalies among normals"
+    ]
+
+
 def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:
     if len(concerned) == len(labels) > 1:
         return "all measures"

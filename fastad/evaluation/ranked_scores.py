@@ -1,5 +1,7 @@
 """``rank_scores``: order once, read many measures."""
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +21,13 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
-from fastad.measures.measure import MeasureLike
+from fastad.measures.contamination import (
+    CorrectedCounts,
+    check_contamination,
+    corrected_value,
+    refuse_impossible,
+)
+from fastad.measures.measure import Measure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
@@ -37,11 +45,14 @@ class RankedScores(MeasureMethods):
     not change, so that threads may share one.
     """
 
-    __slots__ = ("_n_omitted",)
+    __slots__ = ("_corrected", "_n_omitted")
 
-    def __init__(self, counts: OrderedCounts, n_omitted: int = 0) -> None:
+    def __init__(
+        self, counts: OrderedCounts, n_omitted: int = 0, contamination: Fraction = Fraction(0)
+    ) -> None:
         super().__init__(counts)
         self._n_omitted = n_omitted
+        self._corrected = CorrectedCounts(counts, contamination)
 
     def __repr__(self) -> str:
         return (
@@ -68,6 +79,25 @@ class RankedScores(MeasureMethods):
     def n_omitted(self) -> int:
         """Number of rows that were left out because their score is NaN."""
         return self._n_omitted
+
+    @property
+    def contamination(self) -> float:
+        """Fraction of anomalies among the normals for which measures are corrected."""
+        return float(self._corrected.contamination)
+
+    def _compute(self, measure: Measure[Any], parameters: Mapping[str, Any]) -> Any:
+        if self._corrected.contamination == 0:
+            return measure.compute(self._counts, **parameters)
+        return corrected_value(self._corrected, measure, parameters)
+
+    def _refuse_corrected(self, name: str) -> None:
+        """Refuse what no correction is derived for."""
+        if self._corrected.contamination != 0:
+            raise InvalidInputError(
+                f"contamination must not be given for {name}: no correction is derived; found "
+                f"{self.contamination:g}",
+                argument="contamination",
+            )
 
     @property
     def tied_fraction(self) -> float:
@@ -99,6 +129,7 @@ class RankedScores(MeasureMethods):
             n_resamples,
             rng,
             stratified=stratified,
+            contamination=self._corrected.contamination,
         )
         with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
             return intervals.interval_of(self._counts, bound, options, report)
@@ -114,6 +145,7 @@ class RankedScores(MeasureMethods):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty import bands
 
+        self._refuse_corrected("roc_band")
         return bands.roc_band_of(
             self._counts,
             None if fpr is None else check_rate(fpr, "fpr"),
@@ -133,6 +165,7 @@ class RankedScores(MeasureMethods):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty import bands
 
+        self._refuse_corrected("precision_recall_band")
         return bands.precision_recall_band_of(
             self._counts,
             None if recall is None else check_rate(recall, "recall"),
@@ -155,6 +188,7 @@ class RankedScores(MeasureMethods):
         # Here, as the functions of intervals are.
         from fastad.uncertainty import chance
 
+        self._refuse_corrected("chance_level")
         bound = bind(measure, options, chance.chance_level)
         repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
         with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
@@ -167,6 +201,7 @@ def rank_scores(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
+    contamination: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     nan_policy: NanPolicy = "raise",
@@ -181,6 +216,11 @@ def rank_scores(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous: booleans, integers or floats of up to 64 bits,
         ordered as they are. Infinities are ordered.
+    contamination : float, optional
+        Fraction of anomalies hidden among the samples that are labelled normal, in [0, 1), and
+        distributed as the labelled ones: curves, areas, rates and thresholds are those of the
+        true labels, to be expected from these. Measures for which no correction is derived are
+        refused.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -200,11 +240,22 @@ def rank_scores(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If an argument is not as described; the message says which and where. A contamination is
+        refused where the data rule it out: fewer normal samples score high than so many hidden
+        anomalies would.
 
     Notes
     -----
-    O(n log n) time and 24 bytes a distinct score; with weights about three times the time.
+    O(n log n) time and 24 bytes a distinct score; with weights about three times the time. Methods
+    raise `UndefinedMeasureError` at an FPR at which hidden anomalies drown the normals that may be
+    flagged: the data do not identify the measure there.
+
+    References
+    ----------
+    .. [1] A. K. Menon et al., "Learning from corrupted binary labels via class-probability
+       estimation", 2015, section 4.
+    .. [2] S. Jain, M. White and P. Radivojac, "Recovering true classifier performance in
+       positive-unlabeled learning", 2017.
 
     Examples
     --------
@@ -212,18 +263,31 @@ def rank_scores(
     >>> ranked = fastad.rank_scores([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> ranked.roc_auc(), ranked.tpr_at_fpr(fpr=0.25)
     (0.75, 0.5)
+    >>> labels = [0] * 95 + [1] * 5
+    >>> scores = [*range(90), *range(91, 100, 2), *range(90, 100, 2)]
+    >>> observed = fastad.rank_scores(labels, scores)
+    >>> corrected = fastad.rank_scores(labels, scores, contamination=0.05)
+    >>> round(observed.roc_auc(), 4), round(corrected.roc_auc(), 4)
+    (0.9684, 0.9931)
     """
     check_choice(nan_policy, NAN_POLICIES, "nan_policy")
+    hidden = Fraction(0) if contamination is None else check_contamination(contamination)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         kept = rows_with_score(scores) if nan_policy == "omit" else None
         if kept is None:
-            return RankedScores(count_scores(scores, labels))
+            return _ranked(count_scores(scores, labels), 0, hidden)
         if not kept.any():
             raise InvalidInputError(
                 f"y_score must contain numbers; found {scores.shape[0]} NaN", argument="y_score"
             )
         some = labels.keep(kept)
         n_omitted = scores.shape[0] - some.values.shape[0]
-        return RankedScores(count_scores(scores[kept], some), n_omitted)
+        return _ranked(count_scores(scores[kept], some), n_omitted, hidden)
+
+
+def _ranked(counts: OrderedCounts, n_omitted: int, contamination: Fraction) -> RankedScores:
+    """Return the object for a contamination that the data do not rule out."""
+    refuse_impossible(counts, contamination)
+    return RankedScores(counts, n_omitted, contamination)

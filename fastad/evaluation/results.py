@@ -12,6 +12,7 @@ from fastad._core.types import Count, Threshold
 from fastad.evaluation.notes import (
     UNRESOLVED,
     line_left_out,
+    line_of_contamination,
     line_of_omitted,
     line_of_unresolved,
     lines_of_reasons,
@@ -104,6 +105,8 @@ class DetectorEvaluation(Mapping[str, float]):
         What was wrong with the scores.
     n_omitted : int or None
         Rows that were left out because their score is NaN; None where NaN is refused.
+    contamination : float
+        Fraction of anomalies among the normals for which all values are corrected.
     """
 
     detector: str
@@ -119,6 +122,7 @@ class DetectorEvaluation(Mapping[str, float]):
     interval_errors: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     n_omitted: int | None = None
+    contamination: float = 0.0
 
     def __getitem__(self, label: str) -> float:
         return self.by_label[label]
@@ -162,6 +166,7 @@ class DetectorEvaluation(Mapping[str, float]):
             "interval_errors": dict(self.interval_errors),
             "error": self.error,
             "n_omitted": self.n_omitted,
+            **({"contamination": self.contamination} if self.contamination else {}),
         }
 
     def cell(self, label: str) -> str:
@@ -283,6 +288,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *line_of_unresolved(result.unresolved for result in results),
+            *line_of_contamination(results[0].contamination),
             *lines_of_reasons("note", unreliable, self.labels),
         ]
 

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,11 @@ from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, IntervalMethod, Label, Point
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.measures.contamination import (
+    NOTHING_HIDDEN,
+    check_contamination_range,
+    corrected,
+)
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.measures.requests import bind
@@ -41,6 +46,12 @@ from fastad.uncertainty.closed_forms import (
     plain_interval,
     variance,
 )
+from fastad.uncertainty.corrected import (
+    interval_of_area,
+    interval_over,
+    inversion,
+    observed_area,
+)
 from fastad.uncertainty.enclosing_curves import fiducial, fiducial_values, order_interval
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import (
@@ -53,7 +64,7 @@ from fastad.uncertainty.methods import (
 from fastad.uncertainty.results import Interval
 
 # Methods that need no variance of the given samples.
-_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
+_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "inversion")
 
 
 def interval(
@@ -66,6 +77,7 @@ def interval(
     n_resamples: int = N_RESAMPLES,
     stratified: bool = True,
     rng: int | np.random.Generator | None = None,
+    contamination: Point | tuple[Point, Point] | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
@@ -99,6 +111,9 @@ def interval(
             For measures of one point of the curve, such as the TPR or the F1 score at an FPR: the
             exact distributions of the threshold, which lies between two scores, and of the rate
             at it.
+        ``"inversion"``
+            With ``contamination``, for the TPR at an FPR, the FPR at a TPR and rates at a
+            threshold: all values that the exact intervals of both observed rates allow.
         ``"wilson"``, ``"clopper-pearson"``, ``"jeffreys"``
             Binomial, for a rate, F1 or number of alarms at a threshold that was fixed beforehand.
         ``"fiducial"``
@@ -123,6 +138,10 @@ def interval(
         varies too.
     rng : int or numpy.random.Generator, optional
         Seed or generator of a bootstrap.
+    contamination : float or (float, float), optional
+        Fraction of anomalies hidden among the normal samples, in [0, 1), or its lowest and
+        highest possible value: the measure is corrected for them, see `fastad.rank_scores`. The
+        interval of a range covers the true value at every fraction in it.
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out.
     pos_label : label, optional
@@ -145,8 +164,9 @@ def interval(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If the measure is undefined, if a class has fewer than two samples, or if more than half
-        of the replicates leave the measure undefined.
+        If the measure is undefined, if a class has fewer than two samples, if more than half
+        of the replicates leave the measure undefined, or if hidden anomalies outnumber the normals
+        that are flagged at an FPR so much that the measure is not identified.
 
     Warns
     -----
@@ -186,6 +206,7 @@ def interval(
         n_resamples,
         rng,
         stratified=stratified,
+        contamination=contamination,
     )
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
@@ -204,6 +225,8 @@ class IntervalOptions:
         Confidence level.
     n_resamples, stratified, key
         Of a bootstrap; the key is that of its random numbers.
+    contamination : (Fraction, Fraction)
+        Lowest and highest fraction of anomalies hidden among the normals.
     """
 
     method: str
@@ -211,6 +234,7 @@ class IntervalOptions:
     n_resamples: int
     stratified: bool
     key: np.uint64
+    contamination: tuple[Fraction, Fraction] = NOTHING_HIDDEN
 
     @property
     def alpha(self) -> float:
@@ -261,13 +285,16 @@ def check_interval(
     rng: int | np.random.Generator | None,
     *,
     stratified: bool,
+    contamination: Point | tuple[Point, Point] | None = None,
 ) -> tuple[BoundMeasure, IntervalOptions]:
     """Check all arguments of `interval` but the data."""
     bound = bind(measure, parameters, interval)
     options = check_interval_options(
         method, confidence_level, n_resamples, rng, stratified=stratified
     )
-    check_method(options.method, bound)
+    if contamination is not None:
+        options = replace(options, contamination=check_contamination_range(contamination))
+    check_method(options.method, corrected(bound, options.contamination[1]))
     return bound, options
 
 
@@ -281,9 +308,18 @@ def interval_of(
 
     For a function that users call: the warning names the line that called it.
     """
-    result = intervals_of(counts, [bound], options, progress)[0]
-    if isinstance(result, UndefinedMeasureError):
-        raise result
+    if options.contamination == NOTHING_HIDDEN:
+        result = intervals_of(counts, [bound], options, progress)[0]
+        if isinstance(result, UndefinedMeasureError):
+            raise result
+    else:
+        check_drawable(counts)
+        result = interval_over(
+            counts,
+            bound,
+            options.contamination,
+            lambda measures: intervals_of(counts, measures, options, progress),
+        )
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result
@@ -297,7 +333,7 @@ def intervals_of(
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     check_drawable(counts)
-    tasks = [_task(counts, bound, options) for bound in measures]
+    tasks = [_task(counts, observed_area(bound), options) for bound in measures]
     drawn: dict[int, npt.NDArray[np.float64]] = {}
     resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
     enclosed = [task for task in tasks if isinstance(task, Task) and task.method == "fiducial"]
@@ -320,11 +356,15 @@ def intervals_of(
             part_of(progress, n_parts - 1, n_parts),
         )
         drawn.update(zip(map(id, enclosed), curves, strict=True))
-    return [
+    results = [
         task
         if isinstance(task, UndefinedMeasureError)
         else estimate_interval(counts, task, options, drawn.get(id(task)))
         for task in tasks
+    ]
+    return [
+        interval_of_area(result, bound) if isinstance(result, Interval) else result
+        for result, bound in zip(results, measures, strict=True)
     ]
 
 
@@ -410,6 +450,8 @@ def _closed_form(
 ) -> tuple[Bounds, float]:
     """Return the ends of an interval that needs no replicates, and the standard error."""
     bound, value, alpha = task.bound, task.value, options.alpha
+    if task.method == "inversion":
+        return inversion(counts, bound, alpha), math.nan
     if task.method in BINOMIAL:
         confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
         k, n = TRIALS[bound.measure.name](confusion)

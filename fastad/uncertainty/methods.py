@@ -3,23 +3,28 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.contamination import CorrectedMeasure
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import BINOMIAL
+from fastad.uncertainty.corrected import has_inversion, observed_area
 from fastad.uncertainty.enclosing_curves import has_fiducial, has_order
 from fastad.uncertainty.influence import has_influence
 
 RESAMPLING = ("bootstrap", "basic", "bca")
-METHODS = ("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", *RESAMPLING)
+METHODS = (
+    *("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", "inversion"),
+    *RESAMPLING,
+)
 # Valid for any numbers of samples and any distribution of the scores.
 ANY_SIZE = ("order", "clopper-pearson", "fiducial")
 
@@ -91,6 +96,10 @@ class Coverage:
 
 def methods_of(bound: BoundMeasure) -> list[str]:
     """Return the methods for a measure, closed forms before resampling."""
+    if isinstance(bound.measure, CorrectedMeasure):
+        if observed_area(bound) is not bound:
+            return methods_of(observed_area(bound))
+        return [*(["inversion"] if has_inversion(bound.measure) else []), "bootstrap", "basic"]
     name = bound.measure.name
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
@@ -126,6 +135,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     The coverage is None where theory bounds it and none was measured, and NaN where nothing is
     known of it.
     """
+    if isinstance(bound.measure, CorrectedMeasure):
+        return _select_corrected(bound, bound.measure, counts)
     possible = methods_of(bound)
     valid = next((method for method in ANY_SIZE if method in possible), None)
     if bound.measure.name in TRIALS:
@@ -137,6 +148,17 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
         return (valid, None) if valid is not None else ("bootstrap", math.nan)
     return best_method([row for row in rows if row.method in possible])
+
+
+def _select_corrected(
+    bound: BoundMeasure, measure: CorrectedMeasure[float], counts: OrderedCounts
+) -> tuple[str, float | None]:
+    """Return the method for a corrected measure; two exact intervals are valid for any numbers."""
+    if has_inversion(measure):
+        return "inversion", None
+    plain = replace(bound, measure=measure.plain)
+    limits = limits_of(plain, float(counts.n_anomalies), float(counts.n_normals))
+    return "bootstrap", None if min(limits) >= _MANY else math.nan
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:

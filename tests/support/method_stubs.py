@@ -13,7 +13,7 @@ from fastad.measures.registry import MEASURES
 PACKAGE = Path(str(fastad.__file__)).parent
 STUBS = PACKAGE / "evaluation" / "measure_methods.pyi"
 BOUNDED_STUBS = PACKAGE / "streaming" / "bounded_methods.pyi"
-DATA = ("y_true", "y_score", "sample_weight", "pos_label")
+DATA = ("y_true", "y_score", "contamination", "sample_weight", "pos_label")
 HEAD = """from collections.abc import Sequence
 
 import numpy as np

@@ -1,0 +1,416 @@
+"""Measures corrected for anomalies hidden among the normals."""
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.measures.contamination import (
+    CorrectedMeasure,
+    corrected,
+    largest_contamination,
+    refuse_unidentified,
+    without_hidden,
+)
+from fastad.measures.rates import RATES
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind, example_key
+from fastad.ordering.counts import count
+
+VALUES = [
+    name
+    for name, measure in MEASURES.items()
+    if measure.kind == "value" and measure.rises_with_curve
+]
+CORRECTED = {*VALUES, *("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr")}
+
+scores = st.lists(st.integers(0, 12), min_size=1, max_size=9)
+
+
+def mixture(anomalies: list[int], normals: list[int], k: int) -> tuple[Any, Any, Any, Fraction]:
+    """Labels as they are seen, the true ones, and scores: each anomaly k times hidden."""
+    s = np.array([*anomalies, *normals, *(k * anomalies)])
+    seen = np.repeat([1, 0], [len(anomalies), len(s) - len(anomalies)])
+    true = np.repeat([1, 0, 1], [len(anomalies), len(normals), k * len(anomalies)])
+    n_hidden = k * len(anomalies)
+    return seen, true, s, Fraction(n_hidden, n_hidden + len(normals))
+
+
+# --- the correction is exact where the hidden anomalies are distributed as the labelled ones
+
+
+@given(scores, scores, st.integers(1, 3))
+def test_counts_are_those_of_the_true_labels(a: list[int], b: list[int], k: int) -> None:
+    seen, true, s, fraction = mixture(a, b, k)
+    found, expected = without_hidden(count(seen, s), fraction), count(true, s)
+    # Points where nothing but rounding adds to the true labels' counts may be left out, or not.
+    at = np.searchsorted(-expected.thresholds(), -found.thresholds()) + 1
+    np.testing.assert_allclose(found.fps[1:], expected.fps[at], atol=1e-9)
+    np.testing.assert_allclose(found.tps[1:], expected.tps[at], atol=1e-9)
+    assert found.n_anomalies == pytest.approx(expected.n_anomalies, rel=1e-12)
+    assert found.n_normals == pytest.approx(expected.n_normals, rel=1e-12)
+    assert found.keys is not None
+    assert (np.diff(found.fps) >= 0).all()
+
+
+SMALL = {
+    name: bind(example_key(MEASURES[name]), {})
+    for name in VALUES
+    # At an operating point a last digit decides which point of the curve it is.
+    if name in ("roc_auc", "average_precision", "pr_auc", "equal_error_rate", "best_f1")
+} | {name: bind(name, {"threshold": 5}) for name in RATES}
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+@given(scores, scores, st.integers(1, 3))
+def test_measures_are_those_of_the_true_labels(
+    name: str, a: list[int], b: list[int], k: int
+) -> None:
+    seen, true, s, fraction = mixture(a, b, k)
+    bound = SMALL[name]
+    expected = bound.value_or_nan(count(true, s))
+    found = corrected(bound, fraction).value_or_nan(count(seen, s))
+    assert found == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+POINTS = [
+    {"measure": "tpr_at_fpr", "fpr": 0.1},
+    {"measure": "fpr_at_tpr", "tpr": 0.7},
+    {"measure": "auc_at_fpr", "fpr": 0.1},
+    {"measure": "auc_at_tpr", "min_tpr": 0.5},
+    {"measure": "precision_at_fpr", "fpr": 0.1},
+    {"measure": "f1_at_fpr", "fpr": 0.1},
+    {"measure": "np_score", "alpha": 0.1},
+    {"measure": "recall_at_precision", "precision": 0.4},
+    {"measure": "log_auc", "min_fpr": 0.05, "max_fpr": 0.5},
+    {"measure": "enrichment_factor", "fraction": 0.1},
+    {"measure": "robust_initial_enhancement", "alpha": 5},
+    {"measure": "bedroc", "alpha": 5},
+    {"measure": "precision_at_recall", "recall": 0.6},
+    {"measure": "min_detection_cost", "prevalence": 0.1, "cost_miss": 2, "cost_false_alarm": 1},
+    {"measure": "recall_at_k", "k": 30},
+    {"measure": "precision_at_k", "k": 30},
+]
+
+
+@pytest.mark.parametrize("options", POINTS, ids=lambda x: x["measure"])
+def test_measures_at_a_point_are_those_of_the_true_labels(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(5)
+    # Distinct scores of normals, so that no two points of the curve lie near each other.
+    a = (rng.integers(70, 110, 20) * 1000).tolist()
+    b = rng.choice(99_000, 300, replace=False).tolist()
+    seen, true, s, fraction = mixture(a, b, 2)
+    parameters = {name: value for name, value in options.items() if name != "measure"}
+    bound = bind(options["measure"], parameters)
+    expected = bound.value(count(true, s))
+    assert corrected(bound, fraction).value(count(seen, s)) == pytest.approx(expected, rel=1e-9)
+    # Hidden anomalies leave alone which fraction of the anomalies is among the highest.
+    if bound.measure.name not in ("recall_at_k", "enrichment_factor"):
+        assert bound.value_or_nan(count(seen, s)) != pytest.approx(expected, rel=1e-3)
+
+
+def test_every_point_measure_is_tried() -> None:
+    tried = {options["measure"] for options in POINTS} | {
+        name for name in SMALL if name not in RATES
+    }
+    assert tried == set(VALUES)
+
+
+def test_curves_and_thresholds_are_those_of_the_true_labels() -> None:
+    a, b = [3, 5, 5, 8], [0, 1, 2, 4, 4, 7]
+    seen, true, s, fraction = mixture(a, b, 1)
+    found, expected = (
+        fastad.rank_scores(labels, s, contamination=c)
+        for labels, c in ((seen, fraction), (true, None))
+    )
+    for name in ("roc_curve", "det_curve", "precision_recall_curve"):
+        one, other = getattr(found, name)(), getattr(expected, name)()
+        for field in ("fpr", "tpr", "fnr", "precision", "recall", "thresholds"):
+            if hasattr(one, field):
+                np.testing.assert_allclose(
+                    getattr(one, field), getattr(other, field), atol=1e-12, err_msg=name
+                )
+    assert found.contamination == float(fraction)
+
+
+@given(scores, scores, st.integers(1, 3), st.fractions(0, 1).filter(lambda x: x < 1))
+def test_the_area_is_linear_in_that_of_the_labels(
+    a: list[int], b: list[int], k: int, fraction: Fraction
+) -> None:
+    seen, _, s, _ = mixture(a, b, k)
+    counts = count(seen, s)
+    observed = bind("auc", {}).value(counts)
+    pi = float(fraction)
+    expected = min(max((observed - pi / 2) / (1 - pi), 0), 1)
+    assert corrected(bind("auc", {}), fraction).value(counts) == pytest.approx(expected, abs=1e-9)
+
+
+# --- curves that would fall
+
+
+def nearest_rising(values: Any, weights: Any) -> list[float]:
+    """The least squares fit that rises: the max-min formula over all intervals."""
+    n = len(values)
+
+    def mean(i: int, j: int) -> float:
+        return float(np.dot(values[i : j + 1], weights[i : j + 1]) / sum(weights[i : j + 1]))
+
+    return [max(min(mean(i, j) for j in range(at, n)) for i in range(at + 1)) for at in range(n)]
+
+
+@given(scores, scores, st.fractions(0, 1).filter(lambda x: x < Fraction(9, 10)))
+def test_counts_are_the_nearest_that_rise(a: list[int], b: list[int], fraction: Fraction) -> None:
+    y, s = [1] * len(a) + [0] * len(b), [*a, *b]
+    counts, found = count(y, s), without_hidden(count(y, s), fraction)
+    steps_of = np.diff(found.fps), np.diff(found.tps)
+    assert (steps_of[0] + steps_of[1] > 0).all()
+    pi = float(fraction)
+    as_is = counts.fps - pi * len(b) / len(a) * counts.tps
+    steps = np.diff(counts.tps)
+    weights = np.append(steps, 0) + np.append(0, steps)
+    corners = np.flatnonzero(weights)
+    rising = np.clip(nearest_rising(as_is[corners], weights[corners]), 0, (1 - pi) * len(b))
+    expected = np.empty(len(as_is))
+    expected[corners] = rising
+    assert (np.diff(found.fps) >= 0).all()
+    assert found.fps[-1] == found.n_normals
+    # Between corners the numbers are as they are, where those at the corners leave room.
+    between = np.flatnonzero(weights == 0)
+    for i in between.tolist():
+        low = max([0.0, *rising[corners < i]])
+        high = min([(1 - pi) * len(b), *rising[corners > i]])
+        expected[i] = min(max(as_is[i], low), high)
+    expected[-1] = found.n_normals
+    # Of equal points the last is left, and of those where nothing is flagged the first.
+    scores_kept = found.thresholds().tolist()
+    for i, score in enumerate(counts.thresholds().tolist(), start=1):
+        if score in scores_kept:
+            assert found.fps[1 + scores_kept.index(score)] == pytest.approx(expected[i], abs=1e-9)
+        else:
+            same_as_next = i + 1 < len(expected) and (
+                expected[i + 1] - expected[i] < 1e-9 and steps[i] == 0
+            )
+            assert same_as_next or (expected[i] < 1e-9 and counts.tps[i] == 0)
+
+
+def test_the_area_under_the_corrected_curve_is_the_corrected_area() -> None:
+    """But for what is cut off at the ends of the square: least squares keep it."""
+    rng = np.random.default_rng(0)
+    hidden = rng.random(3000) < 0.1
+    y = np.repeat([1, 0], [400, 3000])
+    s = rng.normal(size=3400) + 0.8 * np.r_[np.ones(400), hidden]
+    counts = count(y, s)
+    as_is = counts.fps - 0.1 * 3000 / 400 * counts.tps
+    assert (np.diff(as_is) < 0).any()
+    ranked = fastad.rank_scores(y, s, contamination=0.1)
+    curve = ranked.roc_curve()
+    area = np.trapezoid(curve.tpr, curve.fpr)
+    assert area == pytest.approx(ranked.roc_auc(), abs=1e-4)
+
+
+# --- nothing moves without it
+
+
+def test_without_hidden_anomalies_nothing_moves() -> None:
+    rng = np.random.default_rng(1)
+    y, s = rng.integers(0, 2, 200), rng.normal(size=200)
+    plain, zero = fastad.rank_scores(y, s), fastad.rank_scores(y, s, contamination=0)
+    assert zero.weighted_auc() == plain.weighted_auc()
+    assert zero.roc_band() is not None
+    for contamination in (None, 0, 0.0, (0, 0)):
+        one = fastad.interval(y, s, measure="ap", rng=0, contamination=contamination)
+        assert one == fastad.interval(y, s, measure="ap", rng=0)
+    assert str(fastad.evaluate(y, s, contamination=0)) == str(fastad.evaluate(y, s))
+    assert fastad.evaluate(y, s).to_dict() == fastad.evaluate(y, s, contamination=0).to_dict()
+
+
+# --- refusals
+
+Y, S = [0] * 60 + [1] * 40, [*range(60), *range(40, 80)]
+
+
+@pytest.mark.parametrize("name", sorted(MEASURES))
+def test_each_measure_is_corrected_or_refused(name: str) -> None:
+    measure = MEASURES[name]
+    if name in CORRECTED:
+        found = CorrectedMeasure.of_measure(measure, Fraction(1, 100))
+        assert (found.plain, found.from_order, found.curve_part) == (measure, None, None)
+        return
+    with pytest.raises(InvalidInputError, match=f"not be given for {name}: no correction"):
+        CorrectedMeasure.of_measure(measure, Fraction(1, 100))
+
+
+def test_what_is_not_derived_is_refused() -> None:
+    ranked = fastad.rank_scores(Y, S, contamination=0.1)
+    for name in ("roc_band", "precision_recall_band"):
+        with pytest.raises(InvalidInputError, match=f"not be given for {name}"):
+            getattr(ranked, name)()
+    with pytest.raises(InvalidInputError, match="not be given for chance_level"):
+        ranked.chance_level(measure="auc")
+    with pytest.raises(InvalidInputError, match="chance must not be True with contamination"):
+        fastad.evaluate(Y, S, contamination=0.1, chance=True)
+    with pytest.raises(InvalidInputError, match="not be given for weighted_auc"):
+        fastad.evaluate(Y, S, contamination=0.1, measures=["auc_w"])
+    table = fastad.evaluate(Y, S, contamination=0.1)
+    assert "no correction is derived" in table["score"].undefined["auc_w"]
+    assert "corrected for a fraction 0.1 of anomalies among normals" in str(table)
+
+
+CALLS: list[Any] = [
+    lambda c: fastad.rank_scores(Y, S, contamination=c),
+    lambda c: fastad.evaluate(Y, S, contamination=c),
+    lambda c: fastad.interval(Y, S, measure="auc", contamination=c),
+]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=["rank_scores", "evaluate", "interval"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1, r"contamination must lie in \[0, 1\); found 1"),
+        (-0.1, r"contamination must lie in \[0, 1\); found -0.1"),
+        (math.nan, "contamination must be finite; found nan"),
+        ("x", "contamination must be a number; found str"),
+        (True, "contamination must be a number; found bool"),
+        (0.9, "must not exceed what the data allow: .* at most 0.* found 0.9"),
+    ],
+)
+def test_bad_fractions_are_refused(call: Any, value: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call(value)
+    assert getattr(caught.value, "argument", None) == "contamination"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ((0.2, 0.1), "must not fall from its lowest to its highest; found 0.2 > 0.1"),
+        ((0.1,), r"must be a number or a pair \(lowest, highest\); found 1 entries"),
+        ((0, 1), r"contamination\[1\] must lie in \[0, 1\); found 1"),
+        ((0.8, 0.9), "must not exceed what the data allow"),
+    ],
+)
+def test_bad_ranges_are_refused(value: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.interval(Y, S, measure="auc", contamination=value)
+
+
+def test_a_class_that_is_absent_is_refused_in_the_measures_words() -> None:
+    for labels in (np.zeros(100, int), np.ones(100, int)):
+        ranked = fastad.rank_scores(labels, S, contamination=0.1)
+        with pytest.raises(UndefinedMeasureError, match="tpr_at_fpr is undefined without"):
+            ranked.tpr_at_fpr(fpr=0.1)
+        table = fastad.evaluate(labels, S, contamination=0.1)
+        assert math.isnan(table["score"]["auc"])
+
+
+# --- what the data allow, and what they tell
+
+
+def test_the_bound_on_the_fraction_is_that_of_beta_quantiles() -> None:
+    """Twenty anomalies above all normals but two, by hand: the lowest over five ranks."""
+    y = [0] * 1000 + [1] * 16
+    s = [*range(998), 5000, 5001, *range(2000, 2016)]
+    single = 1e-3 / (2 * 5)
+    most = stats.beta.ppf(1 - single, 2 + 1, 1000 - 2)
+    least = [stats.beta.ppf(single, r, 16 - r + 1) for r in (1, 2, 4, 8, 16)]
+    expected = min(most / x for x in least)
+    assert largest_contamination(count(y, s)) == pytest.approx(expected, rel=1e-9)
+    assert largest_contamination(count(y, s, sample_weight=np.full(1016, 0.5))) == 1
+
+
+@pytest.mark.evidence
+def test_a_true_fraction_is_hardly_ever_refused() -> None:
+    refused = 0
+    for seed in range(2000):
+        rng = np.random.default_rng(seed)
+        hidden = rng.random(2000) < 0.02
+        y = np.repeat([1, 0], [50, 2000])
+        s = rng.normal(size=2050) + 9 * np.r_[np.ones(50), hidden]
+        refused += largest_contamination(count(y, s), alpha=0.05) < 0.02
+    assert refused <= 0.05 * 2000
+
+
+def test_a_rate_that_hidden_anomalies_drown_is_not_identified() -> None:
+    rng = np.random.default_rng(2)
+    hidden = rng.random(20_000) < 0.05
+    y = np.repeat([1, 0], [500, 20_000])
+    s = rng.normal(size=20_500) + 3 * np.r_[np.ones(500), hidden]
+    ranked = fastad.rank_scores(y, s, contamination=0.05)
+    assert 0.5 < ranked.tpr_at_fpr(fpr=0.02) < 0.95
+    message = (
+        "tpr_at_fpr is undefined at contamination 0.05: not identified, because about .* hidden "
+        "anomalies are flagged beside 19 normals at FPR 0.001; these samples resolve FPR 0.00"
+    )
+    with pytest.raises(UndefinedMeasureError, match=message):
+        ranked.tpr_at_fpr(fpr=[0.02, 0.001])
+    with pytest.raises(UndefinedMeasureError, match=r"auc_at_fpr is undefined .* not identified"):
+        fastad.interval(y, s, measure="auc@0.001", contamination=(0.04, 0.05))
+    table = fastad.evaluate(y, s, contamination=0.05, fpr=[0.001, 0.02])
+    assert "not identified" in table["score"].undefined["tpr@0.001"]
+    assert "not identified" in str(table["score"].operating_points[0].undefined)
+    assert table["score"]["tpr@0.02"] == ranked.tpr_at_fpr(fpr=0.02)
+
+
+def test_where_it_begins_is_two_standard_deviations_of_the_hidden() -> None:
+    """All anomalies score above all normals: at any FPR the TPR is 1."""
+    y = [1] * 400 + [0] * 100 + [0] * 9900
+    s = [10] * 500 + (np.arange(9900) / 9900).tolist()
+    counts = count(y, s)
+    deviation = math.sqrt(100 * (1 - 0.01))
+    lowest = 2 * deviation / 9900
+    refuse_unidentified(counts, Fraction(lowest * 1.01), Fraction(1, 100), "x")
+    with pytest.raises(UndefinedMeasureError, match="not identified"):
+        refuse_unidentified(counts, Fraction(lowest * 0.99), Fraction(1, 100), "x")
+
+
+# --- declarations
+
+
+def test_corrected_measures_are_copied_and_pickled() -> None:
+    bound = corrected(bind("tpr@0.1", {}), Fraction(1, 20))
+    counts = count(Y, S)
+    for other in (copy.deepcopy(bound), pickle.loads(pickle.dumps(bound))):
+        assert other.value(counts) == bound.value(counts)
+        assert isinstance(other.measure, CorrectedMeasure)
+        assert other.measure.contamination == Fraction(1, 20)
+        assert other.key == "tpr@0.1"
+
+
+def test_evaluate_shows_what_the_methods_of_ranked_scores_give() -> None:
+    rng = np.random.default_rng(3)
+    hidden = rng.random(5000) < 0.02
+    y = np.repeat([1, 0], [300, 5000])
+    s = rng.normal(size=5300) + 2 * np.r_[np.ones(300), hidden]
+    groups = rng.integers(0, 2, 5300)
+    keys = ["auc", "tpr@0.05", "ap", "precision"]
+    table = fastad.evaluate(y, s, measures=keys, threshold=2.0, contamination=0.02)["score"]
+    ranked = fastad.rank_scores(y, s, contamination=0.02)
+    assert table["auc"] == ranked.roc_auc()
+    assert table["tpr@0.05"] == ranked.tpr_at_fpr(fpr=0.05)
+    assert table["ap"] == ranked.average_precision()
+    assert table.contamination == 0.02
+    assert table.to_dict()["contamination"] == 0.02
+    grouped = fastad.evaluate(y, s, groups=groups, measures=keys, threshold=2.0, contamination=0.02)
+    own = fastad.rank_scores(y[groups == 1], s[groups == 1], contamination=0.02)
+    assert grouped[1]["score"]["auc"] == own.roc_auc()
+    assert "corrected for a fraction 0.02" in str(grouped)
+
+
+def test_bad_data_of_one_group_may_be_recorded() -> None:
+    groups = np.repeat([0, 1], 50)
+    y = np.tile([0, 1], 50)
+    s = np.where(groups == 0, np.arange(100) % 7, 100 * y + np.arange(100))
+    with pytest.raises(InvalidInputError, match="what the data allow"):
+        fastad.evaluate(y, s, groups=groups, contamination=0.7)
+    table = fastad.evaluate(y, s, groups=groups, contamination=0.7, on_error="record")
+    assert "what the data allow" in table[1]["score"].undefined["auc"]

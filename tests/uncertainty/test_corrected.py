@@ -1,0 +1,242 @@
+"""Intervals of measures corrected for anomalies hidden among the normals."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import LowCoverageWarning
+from fastad.measures.contamination import corrected
+from fastad.measures.requests import bind
+from fastad.ordering.counts import count
+from fastad.uncertainty.corrected import fractions_between
+
+
+def contaminated(seed: int, n: int, m: int, fraction: float, shift: float) -> tuple[Any, Any]:
+    """Labels as they are seen, and normal scores of one unit of deviation."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, 0], [n, m])
+    hidden = rng.random(m) < fraction
+    return y, rng.normal(size=n + m) + shift * np.r_[np.ones(n), hidden]
+
+
+def clopper_pearson(k: int, n: int, alpha: float) -> tuple[float, float]:
+    low = stats.beta.ppf(alpha / 2, k, n - k + 1) if k else 0.0
+    high = stats.beta.ppf(1 - alpha / 2, k + 1, n - k) if k < n else 1.0
+    return float(low), float(high)
+
+
+# --- by the definitions
+
+
+@pytest.mark.parametrize(
+    "method", ["delong", "logit", "newcombe", "fiducial", "bootstrap", "basic", "bca"]
+)
+def test_the_area_has_the_ends_of_the_observed_one(method: Any) -> None:
+    y, s = contaminated(1, 80, 400, 0.1, 1.5)
+    options: Any = {"measure": "auc", "method": method, "n_resamples": 200, "rng": 0}
+    plain = fastad.interval(y, s, **options)
+    found = fastad.interval(y, s, contamination=0.1, **options)
+    for field in ("value", "low", "high"):
+        assert getattr(found, field) == pytest.approx(
+            min((getattr(plain, field) - 0.05) / 0.9, 1), rel=1e-12
+        )
+    assert found.standard_error == pytest.approx(plain.standard_error / 0.9, rel=1e-12)
+    assert found.method == method
+
+
+def test_auto_takes_the_method_of_the_observed_area() -> None:
+    y, s = contaminated(1, 300, 2000, 0.1, 1.5)
+    found = fastad.interval(y, s, measure="auc", contamination=0.1, rng=0)
+    plain = fastad.interval(y, s, measure="auc", rng=0)
+    assert (found.method, found.coverage) == (plain.method, plain.coverage)
+
+
+@given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.05, 0.3]))
+def test_the_tpr_is_whatever_both_observed_rates_allow(
+    seed: int, fraction: float, fpr: float
+) -> None:
+    """A grid of rates, each tried at each threshold."""
+    y, s = contaminated(seed, 12, 30, 0.1, 2.0)
+    try:
+        found = fastad.interval(
+            y, s, measure="tpr_at_fpr", fpr=fpr, contamination=fraction, method="inversion"
+        )
+    except (UndefinedMeasureError, InvalidInputError):
+        return
+    level = 1 - math.sqrt(0.95)
+    possible = []
+    for threshold in [np.inf, *s]:
+        low, high = clopper_pearson(int(np.sum(s[y == 1] >= threshold)), 12, level)
+        least, most = clopper_pearson(int(np.sum(s[y == 0] >= threshold)), 30, level)
+        for tpr in np.linspace(0, 1, 401):
+            if low <= tpr <= high and least <= (1 - fraction) * fpr + fraction * tpr <= most:
+                possible.append(tpr)
+    if possible:
+        assert found.low == pytest.approx(min(*possible, found.value), abs=1 / 400)
+        assert found.high == pytest.approx(max(*possible, found.value), abs=1 / 400)
+    assert math.isnan(found.standard_error)
+
+
+@given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.5, 0.9]))
+def test_the_fpr_is_that_of_the_thresholds_that_may_have_the_tpr(
+    seed: int, fraction: float, tpr: float
+) -> None:
+    y, s = contaminated(seed, 12, 30, 0.1, 2.0)
+    try:
+        found = fastad.interval(y, s, measure="fpr_at_tpr", tpr=tpr, contamination=fraction)
+    except (UndefinedMeasureError, InvalidInputError):
+        return
+    level = 1 - math.sqrt(0.95)
+    ends = []
+    for threshold in [np.inf, *s]:
+        low, high = clopper_pearson(int(np.sum(s[y == 1] >= threshold)), 12, level)
+        if low <= tpr <= high:
+            both = clopper_pearson(int(np.sum(s[y == 0] >= threshold)), 30, level)
+            ends += [min(max((x - fraction * tpr) / (1 - fraction), 0), 1) for x in both]
+    assert found.low == pytest.approx(min(*ends, found.value), abs=1e-9)
+    assert found.high == pytest.approx(max(*ends, found.value), abs=1e-9)
+
+
+def test_rates_at_a_threshold_are_extremes_over_both_observed_rates() -> None:
+    y, s = contaminated(3, 40, 300, 0.1, 2.0)
+    k, f = int(np.sum(s[y == 1] >= 1)), int(np.sum(s[y == 0] >= 1))
+    level = 1 - math.sqrt(0.95)
+    tprs, fprs = clopper_pearson(k, 40, level), clopper_pearson(f, 300, level)
+    grid = [
+        (t, max(x * 300 - 30 * t, 0))
+        for t in np.linspace(*tprs, 21)
+        for x in np.linspace(*fprs, 21)
+    ]
+    expected = {
+        "fpr": [fp / 270 for _, fp in grid],
+        "precision": [70 * t / (70 * t + fp) for t, fp in grid],
+        "f1": [2 * 70 * t / (70 * t + fp + 70) for t, fp in grid],
+        "balanced_accuracy": [(t + 1 - fp / 270) / 2 for t, fp in grid],
+    }
+    for name, values in expected.items():
+        found = fastad.interval(y, s, measure=name, threshold=1, contamination=0.1)
+        assert (found.low, found.high) == pytest.approx((min(values), max(values)), rel=1e-9)
+        assert found.method == "inversion"
+    tpr = fastad.interval(y, s, measure="tpr", threshold=1, contamination=0.1)
+    plain = fastad.interval(y, s, measure="tpr", threshold=1, method="clopper-pearson")
+    assert (tpr.low, tpr.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
+
+
+# --- a range of fractions
+
+
+RANGED: list[dict[str, Any]] = [
+    {"measure": "auc"},
+    {"measure": "tpr@0.1"},
+    {"measure": "fpr", "threshold": 1.0},
+    {"measure": "mcc", "threshold": 1.0},
+    {"measure": "ap"},
+    {"measure": "auc@0.2"},
+    {"measure": "eer"},
+    {"measure": "recall@k50"},
+]
+
+
+@pytest.mark.parametrize("options", RANGED, ids=lambda x: x["measure"])
+@pytest.mark.parametrize("shift", [1.5, -0.5])
+def test_extremes_over_a_range_are_those_of_a_fine_grid(
+    options: dict[str, Any], shift: float
+) -> None:
+    y, s = contaminated(4, 60, 500, 0.05, shift)
+    counts = count(y, s)
+    parameters = {name: value for name, value in options.items() if name != "measure"}
+    bound = bind(options["measure"], parameters)
+    low, high = Fraction(2, 100), Fraction(8, 100)
+    values = [
+        corrected(bound, fraction).value(counts)
+        for fraction in fractions_between(counts, bound, low, high)
+    ]
+    fine = [corrected(bound, low + (high - low) * Fraction(i, 64)).value(counts) for i in range(65)]
+    slack = 0 if len(values) == 2 else 0.01
+    assert min(values) <= min(fine) + slack + 1e-12
+    assert max(values) >= max(fine) - slack - 1e-12
+
+
+def test_the_interval_of_a_range_covers_those_of_its_fractions() -> None:
+    y, s = contaminated(5, 200, 3000, 0.03, 2.0)
+    for options in ({"measure": "auc"}, {"measure": "tpr@0.1"}, {"measure": "auc@0.1"}):
+        common: Any = {**options, "n_resamples": 200, "rng": 0}
+        found = fastad.interval(y, s, contamination=(0.02, 0.04), **common)
+        ends = [fastad.interval(y, s, contamination=c, **common) for c in (0.02, 0.03, 0.04)]
+        assert found.value == ends[1].value
+        assert found.low <= min(end.low for end in ends)
+        assert found.high >= max(end.high for end in ends)
+
+
+def test_fractions_that_the_data_rule_out_do_not_widen_the_interval() -> None:
+    y, s = contaminated(6, 200, 3000, 0.02, 8.0)
+    wide, wider = (
+        fastad.interval(y, s, measure="auc", contamination=(0.01, high), rng=0)
+        for high in (0.1, 0.9)
+    )
+    assert (wide.low, wide.high, wide.value) == (wider.low, wider.high, wider.value)
+
+
+def test_methods_without_a_correction_are_refused() -> None:
+    y, s = contaminated(5, 200, 3000, 0.03, 2.0)
+    with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'inversion'"):
+        fastad.interval(y, s, measure="tpr@0.1", method="order", contamination=0.03)
+    with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'order'"):
+        fastad.interval(y, s, measure="tpr@0.1", method="inversion")
+    with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
+        fastad.interval(y, s, measure="auc", contamination=0.03, sample_weight=np.full(len(y), 0.5))
+    with pytest.warns(LowCoverageWarning, match="not known"):
+        fastad.interval(y, s, measure="auc@0.02", contamination=0.03, n_resamples=50, rng=0)
+
+
+def test_ranked_scores_have_the_same_intervals() -> None:
+    y, s = contaminated(5, 200, 3000, 0.03, 2.0)
+    ranked = fastad.rank_scores(y, s, contamination=0.03)
+    for key in ("auc", "tpr@0.1", "ap"):
+        assert ranked.interval(measure=key, n_resamples=100, rng=1) == fastad.interval(
+            y, s, measure=key, n_resamples=100, rng=1, contamination=0.03
+        )
+    table = fastad.evaluate(
+        y,
+        s,
+        measures=["auc", "tpr@0.1"],
+        contamination=0.03,
+        confidence_level=0.95,
+        rng=1,
+    )
+    for key in ("auc", "tpr@0.1"):
+        assert table["score"].intervals[key] == ranked.interval(measure=key, rng=1)
+
+
+# --- evidence
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(
+    ("measure", "truth"),
+    [
+        ("auc", stats.norm.cdf(2 / math.sqrt(2))),
+        ("tpr@0.05", stats.norm.cdf(2 - stats.norm.isf(0.05))),
+        ("fpr@tpr0.8", stats.norm.sf(2 - stats.norm.isf(0.2))),
+    ],
+)
+@pytest.mark.parametrize("fraction", [0.03, (0.02, 0.04)])
+def test_intervals_cover_the_value_of_the_population(
+    measure: str, truth: float, fraction: Any
+) -> None:
+    covered = 0
+    for seed in range(120):
+        y, s = contaminated(seed, 150, 2000, 0.03, 2.0)
+        found = fastad.interval(
+            y, s, measure=measure, contamination=fraction, n_resamples=300, rng=seed
+        )
+        covered += int(found.low <= truth <= found.high)
+    assert covered >= 0.89 * 120
