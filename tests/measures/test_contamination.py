@@ -114,7 +114,8 @@ def test_measures_at_a_point_are_those_of_the_true_labels(options: dict[str, Any
     expected = bound.value(count(true, s))
     assert corrected(bound, fraction).value(count(seen, s)) == pytest.approx(expected, rel=1e-9)
     # Hidden anomalies leave alone which fraction of the anomalies is among the highest.
-    if bound.measure.name not in ("recall_at_k", "enrichment_factor"):
+    ranks = ("recall_at_k", "enrichment_factor", "robust_initial_enhancement")
+    if bound.measure.name not in ranks:
         assert bound.value_or_nan(count(seen, s)) != pytest.approx(expected, rel=1e-3)
 
 
