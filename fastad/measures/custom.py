@@ -162,7 +162,8 @@ def from_counts(
     return _DECLARATIONS[at](of, monotone=rises)
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: a study finds the function among its attributes, and notes its code.
+@dataclass(frozen=True)
 class CountsFunction:
     """A function of confusion counts, checked wherever it is called.
 

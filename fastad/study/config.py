@@ -14,6 +14,7 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_count, check_rate, exact_rate, short_repr
 from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
 from fastad.study.configurations import (
     Configuration,
@@ -22,6 +23,7 @@ from fastad.study.configurations import (
     read_detectors,
 )
 from fastad.study.extensions import ExtraPlan, extensions
+from fastad.study.own_code import own_code
 from fastad.study.problems import DataSelection
 from fastad.study.split import Protocol
 
@@ -96,9 +98,11 @@ class StudyConfig:
         How rows are split.
     volumes : VolumePlan
         How volumes are estimated.
-    measures : sequence of str
+    measures : sequence of str, Measure and BoundMeasure
         Keys of the measures with labels, such as ``tpr@0.05``, or names of functions, which stand
         for their keys at each rate of the volumes; by default those of `paper_measures`.
+        Declarations, such as `fastad.measures.from_counts` makes, are columns too; of these the
+        functions must be defined in a module.
     detectors : sequence of Configuration
         By default those of `paper_detectors`.
     extra : mapping of str to ExtraPlan
@@ -112,7 +116,7 @@ class StudyConfig:
     seed: int = 0
     protocol: Protocol = field(default_factory=Protocol)
     volumes: VolumePlan = field(default_factory=VolumePlan)
-    measures: Sequence[str] = field(
+    measures: Sequence[MeasureLike] = field(
         default_factory=lambda: tuple(
             label for extension in extensions() for label in extension.measures()
         )
@@ -144,6 +148,11 @@ class StudyConfig:
         # A copy, as the configuration cannot change; not a proxy, which cannot be pickled.
         object.__setattr__(self, "extra", dict(self.extra))
 
+    @property
+    def own_measures(self) -> dict[str, BoundMeasure]:
+        """Those of the measures that are declarations, by their keys."""
+        return {each.key: each for each in self.measures if isinstance(each, BoundMeasure)}
+
     def to_dict(self) -> dict[str, Any]:
         """Return what the results depend on, as values that JSON can represent.
 
@@ -151,13 +160,21 @@ class StudyConfig:
         """
         data = dataclasses.asdict(self.data)
         del data["paths"]
+        own = {
+            key: {
+                "higher_is_better": bound.measure.higher_is_better,
+                "code": own_code([bound.measure.compute]),
+            }
+            for key, bound in self.own_measures.items()
+        }
         return {
             "title": self.title,
             "seed": self.seed,
             "data": _plain(data),
             "protocol": _plain(dataclasses.asdict(self.protocol)),
             "volumes": _plain(dataclasses.asdict(self.volumes)),
-            "measures": list(self.measures),
+            "measures": keys_of(self.measures),
+            **({"own_measures": own} if own else {}),
             "detectors": [repr(detector) for detector in self.detectors],
             **{name: _plain(plan.to_dict()) for name, plan in self.extra.items()},
         }
@@ -253,15 +270,31 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     )
 
 
-def check_measures(labels: Sequence[str], fpr: Sequence[float], name: str) -> tuple[str, ...]:
-    """Return the keys of measures with labels, each once.
+def keys_of(measures: Sequence[MeasureLike]) -> list[str]:
+    """Return the keys of measures as a study has them: keys, or bound."""
+    return [each.key if isinstance(each, BoundMeasure) else str(each) for each in measures]
+
+
+def check_measures(
+    measures: Sequence[MeasureLike], fpr: Sequence[float], name: str
+) -> tuple[str | BoundMeasure, ...]:
+    """Return the keys of measures with labels, each once; those that are declared are bound.
 
     ``tpr@0.05`` is a key; the name of a function, such as ``tpr_at_fpr``, stands for its keys, at
     each ``fpr`` if it takes one.
     """
-    keys: dict[str, None] = {}
+    keys: dict[str, BoundMeasure | None] = {}
     rates = [exact_rate(rate, "volumes.fpr") for rate in fpr]
-    for label in label_list(labels, name):
+    declared = Measure, BoundMeasure
+    if not (isinstance(measures, Sequence) and any(isinstance(x, declared) for x in measures)):
+        measures = label_list(measures, name)
+    for label in measures:
+        if isinstance(label, declared):
+            for bound in parse_measures(label, rates):
+                _check_own(bound, keys, name)
+                keys[bound.key] = bound
+            continue
+        label_list([label], name)
         if function_of(label) == label:
             keys |= dict.fromkeys(bound.key for bound in parse_measures(label, rates))
             continue
@@ -273,7 +306,20 @@ def check_measures(labels: Sequence[str], fpr: Sequence[float], name: str) -> tu
                 argument=name,
             )
         keys[label] = None
-    return tuple(keys)
+    return tuple(key if bound is None else bound for key, bound in keys.items())
+
+
+def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None], name: str) -> None:
+    """Check a declared measure: it has a direction, and a key of its own."""
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"{name} must be ones of which more, or less, is better; found {bound.key}",
+            argument=name,
+        )
+    if bound.key in keys and keys[bound.key] != bound:
+        raise InvalidInputError(
+            f"{name} must have keys of their own; found two for {bound.key!r}", argument=name
+        )
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:

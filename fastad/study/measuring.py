@@ -12,6 +12,7 @@ from fastad._core.types import FloatVector, LabelVector
 from fastad.errors import UndefinedMeasureError
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.ranked_scores import rank_scores
+from fastad.measures.measure import MeasureLike
 from fastad.measures.percentiles import class_percentiles
 from fastad.measures.thresholds import threshold_at_fpr
 from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
@@ -55,7 +56,7 @@ def measure_scores(
     y_score: FloatVector,
     uniform_score: FloatVector | None,
     *,
-    labels: Sequence[str],
+    labels: Sequence[MeasureLike],
     rates: Sequence[float],
     with_curves: bool = False,
     without_uniform: str = "",
@@ -70,7 +71,7 @@ def measure_scores(
         Its anomaly scores of the test rows.
     uniform_score : numpy.ndarray of shape (n_draws,) or None
         Those of points drawn uniformly in the box; None if there are none.
-    labels : sequence of str
+    labels : sequence of str and BoundMeasure
         Measures with labels.
     rates : sequence of float
         False positive rates of the volumes.
@@ -87,7 +88,7 @@ def measure_scores(
         being 1.
     """
     evaluated = evaluate(y_test, y_score, measures=labels)["score"]
-    values, undefined = {label: evaluated[label] for label in labels}, dict(evaluated.undefined)
+    values, undefined = dict(evaluated), dict(evaluated.undefined)
 
     def add(label: str, compute: Callable[[], float]) -> None:
         try:

@@ -50,7 +50,8 @@ def make_manifest(
     tables: dict[str, dict[str, Sequence[str]]] = {}
     for batch in batches:
         tables.setdefault(batch.table, {})[batch.name] = batch.tasks
-    code = [detector.code() for detector in config.detectors]
+    own = [bound.measure.compute for bound in config.own_measures.values()]
+    code = [*own, *(detector.code() for detector in config.detectors)]
     return Manifest(
         config=config.to_dict(),
         problems=[
@@ -93,8 +94,9 @@ def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[
     for configuration in config.detectors:
         groups.setdefault(group_of(configuration), []).append(configuration)
     digests = {configuration: configuration.digest() for configuration in config.detectors}
+    own = [bound.measure.compute for bound in config.own_measures.values()]
     code = {
-        group: own_code([configuration.code() for configuration in members])
+        group: own_code([*own, *(configuration.code() for configuration in members)])
         for group, members in groups.items()
     }
     seen: set[tuple[str, str]] = set()
@@ -123,7 +125,7 @@ def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[
 
 def _common_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what all tasks depend on."""
-    common: dict[str, Any] = {}
+    common: dict[str, Any] = {name: config[name] for name in ("own_measures",) if name in config}
     for name in SETTINGS:
         value = config[name]
         if isinstance(value, Mapping):

@@ -116,7 +116,11 @@ class StudyTables:
             columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
         several = len(set(columns["collection"].to_pylist())) > 1
         dataset = ("collection", "dataset") if several else "dataset"
-        return ResultTable.from_table(columns, dataset=dataset, fold="repeat")
+        own = self.manifest.get("config", {}).get("own_measures", {})
+        directions = {key: facts["higher_is_better"] for key, facts in own.items()}
+        return ResultTable.from_table(
+            columns, dataset=dataset, fold="repeat", higher_is_better=directions or None
+        )
 
     def failed_detectors(self) -> list[str]:
         """Return the detectors, with their parameters, of which every task failed."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from fastad._core.random import string_seed
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
-from fastad.study.config import StudyConfig, VolumePlan
+from fastad.study.config import StudyConfig, VolumePlan, keys_of
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import (
@@ -57,14 +58,14 @@ class Settings(NamedTuple):
     seed : int
     protocol : Protocol
     volumes : VolumePlan
-    measures : sequence of str
+    measures : sequence of str and BoundMeasure
         As of `StudyConfig`.
     """
 
     seed: int
     protocol: Protocol
     volumes: VolumePlan
-    measures: Sequence[str]
+    measures: Sequence[MeasureLike]
 
     @classmethod
     def of(cls, config: StudyConfig) -> "Settings":
@@ -119,7 +120,8 @@ class TaskBatch:
     def run(self) -> BatchResult:
         """Return a row for each task; that of a detector that fails has the reason."""
         settings = self.settings
-        check_code([one.code() for one in self.configurations], self.code)
+        own = [x.measure.compute for x in self.settings.measures if isinstance(x, BoundMeasure)]
+        check_code([*own, *(one.code() for one in self.configurations)], self.code)
         split, box = _split_of(
             self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
         )
@@ -261,7 +263,7 @@ class TaskBatch:
             "n_train_anomalies": split.n_train_anomalies,
             "n_test": split.y_test.shape[0],
             "n_test_anomalies": int(np.count_nonzero(split.y_test)),
-            **dict.fromkeys([*settings.measures, *cvol, EM, MV], float("nan")),
+            **dict.fromkeys([*keys_of(settings.measures), *cvol, EM, MV], float("nan")),
             "fit_time_s": float("nan"),
             "score_time_s": float("nan"),
             "reason": "",

@@ -41,3 +41,7 @@ def precision(tp: Any, fp: Any, n: Any, m: Any) -> Any:
 
 def net_benefit(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
     return (tp - fp * threshold / (1 - threshold)) / (n + m)
+
+
+def f1(tp: Any, fp: Any, n: Any, m: Any) -> Any:
+    return 2 * tp / (tp + fp + n)

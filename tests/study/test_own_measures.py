@@ -1,0 +1,75 @@
+"""Columns of a study of measures that a user has made."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastad.errors import InvalidInputError
+from fastad.measures import from_counts
+from fastad.study import StudyConfig, make_config, run_study
+from fastad.study.config import keys_of
+from fastad.study.plan import plan_batches
+from fastad.study.problems import find_problems
+from tests.support import custom
+
+CONFIG: dict[str, Any] = {
+    "data": {"bundled": True, "include": ["*/iris"]},
+    "protocol": {"repeats": 2, "contaminations": [0]},
+    "volumes": {"n_draws": 1000, "fpr": [0.05]},
+    "detectors": [{"kind": "knn", "k": [1, 5]}],
+}
+F1 = from_counts("own_f1", custom.f1, at="fpr", value_range=(0, 1), monotone=True)
+COST = from_counts("expected_cost", custom.expected_cost, at="best", higher_is_better=False)
+
+
+def config_with(*measures: Any) -> StudyConfig:
+    return dataclasses.replace(make_config(CONFIG), measures=measures)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_declared_measures_are_columns(tmp_path: Path, n_jobs: int) -> None:
+    config = config_with("auc", F1, COST, "f1@0.05")
+    assert keys_of(config.measures) == ["auc", "own_f1@0.05", "expected_cost", "f1@0.05"]
+    study = run_study(config, tmp_path / "study", n_jobs=n_jobs)
+    columns = {name: study.tasks[name].to_pylist() for name in study.tasks.column_names}
+    assert columns["own_f1@0.05"] == pytest.approx(columns["f1@0.05"], rel=1e-14)
+    assert np.isfinite(columns["expected_cost"]).all()
+    table = study.results()
+    assert table.measure("own_f1@0.05").higher_is_better
+    assert not table.measure("expected_cost").higher_is_better
+    # What is done is found again, also by a copy of the configuration.
+    again = run_study(dataclasses.replace(config, title="again"), tmp_path / "study")
+    assert again.tasks.equals(study.tasks)
+
+
+def test_other_code_of_a_measure_is_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_with("auc", COST)
+
+    def tasks() -> list[Any]:
+        problems = find_problems(config.data, folder=config.folder, seed=0).problems
+        return [task for batch in plan_batches(config, problems) for task in batch.tasks]
+
+    before = tasks()
+    assert tasks() == before
+    monkeypatch.setattr(
+        "fastad.study.config.own_code", lambda values: {"tests.support.custom": "changed"}
+    )
+    assert not set(tasks()) & set(before)
+
+
+def test_measures_that_a_study_cannot_have() -> None:
+    alerts = from_counts("alerts", custom.alerts_per_day, at="threshold", higher_is_better=None)
+    with pytest.raises(InvalidInputError, match="found alerts@threshold5"):
+        config_with(alerts.bind(threshold=5))
+    with pytest.raises(InvalidInputError, match="keys of their own; found two for 'own_f1'"):
+        config_with(
+            from_counts("own_f1", custom.f1, at="best"),
+            from_counts("own_f1", custom.f1, at="best"),
+        )
+    with pytest.raises(InvalidInputError, match="threshold must be given for 'own_f1'"):
+        config_with(from_counts("own_f1", custom.f1, at="threshold"))
+    with pytest.raises(TypeError, match="measures"):
+        config_with(3)
