@@ -106,7 +106,8 @@ def test_whole_weights_repeat_rows(sample: Sample) -> None:
                 )
                 for labels, scores, w in ((sample.y, sample.s, sample.w), (y, s, None))
             )
-        assert weighted == repeated
+        # The same although a standard error may be NaN.
+        assert repr(weighted) == repr(repeated)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -241,7 +242,8 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     for question in questions:
         options = {name: value for name, value in question.items() if name != "measure"}
         found = ranked.interval(measure=question["measure"], **options)
-        assert found == fastad.interval(Y, S, measure=question["measure"], **options)
+        expected = fastad.interval(Y, S, measure=question["measure"], **options)
+        assert repr(found) == repr(expected)
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
         fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval(measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
