@@ -331,6 +331,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
             "chance_level",
             "compare_all",
             "delong_covariance",
+            "contamination_sensitivity",
             "cross_validated_interval",
         ),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from fastad.plot.score_distribution import RpSpan as RpSpan
     from fastad.plot.score_distribution import ScoreDistribution as ScoreDistribution
     from fastad.plot.score_distribution import ScoreDistributionDisplay as ScoreDistributionDisplay
+    from fastad.plot.sensitivity import (
+        ContaminationSensitivityDisplay as ContaminationSensitivityDisplay,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -55,5 +58,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ScoreDistribution",
             "ScoreDistributionDisplay",
         ),
+        "fastad.plot.sensitivity": ("ContaminationSensitivityDisplay",),
     },
 )

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from fastad.uncertainty.results import Covariance as Covariance
     from fastad.uncertainty.results import IndependentComparison as IndependentComparison
     from fastad.uncertainty.results import Interval as Interval
+    from fastad.uncertainty.sensitivity import ContaminationSensitivity as ContaminationSensitivity
+    from fastad.uncertainty.sensitivity import (
+        contamination_sensitivity as contamination_sensitivity,
+    )
     from fastad.uncertainty.sequences import ConfidenceSequence as ConfidenceSequence
     from fastad.uncertainty.sequences import rate_confidence_sequence as rate_confidence_sequence
     from fastad.uncertainty.threshold_bands import DifferenceBand as DifferenceBand
@@ -65,6 +69,10 @@ __getattr__, __dir__, __all__ = lazy_names(
             "Covariance",
             "IndependentComparison",
             "Interval",
+        ),
+        "fastad.uncertainty.sensitivity": (
+            "ContaminationSensitivity",
+            "contamination_sensitivity",
         ),
         "fastad.uncertainty.sequences": (
             "ConfidenceSequence",

@@ -1,0 +1,201 @@
+"""A measure against the fraction of anomalies hidden among the normals."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._core.parameters import N_RESAMPLES
+from fastad._core.types import ArrayLike, Label, Point, Points
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.measure import MeasureLike
+from fastad.ordering.labels import check_labels
+from fastad.ordering.named_scores import named_scores
+from fastad.plot import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+    from fastad.uncertainty.sensitivity import ContaminationSensitivity
+
+
+class ContaminationSensitivityDisplay(drawing.Display):
+    """A measure of one detector or several against the fraction of hidden anomalies.
+
+    Parameters
+    ----------
+    sensitivities : ContaminationSensitivity or mapping of str to ContaminationSensitivity
+        That of one detector, or by the names of detectors; all of one measure.
+
+    Attributes
+    ----------
+    sensitivities : dict of str to ContaminationSensitivity
+        By detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.uncertainty.contamination_sensitivity : The numbers.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import ContaminationSensitivityDisplay
+    >>> from matplotlib.figure import Figure
+    >>> result = fastad.uncertainty.contamination_sensitivity(
+    ...     [0, 0, 0, 1], [1, 2, 4, 3], measure="auc", contamination=[0, 0.1, 0.2]
+    ... )
+    >>> display = ContaminationSensitivityDisplay({"knn": result}).plot(Figure().subplots())
+    >>> display.line_.get_label()
+    'knn'
+    """
+
+    def __init__(
+        self,
+        sensitivities: "ContaminationSensitivity | Mapping[str, ContaminationSensitivity]",
+    ) -> None:
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.sensitivity import ContaminationSensitivity
+
+        if isinstance(sensitivities, ContaminationSensitivity):
+            sensitivities = {"score": sensitivities}
+        if (
+            not isinstance(sensitivities, Mapping)
+            or not sensitivities
+            or not all(isinstance(x, ContaminationSensitivity) for x in sensitivities.values())
+        ):
+            raise InvalidTypeError(
+                "sensitivities must be a ContaminationSensitivity, or some by the names of "
+                f"detectors; found {type(sensitivities).__name__}",
+                argument="sensitivities",
+            )
+        measures = {one.measure for one in sensitivities.values()}
+        if len(measures) > 1:
+            raise InvalidInputError(
+                f"sensitivities must be of one measure; found {', '.join(sorted(measures))}",
+                argument="sensitivities",
+            )
+        self.sensitivities = dict(sensitivities)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
+        *,
+        measure: MeasureLike,
+        contamination: Points,
+        confidence_level: Point | None = None,
+        n_resamples: int = N_RESAMPLES,
+        rng: int | np.random.Generator | None = None,
+        pos_label: Label | None = None,
+        ax: "Axes | None" = None,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Correct a measure of one detector or several, and draw it.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+            Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
+        measure, contamination, confidence_level, n_resamples, rng, pos_label
+            As `fastad.uncertainty.contamination_sensitivity` takes them.
+        ax, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        ContaminationSensitivityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent.
+
+        Examples
+        --------
+        >>> from fastad.plot import ContaminationSensitivityDisplay
+        >>> from matplotlib.figure import Figure
+        >>> display = ContaminationSensitivityDisplay.from_predictions(
+        ...     [0, 0, 0, 1],
+        ...     [1, 2, 4, 3],
+        ...     measure="auc",
+        ...     contamination=[0, 0.1, 0.2],
+        ...     ax=Figure().subplots(),
+        ... )
+        >>> display.line_.get_ydata().round(4).tolist()
+        [0.6667, 0.6852, 0.7083]
+        """
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.sensitivity import contamination_sensitivity
+
+        n_rows = check_labels(y_true, pos_label=pos_label).n_rows
+        return cls(
+            {
+                name: contamination_sensitivity(
+                    y_true,
+                    scores,
+                    measure=measure,
+                    contamination=contamination,
+                    confidence_level=confidence_level,
+                    n_resamples=n_resamples,
+                    rng=rng,
+                    pos_label=pos_label,
+                )
+                for name, scores in named_scores(y_score, n_rows)
+            }
+        ).plot(ax, legend=legend, line_kw=line_kw)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the values, with bands where they have intervals, and where data rule them out.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        legend : bool, default True
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        ContaminationSensitivityDisplay
+            This display.
+        """
+        (axes,) = drawing.open_axes(ax, n_rows=len(self.sensitivities))
+        paths = {name: (one.contamination, one.value) for name, one in self.sensitivities.items()}
+        labels = {name: name for name in paths}
+        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
+        for name, one in self.sensitivities.items():
+            line = self.lines_[name]
+            if one.confidence_level is not None:
+                level = f"{100 * one.confidence_level:g} % intervals"
+                axes.fill_between(
+                    one.contamination,
+                    one.low,
+                    one.high,
+                    color=line.get_color(),
+                    alpha=0.15,
+                    linewidth=0,
+                    label=level if line is self.line_ else "",
+                )
+            if one.largest < one.contamination[-1]:
+                axes.axvline(one.largest, color=line.get_color(), linewidth=0.8, linestyle=":")
+        first = next(iter(self.sensitivities.values()))
+        axes.set(xlabel="Fraction of anomalies among the normals", ylabel=first.measure)
+        return self._finish(axes, legend="best" if legend else None)
