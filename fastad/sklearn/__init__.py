@@ -5,8 +5,9 @@ parameters: ``roc_auc_scorer()``, ``tpr_at_fpr_scorer(fpr=0.01)``. They are made
 declarations of measures when first used. scikit-learn is imported when something is made.
 """
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from fastad.detectors.orientation import scikit_learn
 from fastad.measures.registry import MEASURES
 from fastad.sklearn.adapters import AdaptedDetector as AdaptedDetector
 from fastad.sklearn.adapters import OrientationWarning as OrientationWarning
@@ -18,6 +19,9 @@ from fastad.sklearn.scorers import evaluation_scorer as evaluation_scorer
 from fastad.sklearn.scorers import factory_name, make_factory
 from fastad.sklearn.scorers import measure_scorer as measure_scorer
 
+if TYPE_CHECKING:
+    from fastad.sklearn.thresholded import ThresholdedDetector as ThresholdedDetector
+
 _MEASURE_OF = {
     factory_name(measure.name): measure for measure in MEASURES.values() if measure.kind == "value"
 }
@@ -28,6 +32,7 @@ __all__ = sorted(
         "EvaluationScorer",
         "MeasureScorer",
         "OrientationWarning",
+        "ThresholdedDetector",
         "evaluation_scorer",
         "from_pyod",
         "from_sklearn",
@@ -37,12 +42,23 @@ __all__ = sorted(
 )
 
 
-def __getattr__(name: str) -> Callable[..., MeasureScorer]:
-    if name not in _MEASURE_OF:
+def __getattr__(name: str) -> Any:
+    if name == "ThresholdedDetector":
+        value: Any = _thresholded_detector()
+    elif name in _MEASURE_OF:
+        value = make_factory(_MEASURE_OF[name])
+    else:
         raise AttributeError(f"module 'fastad.sklearn' has no attribute {name!r}")
-    factory = make_factory(_MEASURE_OF[name])
-    globals()[name] = factory
-    return factory
+    globals()[name] = value
+    return value
+
+
+def _thresholded_detector() -> type:
+    scikit_learn("base")  # says which extra is missing
+    # Here, because its base classes are those of scikit-learn, an optional extra.
+    from fastad.sklearn.thresholded import ThresholdedDetector
+
+    return ThresholdedDetector
 
 
 def __dir__() -> list[str]:
