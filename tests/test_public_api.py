@@ -184,9 +184,11 @@ def test_type_checkers_see_the_same_names(package: ModuleType) -> None:
     block = source.split("if TYPE_CHECKING:\n")[1].split("\n\n")[0]
     seen: dict[str, Any] = {}
     exec(inspect.cleandoc(block), seen)
+    del seen["__builtins__"]
     lazy = {name for name in package.__all__ if name not in PACKAGES}
-    assert {name for name in seen if name != "__builtins__"} == lazy
-    assert all(seen[name] is getattr(package, name) for name in lazy)
+    # Scorers are made, not imported, and what needs no other library is imported outside the block.
+    assert seen.keys() == lazy if package is not fastad.sklearn else seen.keys() < lazy
+    assert all(seen[name] is getattr(package, name) for name in seen)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
