@@ -45,6 +45,8 @@ MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     *((f"{name}@{rate}", {}) for name in ("auc", "tpr") for rate in RATES),
     *((key, {}) for key in ("auc@tpr0.9", "auc@tpr0.95", "f1@0.05", "f1_best", "fpr@tpr0.95")),
     *((key, RANGE) for key in ("auc_rp", "auc_p", "auc_scored")),
+    *((key, {}) for key in ("auc_log@0.001", "auc_log@0.02", "bedroc@20", "rie@20")),
+    ("dcf@threshold1.5", {}),
 )
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "false_positives.csv"
 BY_FAMILY = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"

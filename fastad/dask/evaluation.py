@@ -10,6 +10,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
 from fastad.dask.tables import PartitionedTable
 from fastad.dask.tasks import Versions, dask_module, now_or_later
+from fastad.measures.measure import MeasureLike
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import (
     Counters,
@@ -35,7 +36,7 @@ def evaluate(
     *,
     label: str = "label",
     score: str | Sequence[str] | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     groups: str | Sequence[str] | None = None,
     exact: bool = False,
@@ -58,8 +59,9 @@ def evaluate(
         Column of the labels: 1 or True for an anomaly.
     score : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers.
-    measures : str or sequence of str, optional
-        Keys such as ``"tpr@0.01"`` or names of measures; by default those of `fastad.evaluate`.
+    measures : str, Measure, BoundMeasure, or sequence of such, optional
+        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
+        `fastad.evaluate`.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
     groups : str or sequence of str, optional

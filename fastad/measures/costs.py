@@ -86,6 +86,7 @@ DETECTION_COST = Measure(
     default_points=(),
     reads="values",
     smooth=True,
+    monotone=True,
     cost="O(log g)",
     higher_is_better=False,
     value_range=(0.0, math.inf),

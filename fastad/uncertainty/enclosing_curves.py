@@ -18,11 +18,12 @@ from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
 from fastad._core.types import CountVector, FloatVector, IntMatrix
+from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bands import rank_above, rank_below, rate_bounds
-from fastad.uncertainty.closed_forms import Bounds
+from fastad.uncertainty.closed_forms import Bounds, clopper_pearson
 from fastad.uncertainty.order_statistics import last_rank
 
 # Measures of one point of the curve, for which bounds at that point suffice.
@@ -122,6 +123,36 @@ def _swap_classes(counts: OrderedCounts) -> OrderedCounts:
         n_anomalies=counts.n_normals,
         n_normals=counts.n_anomalies,
     )
+
+
+def has_box(bound: BoundMeasure) -> bool:
+    """Return whether a measure is a monotone function of both rates at a fixed threshold."""
+    return bound.measure.monotone and "threshold" in bound.parameters
+
+
+def box_interval(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:
+    """Return a monotone measure at the corners of a box that contains both rates at a threshold.
+
+    Each rate is outside its interval of Clopper and Pearson with at most half of alpha.
+    """
+    point = points_flagged(counts, bound.parameters["threshold"])
+    totals = counts.n_anomalies, counts.n_normals
+    rates = [
+        clopper_pearson(cumulative.item(point), total, alpha / 2)
+        for cumulative, total in zip((counts.tps, counts.fps), totals, strict=True)
+    ]
+    least, most = bound.bounds
+    if not bound.measure.higher_is_better:
+        least, most = most, least
+    ends = []
+    for tpr, fpr, unknown in ((rates[0][0], rates[1][1], least), (rates[0][1], rates[1][0], most)):
+        tps, fps = counts.tps.astype(np.float64), counts.fps.astype(np.float64)
+        # Nothing but this point is read.
+        tps[point], fps[point] = tpr * totals[0], fpr * totals[1]
+        corner = replace(counts, tps=as_readonly(tps), fps=as_readonly(fps), weighting="real")
+        value = bound.value_or_nan(corner)
+        ends.append(unknown if value != value else value)
+    return min(ends), max(ends)
 
 
 def has_fiducial(bound: BoundMeasure) -> bool:

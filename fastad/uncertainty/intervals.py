@@ -52,7 +52,13 @@ from fastad.uncertainty.corrected import (
     inversion,
     observed_area,
 )
-from fastad.uncertainty.enclosing_curves import fiducial, fiducial_values, order_interval
+from fastad.uncertainty.enclosing_curves import (
+    box_interval,
+    fiducial,
+    fiducial_values,
+    has_box,
+    order_interval,
+)
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import (
     ANY_SIZE,
@@ -116,6 +122,8 @@ def interval(
             threshold: all values that the exact intervals of both observed rates allow.
         ``"wilson"``, ``"clopper-pearson"``, ``"jeffreys"``
             Binomial, for a rate, F1 or number of alarms at a threshold that was fixed beforehand.
+            ``"clopper-pearson"`` also for measures there that are monotone in both rates, such as
+            the detection cost: the ends of a box that contains both.
         ``"fiducial"``
             For areas, average precision and other measures that never fall where the ROC curve
             rises: quantiles over random curves that enclose that of the population, from the exact
@@ -452,6 +460,8 @@ def _closed_form(
     bound, value, alpha = task.bound, task.value, options.alpha
     if task.method == "inversion":
         return inversion(counts, bound, alpha), math.nan
+    if task.method in BINOMIAL and has_box(bound):
+        return box_interval(counts, bound, alpha), math.nan
     if task.method in BINOMIAL:
         confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
         k, n = TRIALS[bound.measure.name](confusion)

@@ -17,7 +17,7 @@ from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import BINOMIAL
 from fastad.uncertainty.corrected import has_inversion, observed_area
-from fastad.uncertainty.enclosing_curves import has_fiducial, has_order
+from fastad.uncertainty.enclosing_curves import has_box, has_fiducial, has_order
 from fastad.uncertainty.influence import has_influence
 
 RESAMPLING = ("bootstrap", "basic", "bca")
@@ -106,6 +106,8 @@ def methods_of(bound: BoundMeasure) -> list[str]:
     closed = []
     if has_order(bound):
         closed.append("order")
+    if has_box(bound):
+        closed.append("clopper-pearson")
     smooth = has_influence(bound.measure)
     if smooth:
         closed.append("delong")
@@ -207,7 +209,10 @@ def select_paired_method(
     rates = _nearest(
         [row for row in false_positives() if row.measure == bound.measure.name], limits
     )
-    if min(limits) >= _FEWEST_FOR_NORMAL and rates and rates[0].rate <= _HIGHEST_RATE:
+    # At another prevalence a few samples may dominate, which the table does not show.
+    as_tried = bound.parameters.get("prevalence") is None
+    known = as_tried and min(limits) >= _FEWEST_FOR_NORMAL and rates
+    if known and rates[0].rate <= _HIGHEST_RATE:
         return "delong", rates[0].rate
     if not has_influence(bound.measure) and min(limits) >= _MANY:
         return "bootstrap", None

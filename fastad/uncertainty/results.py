@@ -32,8 +32,8 @@ class Interval:
         Ends of the interval.
     standard_error : float
         From the variance of a closed form, or the standard deviation of the replicates of a
-        bootstrap, or of the middles of random curves; NaN where the method has none (``"order"``
-        and ``"pairs"``).
+        bootstrap, or of the middles of random curves; NaN where the method has none (``"order"``,
+        ``"pairs"``, and ``"clopper-pearson"`` of a measure of both classes).
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
     method : str

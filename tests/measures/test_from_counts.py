@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numba import njit
+from scipy.stats import binomtest
 from sklearn import metrics
 from sklearn.ensemble import IsolationForest
 
@@ -332,6 +333,34 @@ def test_intervals_at_an_fpr_are_exact_where_the_function_is_monotone() -> None:
         expected = fastad.interval(Y, S, measure="f1_at_fpr", fpr=fpr, method="order")
         assert found.method == "order"
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
+@pytest.mark.parametrize("threshold", [-9.0, 0.6, 2.9, 9.0])
+def test_intervals_at_a_threshold_are_exact_where_the_function_is_monotone(
+    name: str, threshold: float
+) -> None:
+    """The worst and the best value in a box of two intervals of 97.5 %."""
+    measure = made(name, "threshold", value_range=(-60, 60))
+    n, m = int(Y.sum()), int((1 - Y).sum())
+    tp, fp = (int(np.sum(S[label == Y] >= threshold)) for label in (1, 0))
+    (p0, p1), (q0, q1) = (
+        binomtest(k, total).proportion_ci(0.975, "exact") for k, total in ((tp, n), (fp, m))
+    )
+    with np.errstate(all="ignore"):
+        values = [
+            float(FUNCTIONS[name][0](np.float64(p) * n, np.float64(q) * m, n, m))
+            for p, q in ((p0, q1), (p1, q0))
+        ]
+    unknown = (-60, 60) if FUNCTIONS[name][1] else (60, -60)
+    ends = [x if x == x else end for x, end in zip(values, unknown, strict=True)]
+    try:
+        found = fastad.interval(Y, S, measure=measure, threshold=threshold)
+    except UndefinedMeasureError:
+        assert tp + fp in (0, n + m)
+        return
+    assert (found.method, found.coverage) == ("clopper-pearson", None)
+    assert (found.low, found.high) == pytest.approx((min(ends), max(ends)), rel=1e-9)
 
 
 def test_an_interval_of_which_nothing_is_known_warns() -> None:

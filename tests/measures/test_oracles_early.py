@@ -523,3 +523,71 @@ def test_many_perfect_points_are_not_compared_one_by_one() -> None:
     y = np.r_[np.ones(n, int), 0]
     found = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
     assert (float(found), found.threshold) == (1, -(n // 2 - 1))
+
+
+# Many points, of which blocks are read one after the other, or by threads
+
+
+@pytest.mark.parametrize("decimals", [9, 3])
+@pytest.mark.parametrize("proportion", [0.003, 0.4])
+def test_many_points(proportion: float, decimals: int) -> None:
+    rng = np.random.default_rng(11)
+    y = (rng.random(200_000) < proportion).astype(int)
+    s = np.round(rng.normal(size=200_000) + 1.5 * y, decimals)
+    curve = fastad.roc_curve(y, s)
+    n, m = int(y.sum()), int((1 - y).sum())
+    tps, fps = np.rint(curve.tpr * n), np.rint(curve.fpr * m)
+    # Ranks and weights of single samples; of ties the mean.
+    order = np.argsort(-s, kind="stable")
+    first = np.searchsorted(-s[order], -s[order], side="left")
+    last = np.searchsorted(-s[order], -s[order], side="right")
+    for alpha in (0.5, 20.0, 321.9):
+        weights = np.exp(-alpha * np.arange(1, 200_001) / 200_000)
+        sums = np.concatenate([[0.0], np.cumsum(weights.astype(np.longdouble))])
+        of_samples = ((sums[last] - sums[first]) / (last - first)).astype(float)
+        mean = math.fsum(of_samples[y[order] == 1]) / n
+        rie = mean / (math.fsum(weights) / 200_000)
+        ratio = n / (n + m)
+        highest = -math.expm1(-alpha * ratio) / (ratio * -math.expm1(-alpha))
+        lowest = math.expm1(alpha * ratio) / (ratio * math.expm1(alpha))
+        found = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
+        assert found == pytest.approx(rie, rel=1e-11)
+        scaled = (rie - lowest) / (highest - lowest)
+        assert fastad.measures.bedroc(y, s, alpha=alpha) == pytest.approx(scaled, rel=1e-10)
+    for prevalence in (0.001, 0.1, 0.9):
+        values = prevalence * (1 - tps / n) + (1 - prevalence) * fps / m
+        best = fastad.measures.min_detection_cost(y, s, prevalence=prevalence)
+        assert best == pytest.approx(values.min() / min(prevalence, 1 - prevalence), rel=1e-11)
+        assert best.threshold == curve.thresholds[np.argmin(np.round(values, 14))]
+    precision = tps[1:] / (tps[1:] + fps[1:])
+    for recall in (0.0, 0.5, 0.99):
+        reached = tps[1:] >= recall * n
+        best = fastad.measures.precision_at_recall(y, s, recall=recall)
+        assert best == precision[reached].max()
+        assert best.threshold == curve.thresholds[1:][reached][np.argmax(precision[reached])]
+    f1 = 2 * tps / (tps + fps + n)
+    best = fastad.best_f1(y, s)
+    assert (float(best), best.threshold) == (f1.max(), curve.thresholds[np.argmax(f1)])
+    steps = np.diff(fps) > 0
+    if decimals == 9:  # without ties the curve is made of steps
+        ends = np.clip(fps / m, 0.001, 0.1)
+        area = np.sum(tps[1:][steps] / n * np.log(ends[1:] / ends[:-1])[steps]) / math.log(100)
+        assert fastad.measures.log_auc(y, s) == pytest.approx(area, rel=1e-11)
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    rng = np.random.default_rng(12)
+    y = (rng.random(400_000) < 0.1).astype(int)
+    s = np.round(rng.normal(size=400_000) + y, 4)
+    measures = [
+        "bedroc@20",
+        "rie@5",
+        "mindcf@0.01",
+        "f1_best",
+        "precision@recall0.7",
+        "auc_log@0.01",
+    ]
+    one, two = (
+        dict(fastad.evaluate(y, s, measures=measures, n_threads=n)["score"]) for n in (1, 2)
+    )
+    assert one == two
