@@ -14,8 +14,8 @@ from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.contamination import (
-    CorrectedCounts,
     CorrectedMeasure,
+    confusion_without_hidden,
     corrected_value,
     refuse_impossible,
     refuse_unidentified,
@@ -26,6 +26,8 @@ from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
 from fastad.measures.resolution import Resolution
 from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.cuts import CurvePart
+from fastad.ordering.hidden import CorrectedCounts
 from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
 from fastad.uncertainty.results import Interval
@@ -279,22 +281,24 @@ def _value(bound: BoundMeasure, observed: CorrectedCounts) -> float:
 def _operating_point(observed: CorrectedCounts, rate: Fraction) -> OperatingPoint:
     try:
         refuse_unidentified(observed, rate, observed.contamination, "threshold_at_fpr")
-        threshold, flagged = threshold_and_flagged(_corrected_counts(observed), rate)
+        threshold, flagged = threshold_and_flagged(_corrected_counts(observed, rate), rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def _corrected_counts(observed: CorrectedCounts) -> OrderedCounts:
-    """Return the corrected counts; as they are where a class is absent."""
+def _corrected_counts(observed: CorrectedCounts, rate: Fraction) -> OrderedCounts:
+    """Return the corrected counts around a rate; as they are where a class is absent."""
     counts = observed.counts
-    return observed.rising if counts.n_anomalies and counts.n_normals else counts
+    if not (observed.contamination and counts.n_anomalies and counts.n_normals):
+        return counts
+    return observed.around(CurvePart.around(rate))
 
 
 def _point_at(observed: CorrectedCounts, key: str, threshold: Threshold) -> OperatingPoint:
     flagged = confusion_at_threshold(observed.counts, threshold)
     if observed.contamination and observed.counts.n_anomalies and observed.counts.n_normals:
-        flagged = observed.confusion(flagged)
+        flagged = confusion_without_hidden(observed, flagged)
     is_own = key == OWN_THRESHOLD
     return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own)
 

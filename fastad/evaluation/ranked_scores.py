@@ -22,7 +22,6 @@ from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolic
 from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.contamination import (
-    CorrectedCounts,
     check_contamination,
     corrected_value,
     refuse_impossible,
@@ -30,6 +29,7 @@ from fastad.measures.contamination import (
 from fastad.measures.measure import Measure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.hidden import CorrectedCounts
 from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
 from fastad.uncertainty.results import Interval
 

@@ -18,17 +18,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
-from fastad._core.arrays import as_readonly
 from fastad._core.parameters import exact_number, short_repr
-from fastad._core.types import BoolVector, FloatVector, Point
+from fastad._core.types import Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.points import last_within
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.hidden import ALPHA, CorrectedCounts, largest_contamination
 
 Result = TypeVar("Result")
 
@@ -37,10 +35,13 @@ NOTHING_HIDDEN = Fraction(0), Fraction(0)
 _AS_IS = ("roc_auc", *RATES)
 # Beside measures that rise with the curve, these are functions of it and of the classes' sizes.
 _CURVES = ("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr")
+# Between two anomalies these only see that the curve is horizontal.
+_OF_CORNERS = (
+    *("auc_at_fpr", "auc_at_tpr", "log_auc", "tpr_at_fpr", "fpr_at_tpr", "equal_error_rate"),
+    *("average_precision", "pr_auc"),
+)
 # Numbers of hidden anomalies within so many standard deviations are compatible with the data.
 _DEVIATIONS = 2
-# The data refute a fraction where it is compatible with them with no more than this probability.
-_ALPHA = 1e-3
 
 
 def check_contamination(value: Point, name: str = "contamination") -> Fraction:
@@ -73,102 +74,6 @@ def check_contamination_range(
             argument=name,
         )
     return low, high
-
-
-def without_hidden(counts: OrderedCounts, contamination: Fraction) -> OrderedCounts:
-    """Return the counts with the hidden anomalies among the labelled ones; O(g).
-
-    Where few normals are flagged, more hidden anomalies may be taken away than there are flagged
-    normals, and the corrected number of normals falls along the curve. It is replaced by the
-    nearest numbers that rise from 0 to their total: least squares with the weight with which each
-    point of the curve counts in the area under it, so that the area stays what it is while the
-    curve stays within the square (Patra and Sen 2016, section 2, with weights of the sample).
-    """
-    if contamination == 0:
-        return counts
-    n_hidden = float(contamination * Fraction(counts.n_normals))
-    per_anomaly = n_hidden / float(counts.n_anomalies)
-    tps = counts.tps.astype(np.float64)
-    fps = counts.fps - per_anomaly * tps
-    n_normals = float(fps[-1])
-    fps = _rising(fps, tps, n_normals)
-    tps *= 1 + per_anomaly
-    kept = _distinct(fps, tps)
-    return replace(
-        counts,
-        fps=as_readonly(fps[kept]),
-        tps=as_readonly(tps[kept]),
-        keys=as_readonly(counts.keys[kept[1:]]),
-        # The last entries: totals that differ in a last digit would leave rates below 1.
-        n_anomalies=float(tps[-1]),
-        n_normals=n_normals,
-        weighting="real",
-    )
-
-
-def _rising(fps: FloatVector, tps: FloatVector, total: float) -> FloatVector:
-    """Return the numbers from 0 to a total that rise and are nearest to these."""
-    # Imported here, because scipy.optimize takes a while to import.
-    from scipy.optimize import isotonic_regression
-
-    steps = np.diff(tps)
-    # Only where anomalies are do the numbers fall: between them normals alone add to them.
-    weights = np.zeros(fps.shape[0])
-    weights[:-1] = steps
-    weights[1:] += steps
-    corners = np.flatnonzero(weights)
-    rising = isotonic_regression(fps[corners], weights=weights[corners]).x
-    lengths = np.diff(corners, prepend=0, append=fps.shape[0])
-    # Between two corners the numbers rise as they are, but not beyond those at the corners.
-    np.maximum(fps, np.repeat(np.append(0.0, rising), lengths), out=fps)
-    lengths = np.diff(corners + 1, prepend=0, append=fps.shape[0])
-    np.minimum(fps, np.repeat(np.append(rising, total), lengths), out=fps)
-    np.clip(fps, 0.0, total, out=fps)
-    fps[-1] = total
-    return fps
-
-
-def _distinct(fps: FloatVector, tps: FloatVector) -> BoolVector:
-    """Return which points to keep: of equal ones the last, as no point of counts is that before.
-
-    Of those at which nothing is flagged the first, which lies above all scores.
-    """
-    kept: BoolVector = np.ones(fps.shape[0], np.bool_)
-    np.logical_or(fps[1:] > fps[:-1], tps[1:] > tps[:-1], out=kept[:-1])
-    first = int(np.argmax((fps > 0) | (tps > 0)))
-    kept[1:first] = False
-    kept[0] = True
-    return kept
-
-
-class CorrectedCounts:
-    """Counts, and what they would be without hidden anomalies, which is computed once.
-
-    Attributes
-    ----------
-    counts : OrderedCounts
-        As they are.
-    contamination : Fraction
-        Fraction of anomalies among the normals.
-    """
-
-    __slots__ = ("_rising", "contamination", "counts")
-
-    def __init__(self, counts: OrderedCounts, contamination: Fraction) -> None:
-        self.counts, self.contamination = counts, contamination
-        self._rising: OrderedCounts | None = None
-
-    @property
-    def rising(self) -> OrderedCounts:
-        """The corrected counts."""
-        if self._rising is None:
-            self._rising = without_hidden(self.counts, self.contamination)
-        return self._rising
-
-    def confusion(self, seen: Confusion) -> Confusion:
-        """Return the counts of a threshold without hidden anomalies, given those that are seen."""
-        n, m = float(self.counts.n_anomalies), float(self.counts.n_normals)
-        return corrected_confusion(seen.tp / n, seen.fp / m, (n, m), float(self.contamination))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,13 +179,32 @@ def _corrected_value(
         # Refused in the measure's own words.
         return measure.compute(observed, **parameters)
     if measure.name not in _AS_IS:
-        return measure.compute(counts.rising, **parameters)
+        return measure.compute(_points_for(measure, counts, parameters), **parameters)
     value = measure.compute(observed, **parameters)
     fraction = float(contamination)
     if measure.name == "roc_auc":
         return min(max((value - fraction / 2) / (1 - fraction), 0.0), 1.0)
-    seen = confusion_at_threshold(observed, parameters["threshold"])
-    return rate_of(measure.name, counts.confusion(seen))
+    return rate_of(
+        measure.name,
+        confusion_without_hidden(counts, confusion_at_threshold(observed, parameters["threshold"])),
+    )
+
+
+def _points_for(
+    measure: Measure[Any], counts: CorrectedCounts, parameters: Mapping[str, Any]
+) -> OrderedCounts:
+    """Return the corrected counts at the points that a measure needs."""
+    if measure.name in _OF_CORNERS:
+        return counts.corners()
+    if measure.curve_part is not None:
+        return counts.around(measure.curve_part(parameters))
+    return counts.all_points()
+
+
+def confusion_without_hidden(counts: CorrectedCounts, seen: Confusion) -> Confusion:
+    """Return the counts of a threshold without hidden anomalies, given those that are seen."""
+    n, m = float(counts.counts.n_anomalies), float(counts.counts.n_normals)
+    return corrected_confusion(seen.tp / n, seen.fp / m, (n, m), float(counts.contamination))
 
 
 def corrected_confusion(
@@ -305,32 +229,9 @@ def refuse_impossible(
         raise InvalidInputError(
             f"{name} must not exceed what the data allow: fewer normal samples score as high as "
             f"anomalies than so many hidden ones would, and the fraction is at most {largest:.4g} "
-            f"(confidence {1 - _ALPHA:g}); found {float(contamination):g}",
+            f"(confidence {1 - ALPHA:g}); found {float(contamination):g}",
             argument=name,
         )
-
-
-def largest_contamination(counts: OrderedCounts, alpha: float = _ALPHA) -> float:
-    """Return an upper bound on the fraction of anomalies among the normals that always holds.
-
-    The observed FPR' is at least pi TPR at every threshold: pi is at most the lowest FPR' / TPR
-    (Scott 2015, section 3; Blanchard, Lee and Scott 2010). At the r-th highest anomaly the TPR is a
-    beta number and, given that threshold, the flagged normals are binomial; both are bounded
-    with probability 1 - alpha at all of some twenty ranks r. Real weights do not tell how many
-    samples there are, and leave every fraction possible.
-    """
-    if counts.weighting == "real" or counts.n_anomalies == 0 or counts.n_normals == 0:
-        return 1.0
-    # Imported here, because SciPy's functions take a sixth of a second to import.
-    from scipy.special import betainccinv, betaincinv
-
-    n, m = int(counts.n_anomalies), int(counts.n_normals)
-    ranks = np.unique([-(-n // 2**i) for i in range(n.bit_length())])
-    single = alpha / (2 * ranks.shape[0])
-    flagged = counts.fps[np.searchsorted(counts.tps, ranks)]
-    most = np.where(flagged < m, betainccinv(flagged + 1, np.maximum(m - flagged, 1), single), 1.0)
-    least = betaincinv(ranks, n - ranks + 1, single)
-    return min(1.0, float(np.min(most / least)))
 
 
 def refuse_unidentified(
@@ -350,7 +251,7 @@ def refuse_unidentified(
     n, m = float(counts.counts.n_anomalies), float(counts.counts.n_normals)
     if fpr is None or not 0 < fpr < 1 or contamination == 0 or n == 0 or m == 0:
         return
-    rising = counts.rising
+    rising = counts.corners()
     point = last_within(rising.fps, fpr * Fraction(rising.n_normals))
     tpr = float(rising.tps[point]) / float(rising.n_anomalies)
     fraction = float(contamination)

@@ -19,13 +19,13 @@ from fastad.measures.contamination import (
     CorrectedMeasure,
     corrected,
     corrected_confusion,
-    largest_contamination,
     refuse_impossible,
     refuse_unidentified,
 )
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.hidden import largest_contamination
 from fastad.uncertainty.closed_forms import Bounds, clopper_pearson
 from fastad.uncertainty.results import Interval
 

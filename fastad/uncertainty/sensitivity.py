@@ -17,16 +17,15 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, FloatVector, IntervalMethod, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.contamination import (
-    CorrectedCounts,
     CorrectedMeasure,
     check_contamination,
     corrected,
     corrected_value,
-    largest_contamination,
 )
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.hidden import CorrectedCounts, largest_contamination
 from fastad.uncertainty.corrected import fractions_between
 from fastad.uncertainty.intervals import IntervalOptions, check_interval_options, intervals_of
 from fastad.uncertainty.methods import check_method

@@ -17,14 +17,19 @@ from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.measures.contamination import (
     CorrectedMeasure,
     corrected,
-    largest_contamination,
     refuse_unidentified,
-    without_hidden,
 )
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
-from fastad.ordering.counts import count
+from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.hidden import CorrectedCounts, largest_contamination
+
+
+def without_hidden(counts: OrderedCounts, fraction: Fraction) -> OrderedCounts:
+    """The corrected counts at all points."""
+    return CorrectedCounts(counts, fraction).all_points()
+
 
 VALUES = [
     name
@@ -216,6 +221,46 @@ def test_the_area_under_the_corrected_curve_is_the_corrected_area() -> None:
     curve = ranked.roc_curve()
     area = np.trapezoid(curve.tpr, curve.fpr)
     assert area == pytest.approx(ranked.roc_auc(), abs=1e-4)
+
+
+# --- measures need few of the points
+
+NUMBERS: list[dict[str, Any]] = [
+    *POINTS,
+    *({"measure": name} for name in ("average_precision", "pr_auc", "best_f1", "equal_error_rate")),
+    {"measure": "auc_at_fpr", "fpr": 0.3, "min_fpr": 0.1},
+    {"measure": "tpr_at_fpr", "fpr": 0.25, "interpolation": "conservative"},
+    {"measure": "fpr_at_tpr", "tpr": 0.5, "interpolation": "conservative"},
+    {"measure": "precision_at_fpr", "fpr": [0.02, 0.3]},
+    {"measure": "threshold_at_fpr", "fpr": [0.02, 0.3]},
+    {"measure": "threshold_at_fpr", "fpr": 0.0},
+    {"measure": "f1_at_fpr", "fpr": 1.0},
+]
+
+
+@pytest.mark.parametrize("options", NUMBERS, ids=lambda x: x["measure"])
+@given(st.integers(0, 100), st.sampled_from([0.01, 0.1, 0.4]), st.booleans())
+def test_a_measure_is_the_same_at_the_points_it_needs(
+    options: dict[str, Any], seed: int, fraction: float, tied: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 5, 300) == 0
+    s = (rng.integers(0, 40, 300) if tied else rng.normal(size=300) * 20) + 10 * y
+    counts = count(y, s)
+    parameters = {name: value for name, value in options.items() if name != "measure"}
+    measure = MEASURES[options["measure"]]
+    checked = measure.check(parameters)
+    found = CorrectedMeasure.of_measure(measure, Fraction(fraction)).compute
+    expected: Any
+    try:
+        expected = measure.compute(without_hidden(counts, Fraction(fraction)), **checked)
+    except UndefinedMeasureError as error:
+        with pytest.raises(UndefinedMeasureError, match=str(error)[:30]):
+            found(counts, **checked)
+        return
+    value = found(counts, **checked)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    assert getattr(value, "threshold", None) == getattr(expected, "threshold", None)
 
 
 # --- nothing moves without it
