@@ -218,7 +218,9 @@ def select_paired_method(
         return "bootstrap", None
     if bound.reads_ranks:
         return "permutation", None
-    return "bootstrap", None if min(limits) >= _MANY else math.nan
+    # Of a function of a user's own nothing is known either.
+    many = as_tried and bound.measure.slopes is None and min(limits) >= _MANY
+    return "bootstrap", None if many else math.nan
 
 
 @dataclass(frozen=True, slots=True)
