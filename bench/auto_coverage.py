@@ -32,6 +32,8 @@ def measures() -> list[BoundMeasure]:
     keys = ["auc", "ap", "auc_pr", "auc_prg", "eer", "f1_best", "recall@precision0.5", "np@0.05"]
     keys += [f"{prefix}{x}" for prefix in ("auc@", "tpr@", "f1@", "precision@fpr") for x in RATES]
     keys += ["auc@tpr0.9", "auc@tpr0.95", "fpr@tpr0.95"]
+    keys += ["auc_log@0.001", "auc_log@0.02", "bedroc@20", "rie@20", "ef@0.01", "ef@0.1"]
+    keys += ["mindcf@0.01", "precision@recall0.5", "precision@recall0.9", "dcf@threshold1.5"]
     return [bind(key, {}) for key in keys]
 
 

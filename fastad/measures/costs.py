@@ -76,7 +76,7 @@ DETECTION_COST = Measure(
     title="normalised cost of the errors at a threshold",
     key="dcf@threshold",
     compute=_detection_cost,
-    source="Martin and Przybocki 2000; NIST 2016, section 3.1",
+    source="Martin and Przybocki 2000; NIST 2010",
     parameters={
         "threshold": ThresholdValue(example=0.5),
         "prevalence": Prevalence(),
@@ -152,7 +152,7 @@ def detection_cost(
     ----------
     .. [1] A. Martin and M. Przybocki, "The NIST 1999 speaker recognition evaluation - an overview",
        Digital Signal Processing 10, 2000.
-    .. [2] NIST 2016 speaker recognition evaluation plan, section 3.1.
+    .. [2] NIST 2010 speaker recognition evaluation plan.
 
     Examples
     --------
@@ -211,7 +211,7 @@ MIN_DETECTION_COST = Measure(
     key="mindcf",
     number_key="mindcf@",
     compute=_min_detection_cost,
-    source="Martin and Przybocki 2000; NIST 2016, section 3.1",
+    source="Martin and Przybocki 2000; NIST 2010",
     parameters={"prevalence": Prevalence(sequence=True), **_COSTS},
     operating_point="prevalence",
     default_points=(None,),
@@ -296,7 +296,7 @@ def min_detection_cost(
     ----------
     .. [1] A. Martin and M. Przybocki, "The NIST 1999 speaker recognition evaluation - an overview",
        Digital Signal Processing 10, 2000.
-    .. [2] NIST 2016 speaker recognition evaluation plan, section 3.1.
+    .. [2] NIST 2010 speaker recognition evaluation plan.
 
     Examples
     --------

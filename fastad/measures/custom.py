@@ -33,6 +33,7 @@ from fastad.measures.points import (
     at_each,
     exact,
     hits_among,
+    last_flagging,
     need_anomalies,
     need_normals,
     part_around_fpr,
@@ -484,10 +485,11 @@ def _at_k(
 
     def value(flagged: Count) -> float:
         hits = hits_among(counts, flagged, of.name)
-        # The lowest score of which some are among them; without any flagged, above all.
-        cut = int(np.searchsorted(counts.tps + counts.fps, flagged, side="left"))
-        reached = counts.threshold(min(cut, counts.keys.shape[0]))
-        return of.value(counts, hits, exact(flagged) - hits, reached)
+        # The lowest score of which some are among them.
+        point = last_flagging(counts, flagged)
+        if counts.tps.item(point) + counts.fps.item(point) < flagged:
+            point = min(point + 1, counts.keys.shape[0])
+        return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
 
     if isinstance(k, list):
         return np.array([value(each) for each in k], np.float64)

@@ -179,7 +179,7 @@ ENRICHMENT_FACTOR = Measure(
     title="how many times more frequent anomalies are among the highest scores",
     key="ef@",
     compute=_enrichment_factor,
-    source="Truchon and Bayly 2007, section 2.2",
+    source="Truchon and Bayly 2007",
     parameters={"fraction": Rate(sequence=True)},
     operating_point="fraction",
     default_points=(Fraction(1, 100),),
@@ -327,7 +327,7 @@ ROBUST_INITIAL_ENHANCEMENT = Measure(
     title="mean exponential weight of the anomalies' ranks, 1 by chance",
     key="rie@",
     compute=_robust_initial_enhancement,
-    source="Sheridan et al. 2001; Truchon and Bayly 2007, equation (18)",
+    source="Sheridan et al. 2001; Truchon and Bayly 2007",
     parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
@@ -438,7 +438,7 @@ BEDROC = Measure(
     title="early recognition: the mean exponential weight of the anomalies' ranks, scaled",
     key="bedroc@",
     compute=_bedroc,
-    source="Truchon and Bayly 2007, equation (36)",
+    source="Truchon and Bayly 2007",
     parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
@@ -513,7 +513,7 @@ def bedroc(
     ----------
     .. [1] J.-F. Truchon and C. I. Bayly, "Evaluating virtual screening methods: good and bad
        metrics for the 'early recognition' problem", Journal of Chemical Information and Modeling
-       47, 2007, equation (36).
+       47, 2007.
 
     Examples
     --------

@@ -154,6 +154,24 @@ def test_net_benefit_is_that_of_dcurves(i: int) -> None:
     assert everything == pytest.approx(expected["net_benefit_all"], rel=1e-12, abs=1e-12)
 
 
+def test_thresholds_that_functions_get() -> None:
+    def reached(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
+        return np.where(np.isfinite(threshold), threshold, 99.0)
+
+    options: dict[str, Any] = {"takes_threshold": True}
+    y, s = [0, 1, 0, 1, 1], [5.0, 4, 4, 2, 1]
+    curve = from_counts("own", reached, at="curve", **options).of(y, s)
+    assert curve.values.tolist() == [99, 5, 4, 2, 1]
+    at_k = from_counts("own", reached, at="k", **options)
+    assert at_k.of(y, s, k=[1, 2, 3, 4, 5]).tolist() == [5, 4, 4, 2, 1]
+    at_fpr = from_counts("own", reached, at="fpr", **options)
+    assert at_fpr.of(y, s, fpr=[0, 0.5, 1]).tolist() == [99, 5, 1]
+    at_threshold = from_counts("own", reached, at="threshold", **options)
+    assert at_threshold.of(y, s, threshold=[3.5, 7]).tolist() == [3.5, 7]
+    best = from_counts("own", reached, at="best", higher_is_better=False, **options).of(y, s)
+    assert (float(best), best.threshold) == (1, 1)
+
+
 def test_alerts_per_day_of_a_threshold() -> None:
     alerts = from_counts("alerts", custom.alerts_per_day, at="threshold", higher_is_better=None)
     # Of one anomaly in 100 half is found, and one normal sample of four is flagged.

@@ -223,7 +223,7 @@ def test_enrichment_factor_is_that_of_rdkit(i: int) -> None:
 
 
 def exact_enhancement(data: oracles.Rows, alpha: Fraction) -> Decimal:
-    """Truchon and Bayly 2007, equation (18), with the mean weight of the ranks of each tie."""
+    """Truchon and Bayly 2007, with the mean weight of the ranks of each tie."""
     n, m = oracles.totals(data)
     if n == 0:
         raise UndefinedError
@@ -241,7 +241,7 @@ enhancement = in_40_digits(exact_enhancement)
 
 @in_40_digits
 def bedroc(data: oracles.Rows, alpha: Fraction) -> Decimal:
-    """Truchon and Bayly 2007, equation (36)."""
+    """Truchon and Bayly 2007."""
     n, m = oracles.both_classes(data)
     a, ratio = decimal(alpha), decimal(n / (n + m))
 

@@ -33,6 +33,7 @@ ATTAINED = [
     if row.extremes in (AREA, POINT)
     or row in RATES.values()
     or row.name in ("average_precision", "f1_at_fpr", "precision_at_fpr", "weighted_auc")
+    or row.name in ("log_auc", "bedroc", "robust_initial_enhancement", "detection_cost")
 ]
 # Room for some eight cells.
 TINY = 512
