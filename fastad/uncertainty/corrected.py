@@ -5,6 +5,7 @@ from them: no variance of the corrected curve is needed, and small numbers do no
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -105,8 +106,14 @@ def _tpr_at(counts: OrderedCounts, fpr: float, fraction: float, alpha: float) ->
     one of the points of the curve, whichever, and both rates lie in their intervals there.
     """
     level = _of_both(alpha)
-    least, most = _rates(counts.fps, counts.n_normals, level)
-    low, high = _rates(counts.tps, counts.n_anomalies, level)
+    # Beyond, more normals are flagged than at a TPR of 1.
+    n_points = bisect_right(
+        range(counts.fps.shape[0]),
+        (1 - fraction) * fpr + fraction,
+        key=lambda i: clopper_pearson(float(counts.fps[i]), float(counts.n_normals), level)[0],
+    )
+    least, most = _rates(counts.fps[:n_points], counts.n_normals, level)
+    low, high = _rates(counts.tps[:n_points], counts.n_anomalies, level)
     low = np.maximum(low, (least - (1 - fraction) * fpr) / fraction)
     high = np.minimum(high, (most - (1 - fraction) * fpr) / fraction)
     possible = low <= high

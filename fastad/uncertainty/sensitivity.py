@@ -49,9 +49,10 @@ class ContaminationSensitivity(ShortRepr, TableResult):
     undefined : sequence of (str or None)
         Why a value is NaN.
     bounds : (float, float)
-        Lowest and highest value from the lowest fraction to the highest one at which there is one:
-        where the true fraction lies in this range, they contain the measure but for the sampling
-        error. NaN where there is none.
+        Lowest and highest value from the lowest fraction to the highest, or to the largest that the
+        data allow: where the true fraction lies in this range, they contain the measure but for
+        the sampling error. `fastad.interval` of a range of fractions allows for that, too. NaN
+        where there is none.
     largest : float
         The largest fraction that the data allow.
     confidence_level : float or None
@@ -299,7 +300,7 @@ def sensitivity_of(
         low=low,
         high=high,
         undefined=undefined,
-        bounds=_bounds(counts, bound, values),
+        bounds=_bounds(counts, bound, fractions, largest),
         largest=largest,
         confidence_level=None if options is None else float(options.level),
         n_anomalies=counts.n_anomalies,
@@ -324,17 +325,14 @@ def _value(
 
 
 def _bounds(
-    counts: OrderedCounts, bound: BoundMeasure, values: dict[Fraction, float]
+    counts: OrderedCounts, bound: BoundMeasure, fractions: Sequence[Fraction], largest: float
 ) -> tuple[float, float]:
-    """Return the extremes over the range of the fractions that have a value."""
-    if not values:
+    """Return the extremes over the range of the fractions, as far as the data allow them."""
+    low, high = fractions[0], min(fractions[-1], Fraction(largest))
+    if high < low:
         return math.nan, math.nan
-    between = fractions_between(counts, bound, min(values), max(values))
-    all_values = [*values.values()]
-    all_values += [
-        corrected(bound, fraction).value_or_nan(counts)
-        for fraction in between
-        if fraction not in values
-    ]
-    defined = [value for value in all_values if value == value]
-    return min(defined), max(defined)
+    inside = [fraction for fraction in fractions if fraction <= high]
+    between = dict.fromkeys([*inside, *fractions_between(counts, bound, low, high)])
+    values = [corrected(bound, fraction).value_or_nan(counts) for fraction in between]
+    defined = [value for value in values if value == value]
+    return min(defined, default=math.nan), max(defined, default=math.nan)
