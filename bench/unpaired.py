@@ -24,7 +24,7 @@ N_RESAMPLES = 300
 MEASURES: tuple[dict[str, Any], ...] = (
     {"measure": "auc"},
     {"measure": "auc@0.05"},
-    {"measure": "ap", "prevalence": 0.1},
+    {"measure": "ap"},
     {"measure": "tpr@0.05"},
     {"measure": "tpr", "threshold": 1.75},
     {"measure": "fpr", "threshold": 1.75},

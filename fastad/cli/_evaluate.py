@@ -71,6 +71,8 @@ class Task:
         Lowest and highest possible score.
     nan_policy : str
         Whether scores that are NaN are refused, or left out.
+    contamination : float or None
+        Fraction of anomalies hidden among the normals.
     uncertainty : Uncertainty
         Intervals and levels of chance.
     summary : bool
@@ -87,6 +89,7 @@ class Task:
     thresholds: Sequence[str]
     score_range: tuple[float, float] | None
     nan_policy: str
+    contamination: float | None
     uncertainty: Uncertainty
     summary: bool
     as_json: bool
@@ -177,6 +180,7 @@ def _evaluate_file(
         "score_range": task.score_range,
         "pos_label": table.pos_label,
         "nan_policy": task.nan_policy,
+        "contamination": task.contamination,
         "confidence_level": task.uncertainty.confidence_level,
         "chance": task.uncertainty.chance,
         "n_resamples": task.uncertainty.n_resamples,

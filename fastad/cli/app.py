@@ -97,6 +97,13 @@ def evaluate(
     nan_policy: Annotated[
         str, typer.Option(help="Rows without a score (NaN): raise, or omit them and count them.")
     ] = "raise",
+    contamination: Annotated[
+        float | None,
+        typer.Option(
+            help="Fraction of anomalies hidden among the samples that are labelled normal: all "
+            "values are corrected for them."
+        ),
+    ] = None,
     ci: Annotated[
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
@@ -133,6 +140,7 @@ def evaluate(
         label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
     )
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
+    in_memory = in_memory or contamination is not None
     if memory is not None or (not in_memory and _streamed.needs_passes(files)):
         check_output(output)
         _streamed.run(
@@ -154,6 +162,7 @@ def evaluate(
             thresholds=threshold or [],
             score_range=score_range,
             nan_policy=nan_policy,
+            contamination=contamination,
             uncertainty=Uncertainty(
                 confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed
             ),

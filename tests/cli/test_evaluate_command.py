@@ -354,3 +354,21 @@ def test_missing_cells_are_rows_without_a_score(tmp_path: Path, ending: str) -> 
 def test_only_cells_of_scores_may_be_missing(tmp_path: Path, text: str, message: str) -> None:
     path = save(tmp_path / "scores.csv", text)
     assert message in error_of("evaluate", path, "--nan-policy", "omit")
+
+
+def test_values_are_corrected_for_hidden_anomalies(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    hidden = rng.random(2000) < 0.05
+    y = np.repeat([1, 0], [100, 2000])
+    s = rng.normal(size=2100) + np.append(np.full(100, 2.0), 2.0 * hidden)
+    np.savez(tmp_path / "s.npz", y=y, s=s)
+    options = ("--measure", "auc", "--contamination", 0.05)
+    shown = stdout_of("evaluate", tmp_path / "s.npz", *options)
+    expected = fastad.rank_scores(y, s, contamination=0.05).roc_auc()
+    assert f"{expected:.4f}" in shown
+    assert "note: values are corrected for a fraction 0.05" in shown
+    message = error_of("evaluate", tmp_path / "s.npz", "--contamination", 1, code=2)
+    assert "--contamination: must lie in [0, 1)" in message
+    assert "must not exceed what the data allow" in error_of(
+        "evaluate", tmp_path / "s.npz", "--contamination", 0.9, code=2
+    )

@@ -51,6 +51,7 @@ VALUES = {
     "ci": [],
     "confidence_level": ["0.9"],
     "config": [],
+    "contamination": ["0.1"],
     "detector": ["x"],
     "exact": [],
     "group": ["x"],
