@@ -135,6 +135,11 @@ def test_equal_detectors_seldom_differ_where_delong_is_selected() -> None:
         ("ap", study.Cell(100, 1000, "nearly perfect")),
         ("auc@tpr0.9", study.Cell(30, 300, "half hidden")),
         ("auc", study.Cell(100, 1000, "nearly perfect")),
+        ("auc_log@0.001", study.Cell(30, 1000, "heavy-tailed")),
+        ("bedroc@20", study.Cell(30, 300, "half hidden")),
+        ("ef@0.1", study.Cell(100, 1000, "nearly perfect")),
+        ("precision@recall0.9", study.Cell(200, 300, "tied")),
+        ("dcf@threshold1.5", study.Cell(30, 60, "Gaussian")),
     ],
 )
 def test_auto_covers_the_true_value(
