@@ -43,8 +43,8 @@ def run(folder: Path) -> None:
     result = evaluate(y_true, scores)
     print_table(result.text_table())
     print_table(result.operating_table())
-    for note in result.notes:
-        print_message(note)
+    if result.notes:
+        print_result("\n".join([*result.notes, ""]))
     table, picture = folder / "scores.csv", folder / "roc.png"
     _save_scores(table, y_true, scores)
     _draw(picture, y_true, scores)

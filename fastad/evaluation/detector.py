@@ -12,6 +12,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.progress import Progress, SharedProgress
 from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation.few_normals import FewNormals, highest_normals
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.contamination import (
     CorrectedMeasure,
@@ -173,6 +174,7 @@ def evaluate_measures(
                 raise InvalidInputError(message, argument=score_name(name)) from None
             values[bound.key] = float("nan")
             undefined[bound.key] = message
+    unresolved = _unresolved(counts, undefined, request)
     defined = [bound for bound in request.measures if bound.key not in undefined]
     intervals = _intervals(counts, defined, request)
     # By chance, a number of samples is what it is.
@@ -185,7 +187,8 @@ def evaluate_measures(
         tied_fraction=counts.n_tied / counts.n_points,
         by_label=values,
         undefined=undefined,
-        unresolved=_unresolved(counts, undefined, request),
+        unresolved=unresolved,
+        few_normals=_few_normals(counts, values, unresolved, request),
         operating_points=[
             *(_operating_point(observed, rate) for rate in request.rates),
             *(_point_at(observed, key, x) for key, x in request.thresholds.items()),
@@ -204,6 +207,20 @@ def _unresolved(
     """Return for which values the samples are too few, and why."""
     notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
     return {key: note for key, note in notes.items() if note is not None and key not in undefined}
+
+
+def _few_normals(
+    counts: OrderedCounts,
+    values: Mapping[str, float],
+    unresolved: Collection[str],
+    request: EvaluationRequest,
+) -> FewNormals | None:
+    """Return what the exact intervals of values need that stand on a few normals."""
+    few = [x for x in request.measures if x.key in unresolved and x.fpr is not None]
+    # No interval accounts for the correction.
+    if not few or request.contamination:
+        return None
+    return FewNormals(highest_normals(counts), few, [values[bound.key] for bound in few])
 
 
 def _intervals(

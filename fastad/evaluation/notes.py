@@ -102,9 +102,16 @@ def line_of_omitted(counts: Sequence[str]) -> list[str]:
     return [f"note: rows whose score is NaN are left out: {', '.join(counts)}"] if counts else []
 
 
-def line_of_unresolved(unresolved: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return what the mark of values means for which the samples are too few, if there are any."""
+def line_of_unresolved(
+    unresolved: Iterable[Mapping[str, str]], *, is_exact: bool = False
+) -> list[str]:
+    """Return what the mark of values means for which the samples are too few, if there are any.
+
+    ``is_exact`` says that exact intervals stand beside some of them.
+    """
     notes = dict.fromkeys(note for by_label in unresolved for note in by_label.values())
+    if is_exact:
+        notes["in brackets, the exact 95 % interval"] = None
     return [f"{UNRESOLVED}: {'; '.join(notes)}"] if notes else []
 
 

@@ -9,6 +9,7 @@ from fastad._core.parameters import nearest_float
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
+from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import (
     UNRESOLVED,
     line_left_out,
@@ -90,8 +91,8 @@ class DetectorEvaluation(Mapping[str, float]):
     undefined : mapping of str to str
         Why a value is NaN.
     unresolved : mapping of str to str
-        For which values the samples are too few: a TPR at FPR 0.01 of fewer than 100 normals is
-        one at FPR 0. Unknown, and so empty, with real sample weights.
+        For which values the samples are too few: a TPR at FPR 0.01 of fewer than 500 normals
+        stands on fewer than 5. Unknown, and so empty, with real sample weights.
     operating_points : sequence of OperatingPoint
         Threshold and flagged counts at each false positive rate in use, then at each threshold
         that was given.
@@ -107,6 +108,8 @@ class DetectorEvaluation(Mapping[str, float]):
         Rows that were left out because their score is NaN; None where NaN is refused.
     contamination : float
         Fraction of anomalies among the normals for which all values are corrected.
+    few_normals : FewNormals or None
+        What `exact_intervals` are computed from.
     """
 
     detector: str
@@ -123,6 +126,7 @@ class DetectorEvaluation(Mapping[str, float]):
     error: str | None = None
     n_omitted: int | None = None
     contamination: float = 0.0
+    few_normals: FewNormals | None = None
 
     def __getitem__(self, label: str) -> float:
         return self.by_label[label]
@@ -146,6 +150,18 @@ class DetectorEvaluation(Mapping[str, float]):
         reliable = {label: note for label, note in notes.items() if note is not None}
         return {**reliable, **self.interval_errors}
 
+    @property
+    def exact_intervals(self) -> Mapping[str, Interval]:
+        """Exact 95 % intervals of values at one point whose rate stands on too few normals.
+
+        Computed when they are first asked for. Areas have none.
+        """
+        return {} if self.few_normals is None else self.few_normals.intervals
+
+    def shown_interval(self, label: str) -> Interval | None:
+        """Return the interval that stands beside a value: the one asked for, or the exact one."""
+        return self.intervals.get(label) or self.exact_intervals.get(label)
+
     def mark(self, label: str) -> str:
         """Return the mark of a value for which the samples are too few, else nothing."""
         return UNRESOLVED if label in self.unresolved else ""
@@ -160,6 +176,9 @@ class DetectorEvaluation(Mapping[str, float]):
             "values": {label: plain_value(value) for label, value in self.items()},
             "undefined": dict(self.undefined),
             "unresolved": dict(self.unresolved),
+            "exact_intervals": {
+                label: interval.to_dict() for label, interval in self.exact_intervals.items()
+            },
             "operating_points": [point.to_dict() for point in self.operating_points],
             "intervals": {label: interval.to_dict() for label, interval in self.intervals.items()},
             "chance": {label: level.to_dict() for label, level in self.chance.items()},
@@ -171,7 +190,7 @@ class DetectorEvaluation(Mapping[str, float]):
 
     def cell(self, label: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
-        value, interval = self[label], self.intervals.get(label)
+        value, interval = self[label], self.shown_interval(label)
         # Numbers of samples are integers, and means of them have one decimal.
         is_count = isinstance(value, int)
         text, form = (f"{value:d}", ".1f") if is_count else (f"{value:.4f}", ".4f")
@@ -283,11 +302,14 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         ]
         where = "all detectors" if len(results) > 1 else results[0].detector
         unreliable = ((result.detector, result.interval_notes) for result in results)
+        is_exact = any(
+            result.exact_intervals.keys() - result.intervals.keys() for result in results
+        )
         return [
             *lines_of_reasons("nan", reasons, shown),
             *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
-            *line_of_unresolved(result.unresolved for result in results),
+            *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
             *line_of_contamination(results[0].contamination),
             *lines_of_reasons("note", unreliable, self.labels),
         ]

@@ -312,8 +312,8 @@ class BoundMeasure:
     def resolution(self) -> Resolution | None:
         """How many samples its operating point needs, where that is a rate.
 
-        A TPR at FPR 0.01 of fewer than 100 normals is in truth one at FPR 0, and an FPR at TPR
-        0.95 of fewer than 20 anomalies one at TPR 1.
+        A TPR at FPR 0.01 of fewer than 500 normals stands on fewer than 5 of them, and an FPR at
+        TPR 0.95 of fewer than 20 anomalies is in truth one at TPR 1.
         """
         name = self.measure.operating_point or ""
         tail = self.measure.tail or TAILS.get(name)

@@ -25,6 +25,7 @@ from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.sklearn.adapters import AdaptedDetector
+from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -315,10 +316,21 @@ def legend_labels(detectors: Mapping[str, Any], values: Values) -> dict[str, str
         shown = ", ".join(
             f"{label} {UNRESOLVED if label in too_few else ''}"
             f"{'undefined' if math.isnan(value) else f'{value:.3f}'}"
+            f"{interval_text(_exact_of(values, name).get(label))}"
             for label, value in values.get(name, {}).items()
         )
         labels[name] = f"{name} ({shown})" if shown else name
     return labels
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return an interval as it stands behind a value in the legend, nothing for none."""
+    return "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _exact_of(values: Values, name: str) -> Mapping[str, Interval]:
+    results = values.get(name)
+    return results.exact_intervals if isinstance(results, DetectorEvaluation) else {}
 
 
 def unresolved_of(values: Values, name: str) -> Mapping[str, str]:
@@ -328,10 +340,17 @@ def unresolved_of(values: Values, name: str) -> Mapping[str, str]:
 
 
 def with_footnote(
-    labels: Mapping[str, str], values: Values, more: Iterable[Mapping[str, str]] = ()
+    labels: Mapping[str, str],
+    values: Values,
+    more: Iterable[Mapping[str, str]] = (),
+    *,
+    is_exact: bool = False,
 ) -> dict[str, str]:
     """Return labels of the legend, the last one with lines that say what the mark means."""
-    notes = line_of_unresolved([*(unresolved_of(values, name) for name in labels), *more])
+    notes = line_of_unresolved(
+        [*(unresolved_of(values, name) for name in labels), *more],
+        is_exact=is_exact or any(_exact_of(values, name) for name in labels),
+    )
     if not notes:
         return dict(labels)
     last = list(labels)[-1]
@@ -378,9 +397,13 @@ def refine(
 def draw_band(
     axes: "Axes", band: Any, x: FloatVector, line: "Line2D", lowest: float = 0.0
 ) -> "FillBetweenPolyCollection":
-    """Draw a band whose bounds are joined by straight lines, from the lowest x that is shown."""
+    """Draw a band whose bounds are joined by straight lines, from the lowest x that is shown.
+
+    Or from the last point before it, which must be positive on a logarithmic axis.
+    """
     order = np.argsort(x, kind="stable")
-    order = order[x[order] >= lowest]
+    before = x[(x > 0) & (x <= lowest)]
+    order = order[x[order] >= (before.max() if before.size else lowest)]
     area = x[order], band.low[order], band.high[order]
     kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
     return fill_between(axes, area, line, kind, band.confidence_level)

@@ -7,18 +7,20 @@ optional extra, and takes half a second to import.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
 from fastad._core.extras import missing_extra
 from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
     from typing_extensions import Self
 
 Path = tuple[FloatVector, FloatVector]
@@ -49,6 +51,8 @@ _ROW_HEIGHT = 0.19
 # and draws reference lines only once.
 _DETECTORS: "WeakSet[Line2D]" = WeakSet()
 _REFERENCES: "WeakSet[Line2D]" = WeakSet()
+# What was shaded, and how far.
+_SHADED: "WeakKeyDictionary[Patch, float]" = WeakKeyDictionary()
 
 
 class Display:
@@ -178,6 +182,21 @@ def draw_mark(
         "label": label,
     }
     ax.plot([x], [y], marker, linestyle="none", markersize=7, zorder=4, clip_on=False, **style)
+
+
+def draw_interval(ax: "Axes", x: float, interval: Interval, line: "Line2D") -> None:
+    """Draw the interval of a marked point as a vertical line through it."""
+    ax.vlines(x, interval.low, interval.high, color=line.get_color(), linewidth=1.2, zorder=3.5)
+
+
+def shade_up_to(ax: "Axes", x: float, label: str) -> None:
+    """Shade the axes from their left end to a point; once, as far as any display on them does."""
+    for span in [patch for patch in ax.patches if patch in _SHADED]:
+        x = max(x, _SHADED.pop(span))
+        span.remove()
+    left = ax.get_xlim()[0]
+    span = ax.axvspan(left, x, color="0.5", alpha=0.13, linewidth=0, zorder=0, label=label)
+    _SHADED[span] = x
 
 
 def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from fastad._core.parameters import Rate, check_choice, check_inside
 from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
+from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.resolution import FEW
 from fastad.measures.results import RocCurve
 from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.plot import drawing
@@ -24,6 +26,7 @@ from fastad.plot.curves import (
     class_sizes,
     draw_band,
     evaluate_each,
+    interval_text,
     legend_labels,
     map_detectors,
     rank_detectors,
@@ -35,6 +38,7 @@ from fastad.plot.curves import (
     with_footnote,
 )
 from fastad.uncertainty.bands import RocBand, roc_band_of
+from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,12 +64,15 @@ class RocMark:
         As `fastad.threshold_at_fpr`: it flags no larger fraction of the normals.
     unresolved : str or None
         Why the normals are too few for the rate; None where they are not.
+    interval : Interval or None
+        The exact 95 % interval of the TPR, where the normals are too few.
     """
 
     fpr: float
     tpr: float
     threshold: Threshold
     unresolved: str | None = field(default=None, repr=False)
+    interval: Interval | None = field(default=None, repr=False)
 
 
 class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
@@ -236,8 +243,8 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         xscale : {"linear", "log"}, default "linear"
-            Axis of the false positive rate. The logarithmic one starts at half of what one
-            normal sample makes; straight pieces of the curve are bent on it.
+            Axis of the false positive rate. The logarithmic one starts at what one normal sample
+            makes, and is shaded up to the rate of five; straight pieces of the curve are bent.
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
@@ -256,7 +263,8 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             If a mark is at 0 and the axis is logarithmic.
         """
         check_choice(xscale, SCALES, "xscale")
-        lowest = self._lowest() if xscale == "log" else 0.0
+        step = step_of(self.n_normals, [curve.fpr for curve in self.curves.values()])
+        lowest = self._lowest(step) if xscale == "log" else 0.0
         labels = self._labels()
         axes = self._open(ax, labels, n_more=1)
         if chance:
@@ -274,11 +282,13 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         for name, marks in self.marks.items():
             for mark in marks:
                 drawing.draw_mark(axes, mark.fpr, mark.tpr, self.lines_[name])
-        set_rate_axes(axes, xscale, lowest)
+                if mark.interval is not None:
+                    drawing.draw_interval(axes, mark.fpr, mark.interval, self.lines_[name])
+        set_rate_axes(axes, xscale, lowest, step)
         axes.set_ylabel("True positive rate")
         return self._finish(axes, legend="lower right" if legend else None)
 
-    def _lowest(self) -> float:
+    def _lowest(self, step: float) -> float:
         """Return where a logarithmic axis starts."""
         marked = [mark.fpr for marks in self.marks.values() for mark in marks]
         if 0 in marked:
@@ -286,8 +296,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
                 "fpr must be positive on a logarithmic axis (xscale='log'); found 0",
                 argument="fpr",
             )
-        step = step_of(self.n_normals, [curve.fpr for curve in self.curves.values()])
-        return min([step, *marked]) / 2
+        return min([step, 0.5, *(fpr / 2 for fpr in marked if fpr < step)])
 
     def _labels(self) -> dict[str, str]:
         labels = legend_labels(self.curves, self.values)
@@ -295,11 +304,13 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             for mark in marks:
                 sign = UNRESOLVED if mark.unresolved else ""
                 labels[name] += (
-                    f"\n  tpr@{mark.fpr:g} {sign}{mark.tpr:.3f} at threshold {mark.threshold:.4g}"
+                    f"\n  tpr@{mark.fpr:g} {sign}{mark.tpr:.3f}{interval_text(mark.interval)} at "
+                    f"threshold {mark.threshold:.4g}"
                 )
         marks = [mark for marks in self.marks.values() for mark in marks]
         more = [{"tpr": mark.unresolved} for mark in marks if mark.unresolved]
-        return with_footnote(labels, self.values, more)
+        is_exact = any(mark.interval for mark in marks)
+        return with_footnote(labels, self.values, more, is_exact=is_exact)
 
 
 def path_on(
@@ -313,8 +324,11 @@ def path_on(
     return fpr[visible], tpr[visible]
 
 
-def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
-    """Set scale, limits and label of the false positive rate, and the limits of a rate."""
+def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float, step: float) -> None:
+    """Set scale, limits and label of the false positive rate, and the limits of a rate.
+
+    A logarithmic axis is shaded where rates stand on too few normals, each of which makes a step.
+    """
     margin = 0.01
     if axes.get_xscale() == "log":
         # Set by an earlier display, of more normal samples perhaps.
@@ -325,9 +339,14 @@ def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float) -> None:
         ylim=(-margin, 1 + margin),
         xlabel="False positive rate",
     )
+    if xscale == "log":
+        drawing.shade_up_to(axes, min(FEW * step, 1.0), f"fewer than {FEW} normals")
 
 
 def _mark(ranked: RankedScores, rate: Fraction) -> RocMark:
     tpr, threshold = ranked.tpr_at_fpr(fpr=rate), ranked.threshold_at_fpr(fpr=rate)
-    unresolved = TPR_AT_FPR.bind(fpr=rate).unresolved(ranked.counts)
-    return RocMark(float(rate), tpr, threshold, unresolved)
+    bound = TPR_AT_FPR.bind(fpr=rate)
+    unresolved, interval = bound.unresolved(ranked.counts), None
+    if unresolved is not None:
+        interval = FewNormals(ranked.counts, [bound], [tpr]).intervals[bound.key]
+    return RocMark(float(rate), tpr, threshold, unresolved, interval)

@@ -109,9 +109,9 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
     ) -> None:
         runs = _by_detector(curves)
         rates = [curve.fpr for repeated in runs.values() for curve in repeated]
-        step = step_of(read_size(n_normals, "n_normals"), rates)
+        self.step = step_of(read_size(n_normals, "n_normals"), rates)
         # Runs with a single normal sample still need an axis of some length.
-        self.lowest = min(step, 0.5)
+        self.lowest = min(self.step, 0.5)
         # Evenly spaced on either axis.
         spaced = np.geomspace(self.lowest, 1, _N_GRID), np.linspace(0, 1, _N_GRID)
         grid = np.union1d(*spaced)
@@ -275,7 +275,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             drawing.draw_reference(axes[0], *path, "chance")
         start = self.lowest if xscale == "log" else 0.0
         self.lines_, self.bands_ = self._draw(axes[0], labels, start, line_kw, ratio=False)
-        set_rate_axes(axes[0], xscale, self.lowest)
+        set_rate_axes(axes[0], xscale, self.lowest, self.step)
         axes[0].set_ylabel("True positive rate, mean ± std")
         self.ratio_ax_, self.ratio_lines_ = None, {}
         if len(axes) == 2:
@@ -295,7 +295,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         if chance:
             drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
         self.ratio_lines_, _ = self._draw(axes, labels, self.lowest, line_kw, ratio=True)
-        set_rate_axes(axes, xscale, self.lowest)
+        set_rate_axes(axes, xscale, self.lowest, self.step)
         highest = 0.0
         for variation in self.variations.values():
             shown = variation.fpr >= self.lowest

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.uncertainty.attainable_rates import RateResolution as RateResolution
+    from fastad.uncertainty.attainable_rates import resolution as resolution
     from fastad.uncertainty.bands import PrecisionRecallBand as PrecisionRecallBand
     from fastad.uncertainty.bands import RocBand as RocBand
     from fastad.uncertainty.bands import precision_recall_band as precision_recall_band
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "fastad.uncertainty.attainable_rates": ("RateResolution", "resolution"),
         "fastad.uncertainty.bands": (
             "PrecisionRecallBand",
             "RocBand",

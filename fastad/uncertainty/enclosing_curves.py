@@ -10,21 +10,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
-from fastad._core.types import CountVector, FloatVector, IntMatrix
+from fastad._core.types import CountVector, FloatVector, IntMatrix, IntVector
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bands import rank_above, rank_below, rate_bounds
 from fastad.uncertainty.closed_forms import Bounds, clopper_pearson
-from fastad.uncertainty.order_statistics import last_rank
+from fastad.uncertainty.order_statistics import EachRank, last_rank
 
 # Measures of one point of the curve, for which bounds at that point suffice.
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
@@ -70,17 +71,26 @@ def _tpr_bounds(
 ) -> tuple[float, float, float]:
     """Return bounds on the TPR, and a lower one on the FPR of the threshold that stays within."""
     anomalies, normals = rate_bounds(counts, "an interval", level, simultaneous=False)
-    x = np.array([float(fpr)]) if fpr < 1 else np.ones(1)
-    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, 1)
-    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, 1) + 1
+    assert isinstance(normals, EachRank)
+    x = float(fpr)
+    within, beyond = _ranks_around(normals, x)
     low = anomalies.lower(rank_above(counts.fps, counts.tps, within)).item()
     high = anomalies.upper(rank_below(counts.fps, counts.tps, beyond)).item()
     first, last = np.searchsorted(counts.fps, np.concatenate([within, beyond]), side="left")
     steps = np.diff(counts.fps[max(first - 1, 0) : last + 1])
     if np.all(steps <= 1):
-        return low, high, x.item()
+        return low, high, x
     n_above = counts.fps[max(first - 1, 0)]
     return low, high, normals.lower(np.array([n_above])).item()
+
+
+# The same for all detectors on the same labels, and for all measures at a rate.
+@lru_cache(maxsize=1024)
+def _ranks_around(normals: EachRank, x: float) -> tuple[IntVector, IntVector]:
+    """Return the last rank that is within a rate, and the first one that is beyond it."""
+    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, 1)
+    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, 1) + 1
+    return set_readonly(within), set_readonly(beyond)
 
 
 def _at_point(counts: OrderedCounts, bound: BoundMeasure, fpr: float, tpr: float) -> float:

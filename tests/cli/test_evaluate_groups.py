@@ -113,7 +113,7 @@ def test_a_summary_averages_over_the_last_group(path: Path) -> None:
 def test_values_of_too_few_samples_have_a_mark(path: Path, options: tuple[str, ...]) -> None:
     measures = ("--measure", "auc", "--measure", "tpr@0.0001")
     shown = run(path, *SCORES, *measures, *options)
-    line = "†: of fewer than 10000 normals one false alarm is above FPR 0.0001"
+    line = "†: of fewer than 50000 normals fewer than 5 are beyond FPR 0.0001"
     assert shown.count(line) == 1
     assert shown.count("†") > 2
     content = read(path, *SCORES, *measures, *options)

@@ -319,7 +319,10 @@ def test_a_frame_without_any_library_or_narwhals_is_an_error_that_says_so(
 def test_a_table_of_few_detectors_prints_measures_down() -> None:
     """By hand: 3 of 4 pairs and all 4; AP (1 + 2/3) / 2 and 1; thresholds by linear steps."""
     labels, scores = [0, 0, 1, 1], {"a": [0.1, 0.4, 0.35, 0.8], "b": [1, 2, 3, 4]}
-    result = fastad.evaluate(labels, scores, measures=["auc", "ap", "tpr@0.5"])
+    weights = [5] * 4  # of each sample five, so that five normals are beyond FPR 0.5
+    result = fastad.evaluate(
+        labels, scores, measures=["auc", "ap", "tpr@0.5"], sample_weight=weights
+    )
     assert str(result).splitlines() == [
         "              a       b",
         "auc      0.7500  1.0000",
@@ -327,8 +330,8 @@ def test_a_table_of_few_detectors_prints_measures_down() -> None:
         "tpr@0.5  1.0000  1.0000",
         "",
         "   fpr  threshold  flagged  anomalies  normals",
-        "a  0.5       0.35        3          2        1",
-        "b  0.5          2        3          2        1",
+        "a  0.5       0.35       15         10        5",
+        "b  0.5          2       15         10        5",
     ]
 
 

@@ -20,9 +20,10 @@ MARKED = {
 }
 
 
-def one_normal_first(n_normals: int) -> tuple[list[int], list[int]]:
-    """The highest score is a normal's, then come three anomalies, then the other normals."""
-    labels = [0, 1, 1, 1] + [0] * (n_normals - 1)
+def normals_first(n_first: int, n_normals: int) -> tuple[list[int], list[int]]:
+    """The highest scores are of normals, then come three anomalies, then the other normals."""
+    n_first = min(n_first, n_normals)
+    labels = [0] * n_first + [1, 1, 1] + [0] * (n_normals - n_first)
     return labels, list(range(len(labels), 0, -1))
 
 
@@ -34,23 +35,32 @@ def one_anomaly_last(n_anomalies: int) -> tuple[list[int], list[int]]:
 
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("m", SIZES)
-def test_of_too_few_normals_the_first_false_alarm_is_beyond(m: int, error: str) -> None:
-    """At FPR 0 nothing is detected here, and from FPR 1 / m on everything."""
-    counts = count(*one_normal_first(m))
+def test_of_too_few_normals_five_false_alarms_are_beyond(m: int, error: str) -> None:
+    """Below FPR 5 / m nothing is detected here, and from there on everything."""
+    counts = count(*normals_first(5, m))
+    if m < 5:
+        assert (bind(f"tpr@{error}", {}).unresolved(counts) is not None) == (error != "1")
+        return
     for key in ("tpr@", "f1@"):
         bound = bind(f"{key}{error}", {})
         assert (bound.unresolved(counts) is not None) == (bound.value(counts) == 0)
-    # It costs something, and an AUC of which no normal is dropped is the AUC.
+    # It costs something.
     cost = bind(f"np@{error}", {})
     assert (cost.unresolved(counts) is not None) == (cost.value(counts) > 0)
-    trimmed, plain = bind(f"ht_auc@{error}", {}), bind("auc", {})
-    same = trimmed.value(counts) == plain.value(counts)
-    assert (trimmed.unresolved(counts) is not None) == same
     area = bind(f"auc@{error}", {})
     if area.unresolved(counts) is not None:
         assert area.value(counts) == 0
-    elif Fraction(error) * m > 1:
+    elif Fraction(error) * m > 5:
         assert area.value(counts) > 0
+
+
+@pytest.mark.parametrize("error", ERRORS[:-1])
+@pytest.mark.parametrize("m", SIZES)
+def test_an_area_of_which_no_normal_is_dropped_is_the_whole(m: int, error: str) -> None:
+    counts = count(*normals_first(1, m))
+    trimmed, plain = bind(f"ht_auc@{error}", {}), bind("auc", {})
+    same = trimmed.value(counts) == plain.value(counts)
+    assert (trimmed.unresolved(counts) is not None) == same
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -98,8 +108,8 @@ def test_the_ends_of_a_rate_are_what_they_say(key: str) -> None:
 def test_the_note_says_how_many_it_takes() -> None:
     few = count([0, 1, 0, 1], [1, 2, 3, 4])
     for key, note in {
-        "tpr@0.01": "of fewer than 100 normals one false alarm is above FPR 0.01",
-        "auc@0.03": "of fewer than 34 normals one false alarm is above FPR 0.03",
+        "tpr@0.01": "of fewer than 500 normals fewer than 5 are beyond FPR 0.01",
+        "auc@0.03": "of fewer than 167 normals fewer than 5 are beyond FPR 0.03",
         "fpr@tpr0.95": "of fewer than 20 anomalies one miss is below TPR 0.95",
         "ht_auc@0.2": "of fewer than 5 normals alpha 0.2 drops none",
         "lf_auc@0.3": "of fewer than 4 anomalies alpha 0.3 keeps none",
@@ -109,11 +119,11 @@ def test_the_note_says_how_many_it_takes() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "marked"),
-    [(np.full(20, 9), True), (np.full(20, 10), False), (np.full(20, 0.05), False)],
+    [(np.full(20, 49), True), (np.full(20, 50), False), (np.full(20, 0.05), False)],
 )
 def test_integer_weights_count_and_real_ones_do_not_tell(
     weights: npt.NDArray[Any], marked: bool
 ) -> None:
-    """Ten normals of weight 10 are 100."""
+    """Ten normals of weight 50 are 500."""
     counts = count(np.arange(20) % 2, np.arange(20), sample_weight=weights)
     assert (bind("tpr@0.01", {}).unresolved(counts) is not None) == marked

@@ -19,7 +19,7 @@ from fastad.plot import (
     RocVariationDisplay,
     RpCurveDisplay,
 )
-from tests.support.drawn import new_axes, x_of, y_of
+from tests.support.drawn import legend_of, new_axes, x_of, y_of
 
 N_ANOMALIES, N_NORMALS = 25, 40
 LABELS = np.repeat([0, 1], [N_NORMALS, N_ANOMALIES])
@@ -68,7 +68,7 @@ def test_roc_on_linear_axes_is_the_curve() -> None:
 
 def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
     display = RocCurveDisplay.from_predictions(LABELS, SCORES, xscale="log", ax=new_axes())
-    lowest = 0.5 / N_NORMALS
+    lowest = 1 / N_NORMALS
     assert display.ax_.get_xscale() == "log"
     assert display.ax_.get_xlim() == (lowest, 1)
     for name, line in display.lines_.items():
@@ -95,20 +95,20 @@ def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() 
             LABELS, SCORES["constant"], sample_weight=weight, xscale="log", ax=new_axes()
         )
         limits.append(display.ax_.get_xlim()[0])
-    assert limits == [0.5 / N_NORMALS, 0.25 / N_NORMALS]
+    assert limits == [1 / N_NORMALS, 0.5 / N_NORMALS]
     curve = fastad.roc_curve(LABELS, SMOOTH)
     known = RocCurveDisplay(curve, n_normals=1000).plot(new_axes(), xscale="log")
-    assert known.ax_.get_xlim()[0] == 0.0005
+    assert known.ax_.get_xlim()[0] == 0.001
     implied = RocCurveDisplay(curve).plot(new_axes(), xscale="log")
-    assert implied.ax_.get_xlim()[0] == pytest.approx(0.5 / N_NORMALS)
+    assert implied.ax_.get_xlim()[0] == pytest.approx(1 / N_NORMALS)
     real = RocCurveDisplay.from_predictions(
         LABELS, SMOOTH, sample_weight=np.full(65, 0.1), xscale="log", ax=new_axes()
     )
-    assert real.ax_.get_xlim()[0] == pytest.approx(0.5 / N_NORMALS)
+    assert real.ax_.get_xlim()[0] == pytest.approx(1 / N_NORMALS)
 
 
 def test_operating_points_lie_on_the_curve_and_in_the_legend() -> None:
-    rates = [0.05, 0.2]
+    rates = [0.125, 0.2]
     display = RocCurveDisplay.from_predictions(LABELS, SCORES, fpr=rates, ax=new_axes())
     expected = []
     for name, line in display.lines_.items():
@@ -153,7 +153,22 @@ def test_a_second_display_does_not_cut_the_first_on_a_logarithmic_axis() -> None
     ax = new_axes()
     RocCurveDisplay.from_predictions(LABELS, SMOOTH, xscale="log", ax=ax)
     RocCurveDisplay.from_predictions([0, 1], [0.0, 1.0], xscale="log", ax=ax)
-    assert ax.get_xlim() == (0.5 / N_NORMALS, 1)
+    assert ax.get_xlim() == (1 / N_NORMALS, 1)
+
+
+@pytest.mark.parametrize("n_copies", [1, 3])
+def test_a_logarithmic_axis_is_shaded_up_to_five_normals(n_copies: int) -> None:
+    """Once, as far as the display of the fewest normals on the axes needs it."""
+    ax = new_axes()
+    for copies in (n_copies, 1):
+        labels, scores = np.repeat(LABELS, copies), np.repeat(SMOOTH, copies)
+        RocCurveDisplay.from_predictions(labels, scores, xscale="log", ax=ax)
+    (span,) = ax.patches
+    x = span.get_extents().transformed(ax.transData.inverted())
+    assert (x.x0, x.x1) == pytest.approx((1 / (n_copies * N_NORMALS), 5 / N_NORMALS))
+    assert legend_of(ax).count("fewer than 5 normals") == 1
+    linear = RocCurveDisplay.from_predictions(LABELS, SMOOTH, ax=new_axes())
+    assert len(linear.ax_.patches) == 0
 
 
 # --- precision and recall

@@ -150,7 +150,7 @@ def test_the_number_of_axes_must_fit() -> None:
 
 
 def test_measures_are_those_of_evaluate() -> None:
-    scores, measures = scores_of(2), ["auc", "auc@0.05", "precision@p0.9"]
+    scores, measures = scores_of(2), ["auc", "auc@0.1", "precision@p0.9"]
     display = plot.RocCurveDisplay.from_predictions(
         LABELS, scores, measures=measures, ax=new_axes()
     )
