@@ -48,7 +48,10 @@ METHODS = sorted(
     for name, _ in inspect.getmembers(fastad.evaluation.RankedScores, inspect.isfunction)
     if name[0] != "_"
 )
-DATA = ("y_true", "y_score", "contamination", "sample_weight", "pos_label")
+DATA = (
+    *("y_true", "y_score", "contamination", "clusters", "blocks"),
+    *("sample_weight", "pos_label"),
+)
 SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
 DATA_WITHOUT_LABELS = {
     **dict.fromkeys(

@@ -64,3 +64,5 @@ IntervalMethod: TypeAlias = Literal[
 ComparisonMethod: TypeAlias = Literal["auto", "delong", "bootstrap", "permutation"]
 IndependentMethod: TypeAlias = Literal["auto", "delong", "hybrid", "bootstrap", "permutation"]
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
+# Mean length of blocks of a series, or how it is found.
+Blocks: TypeAlias = int | Literal["auto"]

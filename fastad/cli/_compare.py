@@ -67,6 +67,9 @@ def run_compare(
             print_table(result.text_table())
         for comparison in result.values():
             print_result(comparison.summary)
+        sampling = next(iter(result.values())).sampling
+        if sampling is not None:
+            print_result(f"sampling: {sampling}")
 
 
 def _compare_groups(
@@ -77,7 +80,13 @@ def _compare_groups(
     Without groups there is one, of no name. What is undefined in a group is a message.
     """
     if not table.groups:
-        comparisons = compare_all(table.labels, table.scores, pos_label=table.pos_label, **options)
+        comparisons = compare_all(
+            table.labels,
+            table.scores,
+            pos_label=table.pos_label,
+            clusters=table.clusters,
+            **options,
+        )
         return {(): comparisons}, []
     keys = list(zip(*(values.tolist() for values in table.groups.values()), strict=True))
     results: dict[tuple[Any, ...], Comparisons] = {}
@@ -87,7 +96,11 @@ def _compare_groups(
         scores = {name: values[rows] for name, values in table.scores.items()}
         try:
             results[group] = compare_all(
-                table.labels[rows], scores, pos_label=table.pos_label, **options
+                table.labels[rows],
+                scores,
+                pos_label=table.pos_label,
+                clusters=None if table.clusters is None else table.clusters[rows],
+                **options,
             )
         except UndefinedMeasureError as error:
             skipped.append(f"{_group_text(table.groups, group)}: skipped: {error}")

@@ -9,6 +9,7 @@ import typer
 
 from fastad._core.progress import LATE
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
+from fastad._core.types import Blocks
 from fastad.cli._console import (
     DataError,
     data_from,
@@ -45,12 +46,15 @@ class Uncertainty:
         Whether to print the level of chance of every value.
     n_resamples, seed : int
         Replicates for both.
+    blocks : int, "auto" or None
+        Mean length of blocks of rows in the order of time, for intervals.
     """
 
     confidence_level: float | None = None
     chance: bool = False
     n_resamples: int = 2000
     seed: int = 0
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,8 @@ def _evaluate_file(
         "chance": task.uncertainty.chance,
         "n_resamples": task.uncertainty.n_resamples,
         "rng": task.uncertainty.seed,
+        "clusters": table.clusters,
+        "blocks": task.uncertainty.blocks,
     }
     if task.fpr is not None:
         options["fpr"] = task.fpr

@@ -48,6 +48,8 @@ _NOT_DELONG = [Excludes("method", "DeLong's test draws nothing", ["delong"])]
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor levels of chance"
+_ONE_DESIGN = "rows come in clusters or in time"
+_INDEPENDENT = "levels of chance are of independent rows"
 _NO_DRAWS = "the exact method draws nothing"
 
 # By command, then by parameter; every parameter of every command stands here.
@@ -71,7 +73,11 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
             Excludes("summary", _NO_RUNS),
             Excludes("contamination", "no level of chance is derived for it"),
             *_NOT_STREAMED,
+            Excludes("clusters", _INDEPENDENT),
+            Excludes("blocks", _INDEPENDENT),
         ],
+        "clusters": [Needs(["ci"])],
+        "blocks": [Needs(["ci"]), Excludes("clusters", _ONE_DESIGN)],
         "n_resamples": _UNCERTAIN,
         "seed": _UNCERTAIN,
         "as_json": _FREE,
@@ -88,6 +94,8 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "independent": _FREE,
         "measure": _FREE,
         "method": _FREE,
+        "clusters": _PAIRED,
+        "blocks": [*_PAIRED, Excludes("clusters", _ONE_DESIGN)],
         "correction": _FREE,
         "confidence_level": _FREE,
         "min_difference": _PAIRED,

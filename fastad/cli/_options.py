@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from fastad._core.types import Blocks
+
 
 def read_count(text: str | int) -> int:
     """Return an integer of at least 1, which may be written as a float: 1e6."""
@@ -72,3 +74,26 @@ Feature: TypeAlias = Annotated[
         ".npz file the matrix X.",
     ),
 ]
+Clusters: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Column of a user, device or session whose rows may depend on each other."),
+]
+BlockLength: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows are in the order of time: mean length of blocks that depend on each other, or "
+        "auto.",
+    ),
+]
+
+
+def block_length(text: str | None) -> Blocks | None:
+    """Read the length of blocks."""
+    if text is None or text == "auto":
+        return text  # type: ignore[return-value]  # the only string
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"must be an integer, or auto; found {text!r}", param_hint="--blocks"
+        ) from None

@@ -12,6 +12,8 @@ from fastad.cli._console import handle_errors, print_result
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
     AsJson,
+    BlockLength,
+    Clusters,
     ConfidenceLevel,
     Feature,
     Files,
@@ -25,6 +27,7 @@ from fastad.cli._options import (
     Seed,
     Standardize,
     Trust,
+    block_length,
     read_count,
 )
 from fastad.cli._study import app as study_app
@@ -108,6 +111,8 @@ def evaluate(
         bool, typer.Option("--ci", help="Put a confidence interval beside every value.")
     ] = False,
     confidence_level: ConfidenceLevel = 0.95,
+    clusters: Clusters = None,
+    blocks: BlockLength = None,
     chance: Annotated[
         bool, typer.Option("--chance", help="Print the level of chance of every value.")
     ] = False,
@@ -137,7 +142,12 @@ def evaluate(
     from fastad.cli.table_files import ScoreColumns
 
     columns = ScoreColumns(
-        label, score or None, group or [], pos_label, may_miss=nan_policy == "omit"
+        label,
+        score or None,
+        group or [],
+        pos_label,
+        may_miss=nan_policy == "omit",
+        clusters=clusters,
     )
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
     in_memory = in_memory or contamination is not None
@@ -164,7 +174,11 @@ def evaluate(
             nan_policy=nan_policy,
             contamination=contamination,
             uncertainty=Uncertainty(
-                confidence_level if ci else None, chance=chance, n_resamples=n_resamples, seed=seed
+                confidence_level if ci else None,
+                chance=chance,
+                n_resamples=n_resamples,
+                seed=seed,
+                blocks=block_length(blocks),
             ),
             summary=summary,
             as_json=as_json,
@@ -204,6 +218,8 @@ def compare(
             help="auto, delong, bootstrap or permutation; with --independent also hybrid."
         ),
     ] = "auto",
+    clusters: Clusters = None,
+    blocks: BlockLength = None,
     correction: Annotated[
         str,
         typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
@@ -222,7 +238,7 @@ def compare(
     from fastad.cli._compare_independent import run_compare_independent
     from fastad.cli.table_files import ScoreColumns
 
-    columns = ScoreColumns(label, score or None, group or [], pos_label)
+    columns = ScoreColumns(label, score or None, group or [], pos_label, clusters=clusters)
     options = {
         "measure": measure,
         "method": method,
@@ -235,7 +251,11 @@ def compare(
             (file, independent), columns, options, correction=correction, as_json=as_json
         )
         return
-    paired = {"correction": correction, "min_difference": min_difference}
+    paired = {
+        "correction": correction,
+        "min_difference": min_difference,
+        "blocks": block_length(blocks),
+    }
     run_compare(file, columns, {**options, **paired}, as_json=as_json)
 
 

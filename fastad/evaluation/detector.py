@@ -36,6 +36,7 @@ from fastad.uncertainty.results import Interval
 if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
     from fastad.uncertainty.intervals import IntervalOptions
+    from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
 
 Result = TypeVar("Result")
 
@@ -62,6 +63,8 @@ class EvaluationRequest:
         Of the intervals and of the levels of chance, each a part, of each detector and group.
     contamination : Fraction
         Fraction of anomalies among the normals, for which the measures are corrected.
+    design : SamplingDesign or None
+        Clusters or blocks of all rows, for intervals.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -78,6 +81,7 @@ class EvaluationRequest:
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
     progress: SharedProgress | None = None
     contamination: Fraction = Fraction(0)
+    design: "SamplingDesign | None" = None
     rates: Sequence[Fraction] = field(init=False)
     thresholds: Mapping[str, Threshold] = field(init=False)
     resolutions: Mapping[str, Resolution] = field(init=False)
@@ -145,11 +149,29 @@ def evaluate_scores(
             if request.on_error == "raise":
                 raise
             return failed_evaluation(name, labels, request, str(error))
-        return evaluate_measures(name, counts, request)
+        return evaluate_measures(name, counts, request, _designed(name, scores, labels, request))
+
+
+def _designed(
+    name: str, scores: ScoreVector, labels: Labels, request: EvaluationRequest
+) -> "DesignedSample | None":
+    """Return the sample with what intervals need to know of how rows were sampled."""
+    if request.intervals is None:
+        return None
+    # Here, as the functions of intervals are.
+    from fastad.uncertainty.sampling import INDEPENDENT, DesignedSample, needs_design
+
+    design = request.design or INDEPENDENT
+    if not needs_design(design, labels):
+        return None
+    return DesignedSample.of(scores, labels, design, score_name(name))
 
 
 def evaluate_measures(
-    name: str, counts: OrderedCounts, request: EvaluationRequest
+    name: str,
+    counts: OrderedCounts,
+    request: EvaluationRequest,
+    sample: "DesignedSample | None" = None,
 ) -> DetectorEvaluation:
     """Evaluate all measures on ordered counts; what is undefined is NaN with its reason."""
     try:
@@ -176,7 +198,7 @@ def evaluate_measures(
             undefined[bound.key] = message
     unresolved = _unresolved(counts, undefined, request)
     defined = [bound for bound in request.measures if bound.key not in undefined]
-    intervals = _intervals(counts, defined, request)
+    intervals = _intervals(counts, defined, request, sample)
     # By chance, a number of samples is what it is.
     merits = [bound for bound in defined if bound.measure.higher_is_better is not None]
     chance = _chance(counts, merits, request)
@@ -224,16 +246,22 @@ def _few_normals(
 
 
 def _intervals(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], request: EvaluationRequest
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    request: EvaluationRequest,
+    sample: "DesignedSample | None",
 ) -> "dict[str, Interval | UndefinedMeasureError]":
     """Return the interval of each value, or why it has none."""
     if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.intervals import intervals_of
+    from fastad.uncertainty.intervals import intervals_of, intervals_of_sample
 
     with _part(request.progress) as report:
-        intervals = intervals_of(counts, measures, request.intervals, report)
+        if sample is not None:
+            intervals = intervals_of_sample(sample, measures, request.intervals, report)
+        else:
+            intervals = intervals_of(counts, measures, request.intervals, report)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 

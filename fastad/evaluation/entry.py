@@ -22,7 +22,16 @@ from fastad._core.parameters import (
 from fastad._core.progress import LATE, Progress, ProgressOption, SharedProgress, reporting
 from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
-from fastad._core.types import ArrayLike, Label, NanPolicy, OnError, Point, Points, Threshold
+from fastad._core.types import (
+    ArrayLike,
+    Blocks,
+    Label,
+    NanPolicy,
+    OnError,
+    Point,
+    Points,
+    Threshold,
+)
 from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
@@ -50,6 +59,8 @@ def evaluate(
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     contamination: Point | None = ...,
+    clusters: ArrayLike | None = ...,
+    blocks: Blocks | None = ...,
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
@@ -72,6 +83,8 @@ def evaluate(
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     contamination: Point | None = ...,
+    clusters: ArrayLike | None = ...,
+    blocks: Blocks | None = ...,
     sample_weight: ArrayLike | None = ...,
     pos_label: Label | None = ...,
     on_error: OnError = ...,
@@ -93,6 +106,8 @@ def evaluate(
     threshold: Threshold | Points | Mapping[str, Threshold] | None = None,
     score_range: tuple[Point, Point] | None = None,
     contamination: Point | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     on_error: OnError = "raise",
@@ -137,6 +152,9 @@ def evaluate(
         Fraction of anomalies hidden among the samples that are labelled normal, in [0, 1): all
         values are corrected for them, as by `rank_scores`. By default those for which no
         correction is derived are undefined.
+    clusters, blocks : optional
+        With ``confidence_level``: clusters of the rows, or the mean length of blocks of rows in
+        the order of time, as for `interval`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -236,9 +254,17 @@ def evaluate(
         options = check_interval_options("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else options
         request = replace(request, intervals=intervals, chance=options if chance else None)
+    if clusters is not None or blocks is not None:
+        _check_beside_design(request)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         detectors = named_scores(y_score, labels.n_rows)
+        if clusters is not None or blocks is not None:
+            # Here, as the functions of intervals are: for SciPy's time to import.
+            from fastad.uncertainty.sampling import check_design
+
+            design = check_design(clusters, blocks, labels.n_rows)
+            request = replace(request, design=None if design.is_independent else design)
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])
         if groups is not None:
@@ -273,3 +299,23 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
             f"found {found}",
             argument="threshold",
         )
+
+
+def _check_beside_design(request: EvaluationRequest) -> None:
+    """Refuse clusters and blocks where nothing allows for them."""
+    if request.intervals is None:
+        raise InvalidInputError(
+            "confidence_level must be given with clusters or blocks, which change intervals alone; "
+            "found None",
+            argument="confidence_level",
+        )
+    for argument, is_given in (
+        ("chance", request.chance is not None),
+        ("contamination", bool(request.contamination)),
+    ):
+        if is_given:
+            raise InvalidInputError(
+                f"{argument} must not be given with clusters or blocks, for which it is not "
+                "derived; found both",
+                argument=argument,
+            )

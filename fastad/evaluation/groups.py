@@ -256,9 +256,9 @@ def _evaluate_scores(
     name: str, scores: ScoreVector, labels: Labels, groups: Groups, request: EvaluationRequest
 ) -> list[DetectorEvaluation]:
     """Evaluate each group of scores of the right length."""
-    # With weights, and where some scores are NaN, groups are ordered one by one.
+    # With weights, clusters or blocks, and where scores are NaN, groups are ordered one by one.
     shown, order = score_name(name), None
-    if labels.weights is None:
+    if labels.weights is None and request.design is None:
         try:
             order = order_groups(scores, labels, groups.codes, groups.starts, shown)
         except InvalidInputError:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from fastad._core.text_tables import count_text, some_of
+from fastad.uncertainty.results import Interval
 
 # Before a value for which the samples are too few.
 UNRESOLVED = "†"
@@ -122,6 +123,16 @@ def line_of_contamination(contamination: float) -> list[str]:
     return [
         f"note: values are corrected for a fraction {contamination:g} of anomalies among normals"
     ]
+
+
+def lines_of_sampling(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -> list[str]:
+    """Return for each detector what its samples are worth, where they are not independent."""
+    effects = [
+        (name, next(iter(of_detector.values())).sampling)
+        for name, of_detector in intervals
+        if of_detector
+    ]
+    return [f"sampling: {name}: {effect}" for name, effect in effects if effect is not None]
 
 
 def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from fastad.evaluation.notes import (
     line_of_omitted,
     line_of_unresolved,
     lines_of_reasons,
+    lines_of_sampling,
     split_labels,
 )
 from fastad.uncertainty.results import Interval
@@ -311,6 +312,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
             *line_of_contamination(results[0].contamination),
+            *lines_of_sampling((result.detector, result.intervals) for result in results),
             *lines_of_reasons("note", unreliable, self.labels),
         ]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.results import Covariance as Covariance
     from fastad.uncertainty.results import IndependentComparison as IndependentComparison
     from fastad.uncertainty.results import Interval as Interval
+    from fastad.uncertainty.results import SamplingEffect as SamplingEffect
     from fastad.uncertainty.sensitivity import ContaminationSensitivity as ContaminationSensitivity
     from fastad.uncertainty.sensitivity import (
         contamination_sensitivity as contamination_sensitivity,
@@ -72,6 +73,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "Covariance",
             "IndependentComparison",
             "Interval",
+            "SamplingEffect",
         ),
         "fastad.uncertainty.sensitivity": (
             "ContaminationSensitivity",

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -21,14 +21,16 @@ from fastad._core.parameters import (
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, ComparisonMethod, Correction, Label, Point
+from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import Table, series_names
-from fastad.uncertainty.bootstrap import Ranking, too_few_samples
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.labels import Labels, check_labels
+from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
+from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.designed_comparison import estimate_pairs, order_designed
 from fastad.uncertainty.influence import has_influence
 from fastad.uncertainty.methods import select_paired_method
 from fastad.uncertainty.paired import (
@@ -37,9 +39,9 @@ from fastad.uncertainty.paired import (
     Detectors,
     PairEstimate,
     rank_detectors,
-    rank_table,
 )
-from fastad.uncertainty.results import Comparison, Comparisons
+from fastad.uncertainty.results import Comparison, Comparisons, SamplingEffect
+from fastad.uncertainty.sampling import SamplingDesign, check_design
 
 
 def compare(
@@ -55,6 +57,9 @@ def compare(
     rng: int | np.random.Generator | None = None,
     min_difference: Point | None = None,
     power: Point = 0.8,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
     progress: ProgressOption = None,
@@ -97,6 +102,13 @@ def compare(
         to detect it.
     power : float, default 0.8
         Probability with which that difference is to be detected, in (0, 1).
+    clusters, blocks : optional
+        Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
+        difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
+        ``"bootstrap"``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Inverse probabilities with which rows were sampled; 0 leaves a row out. The difference's
+        variance allows for how they differ.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -165,10 +177,11 @@ def compare(
     )
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
-        labels = check_labels(y_true, pos_label=pos_label)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.n_rows)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
-        result = compare_pairs(rank_detectors(labels, list(arguments)), bound, options)[0]
+        result = _compare(labels, list(arguments), design, bound, options)[0]
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
     return result
@@ -187,6 +200,9 @@ def compare_all(
     rng: int | np.random.Generator | None = None,
     min_difference: Point | None = None,
     power: Point = 0.8,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
     progress: ProgressOption = None,
@@ -219,6 +235,13 @@ def compare_all(
         The smallest difference of interest, as for `compare`.
     power : float, default 0.8
         Probability with which that difference is to be detected, in (0, 1).
+    clusters, blocks : optional
+        Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
+        difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
+        ``"bootstrap"``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Inverse probabilities with which rows were sampled; 0 leaves a row out. The difference's
+        variance allows for how they differ.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -274,12 +297,17 @@ def compare_all(
     )
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
-        detectors = rank_table(y_true, y_score, pos_label)
-        if len(detectors.names) < 2:
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.n_rows)
+        detectors = [
+            (name, score_name(name), scores)
+            for name, scores in named_scores(y_score, labels.n_rows)
+        ]
+        if len(detectors) < 2:
             raise InvalidInputError(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
-        comparisons = compare_pairs(detectors, bound, options)
+        comparisons = _compare(labels, detectors, design, bound, options)
     note = comparisons[0].reliability_note
     if note is not None:
         warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
@@ -337,52 +365,101 @@ def compare_pairs(
     if method != "permutation" and error is not None:
         raise error
     values = [
-        _value(bound, ranking, name)
+        _value(bound, ranking.counts, name)
         for ranking, name in zip(detectors.rankings, detectors.score_names, strict=True)
     ]
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
-    return [
-        Comparison(
-            difference=difference,
-            low=estimate.low,
-            high=estimate.high,
-            p_value=float(estimate.p_value),
-            method=estimate.method,
-            confidence_level=float(options.level),
-            measure=bound.key,
-            higher_is_better=bool(bound.measure.higher_is_better),
-            names=(detectors.names[i], detectors.names[j]),
-            values=(values[i], values[j]),
-            n_anomalies=detectors.n_anomalies,
-            n_normals=detectors.n_normals,
-            min_difference=(
-                None if options.min_difference is None else float(options.min_difference)
-            ),
-            power=float(options.power),
-            required_anomalies=required[0],
-            required_anomalies_interval=required[1],
-            false_positive_rate=false_positive_rate,
-            n_resamples=estimate.n_resamples,
-            n_undefined=estimate.n_undefined,
-        )
-        for (i, j), difference, estimate, required in zip(
-            pairs,
-            differences,
-            estimates,
-            [
-                _required_anomalies(detectors.n_anomalies, estimate, options)
-                for estimate in estimates
-            ],
-            strict=True,
-        )
+    sizes = detectors.n_anomalies, detectors.n_normals
+    return _comparisons(
+        detectors.names, values, estimates, sizes, bound, options, rate=false_positive_rate
+    )
+
+
+def _compare(
+    labels: Labels,
+    scores: Sequence[tuple[str, str, ArrayLike]],
+    design: SamplingDesign,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+) -> list[Comparison]:
+    """Compare all pairs of detectors, given their names, names in messages, and scores."""
+    if not design.is_independent or labels.weights is not None:
+        return _compare_designed(labels, scores, design, bound, options)
+    return compare_pairs(rank_detectors(labels, scores), bound, options)
+
+
+def _compare_designed(
+    labels: Labels,
+    scores: Sequence[tuple[str, str, ArrayLike]],
+    design: SamplingDesign,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+) -> list[Comparison]:
+    """Compare detectors on samples that depend on each other, or have weights."""
+    samples = order_designed(labels, scores, design)
+    values = [
+        _value(bound, sample.counts, name)
+        for sample, (_, name, _) in zip(samples, scores, strict=True)
     ]
+    pairs = list(combinations(range(len(values)), 2))
+    differences = [values[i] - values[j] for i, j in pairs]
+    estimates = estimate_pairs(samples, bound, options, pairs, differences)
+    sizes = labels.n_anomalies, int(labels.values.shape[0]) - labels.n_anomalies
+    names = [name for name, _, _ in scores]
+    effect = samples[0].effect()
+    return _comparisons(names, values, estimates, sizes, bound, options, sampling=effect)
 
 
-def _value(bound: BoundMeasure, ranking: Ranking, score_name: str) -> float:
+def _comparisons(
+    names: Sequence[str],
+    values: Sequence[float],
+    estimates: Sequence[PairEstimate],
+    sizes: tuple[int, int],
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    *,
+    rate: float | None = None,
+    sampling: SamplingEffect | None = None,
+) -> list[Comparison]:
+    """Return the comparison of each pair from its estimate."""
+    n_anomalies, n_normals = sizes
+    results = []
+    for (i, j), estimate in zip(combinations(range(len(values)), 2), estimates, strict=True):
+        required = _required_anomalies(n_anomalies, estimate, options)
+        results.append(
+            Comparison(
+                difference=values[i] - values[j],
+                low=estimate.low,
+                high=estimate.high,
+                p_value=float(estimate.p_value),
+                method=estimate.method,
+                confidence_level=float(options.level),
+                measure=bound.key,
+                higher_is_better=bool(bound.measure.higher_is_better),
+                names=(names[i], names[j]),
+                values=(values[i], values[j]),
+                n_anomalies=n_anomalies,
+                n_normals=n_normals,
+                min_difference=(
+                    None if options.min_difference is None else float(options.min_difference)
+                ),
+                power=float(options.power),
+                required_anomalies=required[0],
+                required_anomalies_interval=required[1],
+                false_positive_rate=rate,
+                n_resamples=estimate.n_resamples,
+                n_undefined=estimate.n_undefined,
+                sampling=sampling,
+            )
+        )
+    return results
+
+
+def _value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
     try:
-        return bound.value(ranking.counts)
+        return bound.value(counts)
     except InvalidInputError as error:
         # A measure of values, which these scores violate.
         message = str(error).replace("y_score", score_name)

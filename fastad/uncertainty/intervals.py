@@ -14,8 +14,8 @@ from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, chec
 from fastad._core.progress import LATE, Progress, ProgressOption, part_of, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, FloatVector, IntervalMethod, Label, Point
-from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad._core.types import ArrayLike, Blocks, FloatVector, IntervalMethod, Label, Point
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.contamination import (
     NOTHING_HIDDEN,
     check_contamination_range,
@@ -24,7 +24,8 @@ from fastad.measures.contamination import (
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.bootstrap import (
     Ranking,
     acceleration,
@@ -52,6 +53,7 @@ from fastad.uncertainty.corrected import (
     inversion,
     observed_area,
 )
+from fastad.uncertainty.designed_intervals import check_method_of_design, intervals_of_design
 from fastad.uncertainty.enclosing_curves import (
     box_interval,
     fiducial,
@@ -68,6 +70,7 @@ from fastad.uncertainty.methods import (
     select_method,
 )
 from fastad.uncertainty.results import Interval
+from fastad.uncertainty.sampling import DesignedSample, check_design, needs_design
 
 # Methods that need no variance of the given samples.
 _WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "inversion")
@@ -84,6 +87,8 @@ def interval(
     stratified: bool = True,
     rng: int | np.random.Generator | None = None,
     contamination: Point | tuple[Point, Point] | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
@@ -150,8 +155,18 @@ def interval(
         Fraction of anomalies hidden among the normal samples, in [0, 1), or its lowest and
         highest possible value: the measure is corrected for them, see `fastad.rank_scores`. The
         interval of a range covers the true value at every fraction in it.
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each row, such as a user, a device or a patient: rows of a cluster may depend on
+        each other in any way, clusters are independent. Then ``"auto"`` is ``"logit"`` or
+        ``"delong"``, from the sums of influences within clusters (for the area under the ROC curve
+        [5]_), or ``"bootstrap"`` of whole clusters, all with Student's quantiles.
+    blocks : int or "auto", optional
+        For rows in the order of time: mean length of the blocks in which they are drawn (the
+        stationary bootstrap [6]_, and its exact variance), or by themselves from how long the
+        area's influences are correlated [7]_.
     sample_weight : array-like of shape (n_samples,), optional
-        Integers: a weight k counts the row k times, 0 leaves it out.
+        Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
+        probabilities with which rows were sampled, and intervals allow for how they differ.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -184,8 +199,10 @@ def interval(
     Notes
     -----
     Scores are ordered once, in O(n log n); a replicate takes O(n). Everything else is O(n). All
-    samples are assumed to be independent. An area under the ROC curve of 1 gets an interval too: a
-    lower bound from disjoint pairs of samples (method ``"pairs"``).
+    samples are assumed to be independent, unless ``clusters`` or ``blocks`` say otherwise; then
+    the result's ``sampling`` says what they are worth. Fewer than 10 clusters or blocks are
+    refused, and of fewer than 30 a warning is given. An area under the ROC curve of 1 gets an
+    interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``).
 
     References
     ----------
@@ -197,6 +214,12 @@ def interval(
        proportion", Statistical Science 16, 2001.
     .. [4] R. G. Newcombe, "Confidence intervals for an effect size measure based on the
        Mann-Whitney statistic. Part 2", Statistics in Medicine 25, 2006.
+    .. [5] N. A. Obuchowski, "Nonparametric analysis of clustered ROC curve data", Biometrics 53,
+       1997.
+    .. [6] D. N. Politis and J. P. Romano, "The stationary bootstrap", Journal of the American
+       Statistical Association 89, 1994.
+    .. [7] D. N. Politis and H. White, "Automatic block-length selection for the dependent
+       bootstrap", Econometric Reviews 23, 2004, and the correction in 28, 2009.
 
     Examples
     --------
@@ -217,8 +240,13 @@ def interval(
         contamination=contamination,
     )
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
-        counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        return interval_of(counts, bound, options, report)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        design = check_design(clusters, blocks, labels.n_rows)
+        if not needs_design(design, labels):
+            return interval_of(count_scores(scores, labels), bound, options, report)
+        sample = DesignedSample.of(scores, labels, design)
+        return _interval_of_design(sample, bound, options, report)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,6 +359,46 @@ def interval_of(
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result
+
+
+def _interval_of_design(
+    sample: DesignedSample,
+    bound: BoundMeasure,
+    options: IntervalOptions,
+    progress: Progress | None,
+) -> Interval:
+    """Return the interval of one measure of a sampling design; warn if it is unreliable."""
+    if options.contamination != NOTHING_HIDDEN:
+        raise InvalidInputError(
+            "contamination must not be given for samples in clusters or in time, or with real "
+            "weights; found both",
+            argument="contamination",
+        )
+    check_method_of_design(options.method, bound)
+    result = intervals_of_sample(sample, [bound], options, progress)[0]
+    if isinstance(result, UndefinedMeasureError):
+        raise result
+    if result.reliability_note is not None:
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=4)
+    return result
+
+
+def intervals_of_sample(
+    sample: DesignedSample,
+    measures: Sequence[BoundMeasure],
+    options: IntervalOptions,
+    progress: Progress | None = None,
+) -> list[Interval | UndefinedMeasureError]:
+    """Return intervals that allow for clusters, blocks or real weights."""
+    return intervals_of_design(
+        sample,
+        measures,
+        method=options.method,
+        alpha=options.alpha,
+        n_resamples=options.n_resamples,
+        key=options.key,
+        progress=progress,
+    )
 
 
 def intervals_of(

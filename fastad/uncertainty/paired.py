@@ -115,7 +115,7 @@ class Detectors:
 
 
 # Whoever has two detectors on different samples needs another test.
-_PAIRED = (
+PAIRED = (
     ". The comparison is paired: each detector must score the same samples, those of y_true, in "
     "the same order; for different samples there is the unpaired test compare_independent"
 )
@@ -126,7 +126,7 @@ def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]])
     is_anomaly = labels.values == 1
     index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1
     checked = [
-        (name, check_scores(values, labels, name=name, hint=_PAIRED)) for _, name, values in scores
+        (name, check_scores(values, labels, name=name, hint=PAIRED)) for _, name, values in scores
     ]
     ones = np.ones(labels.values.shape[0], np.int64)
 

@@ -20,6 +20,57 @@ _LEAST_COVERAGE = 0.92
 _HIGHEST_FALSE_POSITIVE_RATE = 0.065
 
 
+# From so many clusters or blocks on the variance between them is known well enough.
+_ENOUGH_UNITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingEffect:
+    """What samples that depend on each other, or have weights, say less than independent ones.
+
+    Attributes
+    ----------
+    kind : {"clusters", "blocks", "weights"}
+        Why they do.
+    n_units : float
+        Number of clusters, of blocks (rows over their mean length), or of rows.
+    block_length : float or None
+        Mean length of blocks.
+    design_effect : float
+        Variance of the area under the ROC curve over that of as many independent rows of equal
+        weights.
+    effective_anomalies, effective_normals : float
+        Numbers of independent samples of equal weights from which each class's part of this
+        variance would be the same; at most the numbers of rows.
+    """
+
+    kind: str
+    n_units: float
+    block_length: float | None
+    design_effect: float
+    effective_anomalies: float
+    effective_normals: float
+
+    @property
+    def reliability_note(self) -> str | None:
+        """Why intervals are unreliable, or None."""
+        if self.kind == "weights" or self.n_units >= _ENOUGH_UNITS:
+            return None
+        return (
+            f"with {self.n_units:.3g} {self.kind}, fewer than {_ENOUGH_UNITS}, how much they "
+            + ("vary is hardly known")
+        )
+
+    def __str__(self) -> str:
+        blocks = "" if self.block_length is None else f" of {self.block_length:.3g} rows"
+        units = "" if self.kind == "weights" else f"{self.n_units:.4g} {self.kind}{blocks}, "
+        return (
+            f"{units}design effect {self.design_effect:.3g}: as much as "
+            f"{self.effective_anomalies:.4g} independent anomalies and "
+            f"{self.effective_normals:.4g} normal samples"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A value and its confidence interval.
@@ -47,6 +98,8 @@ class Interval:
         Number of replicates; 0 for a closed form.
     n_undefined : int
         How many of them left the measure undefined, and were left out.
+    sampling : SamplingEffect or None
+        Where samples come in clusters or in time, or have real weights: what they are worth.
     """
 
     value: float
@@ -58,12 +111,15 @@ class Interval:
     coverage: float | None = None
     n_resamples: int = 0
     n_undefined: int = 0
+    sampling: SamplingEffect | None = None
 
     @property
     def reliability_note(self) -> str | None:
         """Why the interval is unreliable, or None."""
         if self.low == self.high:
             return "the estimated variance is zero and the interval has no width"
+        if self.sampling is not None and self.sampling.reliability_note is not None:
+            return self.sampling.reliability_note
         return _coverage_note(self.coverage, self.method)
 
     def __str__(self) -> str:
@@ -71,7 +127,16 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        return {name: None if x != x else x for name, x in asdict(self).items()}
+        return _plain(asdict(self))
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of which none is NaN, without a sampling effect that there is not."""
+    if values.get("sampling") is None:
+        values.pop("sampling", None)
+    else:
+        values["sampling"] = _plain(values["sampling"])
+    return {name: None if x != x else x for name, x in values.items()}
 
 
 def _coverage_note(coverage: float | None, method: str) -> str | None:
@@ -128,6 +193,9 @@ class Comparison:
         construction; NaN where it is not known.
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
+    sampling : SamplingEffect or None
+        Where samples come in clusters or in time, or have real weights: what those of the first
+        detector are worth.
     """
 
     difference: float
@@ -149,6 +217,7 @@ class Comparison:
     false_positive_rate: float | None = None
     n_resamples: int = 0
     n_undefined: int = 0
+    sampling: SamplingEffect | None = None
 
     @property
     def is_significant(self) -> bool:
@@ -158,6 +227,8 @@ class Comparison:
     @property
     def reliability_note(self) -> str | None:
         """Why the verdict is unreliable, or None."""
+        if self.sampling is not None and self.sampling.reliability_note is not None:
+            return self.sampling.reliability_note
         rate = self.false_positive_rate
         if rate is None or rate <= _HIGHEST_FALSE_POSITIVE_RATE:
             return None
@@ -192,8 +263,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with the summary; NaN becomes None."""
-        values = {name: None if x != x else x for name, x in asdict(self).items()}
-        return {**values, "summary": self.summary}
+        return {**_plain(asdict(self)), "summary": self.summary}
 
 
 @dataclass(frozen=True, slots=True)

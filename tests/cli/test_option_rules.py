@@ -49,6 +49,8 @@ def test_every_command_and_option_has_its_rules() -> None:
 VALUES = {
     "chance": [],
     "ci": [],
+    "blocks": ["5"],
+    "clusters": ["x"],
     "confidence_level": ["0.9"],
     "config": [],
     "contamination": ["0.1"],

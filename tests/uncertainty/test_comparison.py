@@ -252,7 +252,7 @@ def test_dictionary_of_a_comparison() -> None:
         ({"n_threads": 0}, InvalidInputError, "n_threads"),
         ({"pos_label": 7}, InvalidInputError, "pos_label"),
         ({"fpr": 0.1}, TypeError, "fpr must be an option of compare"),
-        ({"sample_weight": A}, TypeError, "sample_weight"),
+        ({"sample_weight": -A}, InvalidInputError, "sample_weight"),
     ],
 )
 def test_invalid_options_are_named(

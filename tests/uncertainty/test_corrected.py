@@ -191,7 +191,7 @@ def test_methods_without_a_correction_are_refused() -> None:
         fastad.interval(y, s, measure="tpr@0.1", method="order", contamination=0.03)
     with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'order'"):
         fastad.interval(y, s, measure="tpr@0.1", method="inversion")
-    with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
+    with pytest.raises(InvalidInputError, match="contamination must not be given for samples"):
         fastad.interval(y, s, measure="auc", contamination=0.03, sample_weight=np.full(len(y), 0.5))
     with pytest.warns(LowCoverageWarning, match="not known"):
         fastad.interval(y, s, measure="auc@0.02", contamination=0.03, n_resamples=50, rng=0)

@@ -58,6 +58,8 @@ class ScoreColumns:
         Label of the anomalies.
     may_miss : bool
         Whether scores that are missing are read, as NaN.
+    clusters : str or None
+        Column of the clusters.
     """
 
     label: str
@@ -65,6 +67,7 @@ class ScoreColumns:
     groups: Sequence[str]
     pos_label: str | None
     may_miss: bool = False
+    clusters: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class ScoredTable:
     pos_label: Label | None
     columns: Mapping[str, str]
     message: str
+    clusters: AnyVector | None = None
 
 
 def open_source(path: Path) -> Source:
@@ -104,7 +108,8 @@ def open_source(path: Path) -> Source:
 def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     """Read labels, scores and groups from a file."""
     source = open_source(path)
-    others = [columns.label, *columns.groups]
+    in_clusters = [] if columns.clusters is None else [columns.clusters]
+    others = [columns.label, *columns.groups, *in_clusters]
     check_label(path, source.names, columns.label)
     check_columns(path, source.names, [*others, *(columns.scores or ())])
     check_labels_are_numbers(path, source, columns.label, columns.pos_label)
@@ -127,7 +132,11 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         **{score_name(name): name for name in scores},
         **{f"groups[{name!r}]": name for name in groups},
     }
-    return ScoredTable(labels, scores, groups, pos_label, items, message)
+    clusters = None
+    if columns.clusters is not None:
+        clusters = _integers_if_possible(source.values(columns.clusters))
+        items["clusters"] = columns.clusters
+    return ScoredTable(labels, scores, groups, pos_label, items, message, clusters)
 
 
 def check_label(path: Path, names: Sequence[str], label: str) -> None:

@@ -1,0 +1,68 @@
+"""The length of blocks in which a series is resampled, from how long it remembers."""
+
+import math
+
+import numpy as np
+
+from fastad._core.types import FloatVector
+
+# Politis and White 2004, section 3: a correlation below this many standard errors, for as many
+# lags, counts as 0.
+_STANDARD_ERRORS = 2.0
+_FEWEST_LAGS = 5
+
+
+def autocovariances(series: FloatVector) -> FloatVector:
+    """Return the autocovariance at each lag, sums divided by the length; O(n log n)."""
+    n = series.shape[0]
+    centred = series - series.mean()
+    spectrum = np.fft.rfft(centred, 2 * n)
+    covariances: FloatVector = np.fft.irfft(spectrum * np.conj(spectrum), 2 * n)[:n] / n
+    return covariances
+
+
+def block_length(series: FloatVector) -> float:
+    """Return the mean length of blocks of the stationary bootstrap that is best for a mean.
+
+    Politis and White 2004, with the correction of Patton, Politis and White 2009; at least 1, and
+    at most a third of the series or three times the square root of its length.
+    """
+    n = series.shape[0]
+    covariances = autocovariances(series)
+    if covariances[0] <= 0:
+        return 1.0
+    n_lags = max(_FEWEST_LAGS, math.ceil(math.sqrt(math.log10(n))))
+    longest = min(math.ceil(math.sqrt(n)) + n_lags, n - 1)
+    is_small = np.abs(covariances[1 : longest + 1]) < (
+        _STANDARD_ERRORS * math.sqrt(math.log10(n) / n) * covariances[0]
+    )
+    # The first lag after which so many are small.
+    runs = np.convolve(is_small, np.ones(n_lags), "valid") == n_lags
+    if runs.any():
+        last = int(np.argmax(runs))
+    else:
+        large = np.flatnonzero(~is_small)
+        last = int(large[-1]) + 1 if large.size else 1
+    width = min(2 * max(last, 1), longest)
+    lags = np.arange(1, width + 1)
+    taper = np.minimum(1.0, 2 * (1 - lags / width))
+    weighted = taper * covariances[1 : width + 1]
+    spread = 2 * float(lags @ weighted)
+    long_run = float(covariances[0] + 2 * weighted.sum())
+    if long_run <= 0:
+        return 1.0
+    length = (2 * spread**2 / (2 * long_run**2)) ** (1 / 3) * n ** (1 / 3)
+    return float(min(max(length, 1.0), math.ceil(min(3 * math.sqrt(n), n / 3))))
+
+
+def long_run_variance(series: FloatVector, length: float) -> float:
+    """Return the variance of the series' sum over all draws of the stationary bootstrap.
+
+    Politis and Romano 1994, lemma 1, for blocks of this mean length.
+    """
+    n = series.shape[0]
+    covariances = autocovariances(series)
+    lags = np.arange(1, n)
+    kept = 1 - 1 / length
+    decay = (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)
+    return float(max(n * (covariances[0] + 2 * (decay @ covariances[1:])), 0.0))

@@ -1,0 +1,398 @@
+"""Sampling designs: samples that come in clusters or in time, and with real weights."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
+from fastad._core.parameters import check_count
+from fastad._core.progress import Progress
+from fastad._core.types import (
+    Blocks,
+    BoolVector,
+    CountVector,
+    FloatVector,
+    IntVector,
+    LabelVector,
+    ScoreVector,
+)
+from fastad._kernels.resampling.reweight import reweighted_counts
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.roc import ROC_AUC
+from fastad.ordering.counts import OrderedCounts, count_rows
+from fastad.ordering.groups import factorize
+from fastad.ordering.labels import Labels
+from fastad.ordering.orders import order_rows
+from fastad.uncertainty.block_length import block_length, long_run_variance
+from fastad.uncertainty.influence import influence
+from fastad.uncertainty.results import SamplingEffect
+
+Kind = Literal["clusters", "blocks", "weights"]
+
+# With fewer clusters or blocks the variance between them is not known.
+FEWEST_UNITS = 10
+_SAMPLES_PER_STEP = 1_000_000
+# By which the weight of normals is changed to see what a measure makes of it.
+_STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SamplingDesign:
+    """How the rows that a user gave were sampled, beside their weights.
+
+    Attributes
+    ----------
+    clusters : numpy.ndarray of shape (n_rows,) or None
+        Number of the cluster of each row.
+    blocks : int, "auto" or None
+        Mean length of the blocks of rows that follow each other in time.
+    """
+
+    clusters: IntVector | None = None
+    blocks: Blocks | None = None
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether every row was sampled by itself."""
+        return self.clusters is None and self.blocks is None
+
+
+INDEPENDENT = SamplingDesign()
+
+
+def check_design(clusters: Any, blocks: Any, n_rows: int) -> SamplingDesign:
+    """Check the arguments that say how rows depend on each other."""
+    if clusters is not None and blocks is not None:
+        raise InvalidInputError(
+            "blocks must not be given with clusters: rows come in clusters or in time; found both",
+            argument="blocks",
+        )
+    if clusters is not None:
+        codes, distinct = factorize(clusters, "clusters", n_rows)
+        # A cluster for each row says nothing.
+        return INDEPENDENT if len(distinct) == n_rows else SamplingDesign(clusters=codes)
+    if blocks is None:
+        return INDEPENDENT
+    if isinstance(blocks, str) and blocks == "auto":
+        return SamplingDesign(blocks="auto")
+    length = check_count(blocks, "blocks")
+    if length > n_rows:
+        raise InvalidInputError(
+            f"blocks must be at most the number of rows, {n_rows}; found {length}",
+            argument="blocks",
+        )
+    return SamplingDesign(blocks=length)
+
+
+def needs_design(design: SamplingDesign, labels: Labels) -> bool:
+    """Tell whether samples are anything but independent and counted in integers."""
+    is_real = labels.weights is not None and labels.weights.dtype.kind == "f"
+    return is_real or not design.is_independent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignedSample:
+    """Scores in their order, with the unit of each row that is drawn as a whole.
+
+    Attributes
+    ----------
+    counts : OrderedCounts
+        Weights at each distinct score.
+    rows : numpy.ndarray of shape (n,)
+        From the highest score down.
+    ends : numpy.ndarray of shape (g + 1,)
+        Rows above each distinct score, and all.
+    labels, weights, units : numpy.ndarray of shape (n,)
+        Of the rows as they were given.
+    n_units : int
+        Clusters, or rows.
+    kind : {"clusters", "blocks", "weights"}
+        What makes rows depend, or differ.
+    length : float or None
+        Mean length of blocks.
+    """
+
+    counts: OrderedCounts
+    rows: IntVector
+    ends: IntVector
+    labels: LabelVector
+    weights: CountVector
+    units: IntVector
+    n_units: int
+    kind: Kind
+    length: float | None = None
+
+    @classmethod
+    def of(
+        cls, scores: ScoreVector, labels: Labels, design: SamplingDesign, name: str = "y_score"
+    ) -> "DesignedSample":
+        """Order the scores of rows; of series, find the length of blocks."""
+        n = labels.values.shape[0]
+        weights = np.ones(n, np.int64) if labels.weights is None else labels.weights
+        order = order_rows(scores, labels, name)
+        counts = count_rows(order, labels, weights)
+        falling = order.falling[order.rows]
+        ends = np.flatnonzero(np.concatenate([[True], falling[1:] != falling[:-1], [True]]))
+        units, kind = np.arange(n), "weights"
+        if design.clusters is not None:
+            given = design.clusters if labels.rows is None else design.clusters[labels.rows]
+            units, kind = np.unique(given, return_inverse=True)[1], "clusters"
+        sample = cls(
+            counts,
+            order.rows,
+            ends,
+            labels.values,
+            as_readonly(weights),
+            as_readonly(units.astype(np.int64)),
+            int(units.max()) + 1,
+            kind,  # type: ignore[arg-type]  # one of the three
+        )
+        if design.blocks is None:
+            return sample
+        length = float(design.blocks) if design.blocks != "auto" else sample._best_length()
+        return sample.in_blocks(length)
+
+    def in_blocks(self, length: float) -> "DesignedSample":
+        """Return the sample with blocks of another mean length."""
+        return DesignedSample(
+            self.counts,
+            self.rows,
+            self.ends,
+            self.labels,
+            self.weights,
+            self.units,
+            self.n_units,
+            "blocks",
+            length,
+        )
+
+    def _best_length(self) -> float:
+        """Return the length of blocks for the area under the ROC curve."""
+        if not self.counts.n_anomalies or not self.counts.n_normals:
+            return 1.0
+        return block_length(self.contributions(ROC_AUC.bind()))
+
+    @property
+    def n_independent(self) -> float:
+        """Number of clusters or rows, or of blocks."""
+        return self.n_units if self.length is None else self.n_units / self.length
+
+    def refusal(self, what: str) -> UndefinedMeasureError | None:
+        """Return why there is no interval or comparison for so few units, if so."""
+        if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
+            return UndefinedMeasureError(
+                f"{what} needs {FEWEST_UNITS} {self.kind}; found {self.n_independent:.4g}"
+            )
+        is_anomaly = self.labels == 1
+        for name, mask in (("anomalies", is_anomaly), ("normal samples", ~is_anomaly)):
+            n = np.unique(self.units[mask]).shape[0]
+            if n < 2:
+                where = "clusters" if self.kind == "clusters" else "rows"
+                return UndefinedMeasureError(
+                    f"{what} needs {name} in two {where} at least; found them in {n}: nothing is "
+                    "known of how they vary between others"
+                )
+        return None
+
+    def contributions(self, bound: BoundMeasure) -> FloatVector:
+        """Return what each row adds to the measure's deviation from its true value; (n,)."""
+        by_score = influence(self.counts, bound)
+        point = np.repeat(np.arange(self.ends.shape[0] - 1), np.diff(self.ends))
+        is_anomaly = self.labels[self.rows] == 1
+        added = np.where(
+            is_anomaly,
+            by_score.anomalies[point] / self.counts.n_anomalies,
+            by_score.normals[point] / self.counts.n_normals,
+        )
+        by_row: FloatVector = np.empty(added.shape[0])
+        by_row[self.rows] = added + self._of_the_ratio(bound, is_anomaly)
+        return by_row * self.weights
+
+    def _of_the_ratio(self, bound: BoundMeasure, is_anomaly: BoolVector) -> FloatVector:
+        """Return what rows add by changing the ratio of the classes, where a measure depends on it.
+
+        Clusters, unlike strata, leave the numbers of both to chance.
+        """
+        counts = self.counts
+        if bound.parameters.get("prevalence", 0) is not None:
+            return np.zeros(is_anomaly.shape[0])
+        less, more = (
+            bound.value_or_nan(
+                replace(
+                    counts,
+                    fps=as_readonly(counts.fps * factor),
+                    tps=as_readonly(counts.tps.astype(np.float64)),
+                    n_anomalies=float(counts.n_anomalies),
+                    n_normals=counts.n_normals * factor,
+                    weighting="real",
+                )
+            )
+            for factor in (1 - _STEP, 1 + _STEP)
+        )
+        slope = (more - less) / (2 * _STEP)
+        slope = slope if math.isfinite(slope) else 0.0
+        return np.where(is_anomaly, -slope / counts.n_anomalies, slope / counts.n_normals)
+
+    def variances(self, contributions: FloatVector) -> "Variances":
+        """Return the variance of the sum of what rows contribute, from units that differ.
+
+        Of clusters it is the estimator of Obuchowski 1997, section 2, for any contributions; of
+        rows by themselves that of DeLong.
+        """
+        of_class = [np.where(self.labels == label, contributions, 0.0) for label in (1, 0)]
+        if self.length is not None:
+            total, anomalies, normals = (
+                long_run_variance(values, self.length) for values in (contributions, *of_class)
+            )
+            return Variances(total, anomalies, normals, math.inf)
+        sums = [np.bincount(self.units, values, self.n_units) for values in of_class]
+        n_with = [np.unique(self.units[self.labels == label]).shape[0] for label in (1, 0)]
+        anomalies, normals = (
+            float(n / (n - 1) * (values @ values)) for n, values in zip(n_with, sums, strict=True)
+        )
+        between = 2 * self.n_units / (self.n_units - 1) * float(sums[0] @ sums[1])
+        total = anomalies + normals + between
+        df = _df_of_squares((sums[0] + sums[1]) ** 2)
+        if self.kind == "clusters":
+            df = min(df, min(n_with) - 1)
+        return Variances(max(total, 0.0), anomalies, normals, df)
+
+    def effect(self) -> SamplingEffect | None:
+        """Return the design effect of the area under the ROC curve; None where it has none."""
+        if not self.counts.n_anomalies or not self.counts.n_normals:
+            return None
+        contributions = self.contributions(ROC_AUC.bind())
+        found = self.variances(contributions)
+        independent = []
+        for label, total in ((1, self.counts.n_anomalies), (0, self.counts.n_normals)):
+            mask = self.labels == label
+            # What one sample of weight 1 deviates by.
+            squares = (contributions[mask] * total) ** 2 / self.weights[mask]
+            independent.append(float(squares.sum()) / total)
+        n_rows = [int(np.count_nonzero(self.labels == label)) for label in (1, 0)]
+        variance = sum(s / max(n - 1, 1) for s, n in zip(independent, n_rows, strict=True))
+        effective = [
+            min(s / v, float(n)) if v > 0 else float(n)
+            for s, v, n in zip(independent, (found.anomalies, found.normals), n_rows, strict=True)
+        ]
+        return SamplingEffect(
+            kind=self.kind,
+            n_units=self.n_independent,
+            block_length=self.length,
+            design_effect=found.total / variance if variance > 0 else math.nan,
+            effective_anomalies=effective[0],
+            effective_normals=effective[1],
+        )
+
+    def replicates(
+        self,
+        measures: Sequence[BoundMeasure],
+        n_resamples: int,
+        key: np.uint64,
+        progress: Progress | None = None,
+    ) -> FloatVector:
+        """Return each measure on each replicate, shape (n_measures, n_resamples).
+
+        Clusters, blocks or rows are drawn with replacement, the same for every detector and number
+        of threads; scores are not ordered again. NaN where a measure is undefined. O(n) for each.
+        """
+        values = np.empty((len(measures), n_resamples))
+        rows = self.rows
+        units, labels, weights = (
+            as_readonly(each[rows]) for each in (self.units, self.labels, self.weights)
+        )
+        ends, keys = as_readonly(self.ends), self.counts.keys
+        g, dtype = self.counts.keys.shape[0], self.counts.fps.dtype
+        pool = MemoryPool(
+            lambda: (np.empty(g, np.int64), np.empty(g + 1, dtype), np.empty(g + 1, dtype))
+        )
+
+        def fill(part: range) -> None:
+            with pool.borrowed() as memory:
+                for replicate in part:
+                    times = as_readonly(self._draw(key, replicate))
+                    n_points = reweighted_counts(times, units, labels, weights, ends, keys, *memory)
+                    counts = self._counts(n_points, *memory)
+                    for i, bound in enumerate(measures):
+                        values[i, replicate] = bound.value_or_nan(counts)
+
+        fill_in_steps(fill, n_resamples, max(1, _SAMPLES_PER_STEP // units.shape[0]), progress)
+        return values
+
+    def _draw(self, key: np.uint64, replicate: int) -> IntVector:
+        """Return how often each unit is drawn."""
+        rng = np.random.Generator(np.random.Philox(key=[int(key), replicate]))
+        n = self.n_units
+        if self.length is None:
+            return np.bincount(rng.integers(n, size=n), minlength=n)
+        if self.length <= 1:
+            return np.bincount(rng.integers(n, size=n), minlength=n)
+        # Blocks of geometric lengths from anywhere in the series, which closes in a circle
+        # (Politis and Romano 1994); the last one is cut where the series is full.
+        expected = n / self.length
+        n_blocks = int(expected + 6 * math.sqrt(expected) + 10)
+        lengths = np.minimum(rng.geometric(1 / self.length, n_blocks), n)
+        while lengths.sum() < n:
+            lengths = np.concatenate([lengths, rng.geometric(1 / self.length, n_blocks)])
+        full = int(np.searchsorted(np.cumsum(lengths), n))
+        lengths = lengths[: full + 1]
+        lengths[-1] -= lengths.sum() - n
+        starts = rng.integers(n, size=lengths.shape[0])
+        stops = starts + lengths
+        steps = np.bincount(starts, minlength=n + 1) - np.bincount(
+            np.where(stops > n, stops - n, stops), minlength=n + 1
+        )
+        steps[0] += np.count_nonzero(stops > n)
+        return np.cumsum(steps[:n])
+
+    def _counts(
+        self, n_points: int, keys: IntVector, fps: CountVector, tps: CountVector
+    ) -> OrderedCounts:
+        counts = self.counts
+        return OrderedCounts(
+            fps=as_readonly(fps[: n_points + 1]),
+            tps=as_readonly(tps[: n_points + 1]),
+            keys=as_readonly(keys[:n_points]),
+            codec=counts.codec,
+            n_anomalies=tps[n_points].item(),
+            n_normals=fps[n_points].item(),
+            n_points=self.labels.shape[0],
+            n_tied=counts.n_tied,
+            weighting=counts.weighting,
+        )
+
+
+def _df_of_squares(squares: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a sum of squares, small where a few of them dominate.
+
+    From the fourth moments: a variance with as many degrees of freedom has twice its square over
+    them as its own variance (Satterthwaite 1946).
+    """
+    total = float(squares.sum())
+    spread = float((squares**2).sum()) - total**2 / squares.shape[0]
+    return max(2 * total**2 / spread, 1.0) if spread > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Variances:
+    """The variance of a measure, and of what the classes contribute to it by themselves.
+
+    Attributes
+    ----------
+    total, anomalies, normals : float
+        Variances.
+    df : float
+        Degrees of freedom of the total.
+    """
+
+    total: float
+    anomalies: float
+    normals: float
+    df: float

@@ -1,0 +1,316 @@
+"""Intervals and comparisons of samples in clusters, in time, and with real weights."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.errors import LowCoverageWarning
+from fastad.measures.requests import bind
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.block_length import autocovariances, block_length, long_run_variance
+from fastad.uncertainty.sampling import DesignedSample, check_design
+from tests.support.uncertainty import correlated_detectors
+
+RNG = np.random.default_rng(0)
+N = 600
+CLUSTERS = np.repeat(np.arange(60), 10)
+Y = (RNG.random(60) < 0.3)[CLUSTERS] | (RNG.random(N) < 0.1)
+S = np.round(RNG.normal(size=60)[CLUSTERS] + RNG.normal(size=N) + 1.5 * Y, 1)
+MEASURES = ["auc", "ap", "auc@0.1", "tpr@0.05", "f1@0.1", "precision@k40", "best_f1", "eer"]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*such data is not known")
+
+
+def sample_of(y: Any = Y, s: Any = S, w: Any = None, **design: Any) -> DesignedSample:
+    labels = check_labels(y, sample_weight=w)
+    arguments = {"clusters": None, "blocks": None, **design}
+    return DesignedSample.of(np.asarray(s), labels, check_design(**arguments, n_rows=len(y)))
+
+
+def above(x: float, z: float) -> float:
+    return 1.0 if x > z else 0.5 if x == z else 0.0
+
+
+def obuchowski(y: Any, s: Any, clusters: Any) -> float:
+    """Return the variance of the area as section 2 of the paper writes it, pair by pair."""
+    anomalies = [(x, c) for x, label, c in zip(s, y, clusters, strict=True) if label]
+    normals = [(x, c) for x, label, c in zip(s, y, clusters, strict=True) if not label]
+    m, n = len(anomalies), len(normals)
+    v10 = [(sum(above(x, z) for z, _ in normals) / n, c) for x, c in anomalies]
+    v01 = [(sum(above(x, z) for x, _ in anomalies) / m, c) for z, c in normals]
+    area = sum(v for v, _ in v10) / m
+    names = sorted(set(clusters))
+    of_anomalies = [sum(v - area for v, c in v10 if c == name) for name in names]
+    of_normals = [sum(v - area for v, c in v01 if c == name) for name in names]
+    i10, i01, i = len({c for _, c in v10}), len({c for _, c in v01}), len(names)
+    s10 = i10 / ((i10 - 1) * m) * sum(v * v for v in of_anomalies)
+    s01 = i01 / ((i01 - 1) * n) * sum(v * v for v in of_normals)
+    s11 = i / (i - 1) * sum(a * b for a, b in zip(of_anomalies, of_normals, strict=True))
+    return s10 / m + s01 / n + 2 * s11 / (m * n)
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 15)), min_size=14, max_size=50
+    )
+)
+def test_variance_of_an_area_is_obuchowskis(rows: list[tuple[bool, int, int]]) -> None:
+    y, s, clusters = map(np.array, zip(*rows, strict=True))
+    assume(len(set(clusters.tolist())) >= 10)
+    assume(min(len(set(clusters[y == label])) for label in (0, 1)) >= 2)
+    assume(len(set(clusters.tolist())) < len(y))
+    expected = obuchowski(y.tolist(), s.tolist(), clusters.tolist())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        found = fastad.interval(y, s, measure="auc", method="delong", clusters=clusters)
+    assert found.standard_error**2 == pytest.approx(max(expected, 0.0), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
+def test_a_cluster_for_each_row_changes_nothing(measure: str) -> None:
+    plain = fastad.interval(Y, S, measure=measure, rng=0)
+    assert repr(fastad.interval(Y, S, measure=measure, rng=0, clusters=RNG.permutation(N))) == repr(
+        plain
+    )
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 50}
+    assert repr(fastad.compare(Y, S, -S, clusters=np.arange(N), **options)) == repr(
+        fastad.compare(Y, S, -S, **options)
+    )
+
+
+def test_equal_weights_and_blocks_of_one_row_are_independent_rows() -> None:
+    plain = fastad.interval(Y, S, measure="auc", method="delong")
+    weighted = fastad.interval(Y, S, measure="auc", method="delong", sample_weight=np.full(N, 0.5))
+    assert weighted.value == plain.value
+    assert weighted.standard_error == pytest.approx(plain.standard_error, rel=1e-12)
+    # Without the correction by n - 1, as draws have none.
+    blocks = fastad.interval(Y, S, measure="auc", method="delong", blocks=1)
+    assert blocks.standard_error == pytest.approx(plain.standard_error, rel=0.01)
+
+
+def test_names_of_clusters_do_not_matter() -> None:
+    names = np.array([f"user {c}" for c in RNG.permutation(60)])[CLUSTERS]
+    expected = fastad.interval(Y, S, measure="ap", clusters=CLUSTERS)
+    rows = RNG.permutation(N)
+    for clusters in (names, CLUSTERS * 1e9, names.astype(object)):
+        found = fastad.interval(Y[rows], S[rows], measure="ap", clusters=clusters[rows])
+        assert found.low == pytest.approx(expected.low, rel=1e-12)
+        assert found.high == pytest.approx(expected.high, rel=1e-12)
+
+
+def test_whole_weights_repeat_rows_of_a_cluster() -> None:
+    w = RNG.integers(0, 4, N)
+    rows = np.repeat(np.arange(N), w)
+    for measure in ("auc", "tpr@0.05"):
+        options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 50}
+        found = fastad.interval(Y, S, sample_weight=w, clusters=CLUSTERS, **options)
+        expected = fastad.interval(Y[rows], S[rows], clusters=CLUSTERS[rows], **options)
+        assert found.low == pytest.approx(expected.low, rel=1e-12)
+        assert found.high == pytest.approx(expected.high, rel=1e-12)
+
+
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 7}, {"w": RNG.random(N)}])
+def test_replicates_are_measures_of_the_rows_that_are_drawn(design: dict[str, Any]) -> None:
+    sample = sample_of(**design)
+    measures = [bind(name, {}) for name in MEASURES]
+    values = sample.replicates(measures, 5, np.uint64(3))
+    weights = design.get("w", np.ones(N, np.int64))
+    for replicate in range(5):
+        times = sample._draw(np.uint64(3), replicate)[sample.units]
+        assert len(times) == N
+        for bound, value in zip(measures, values[:, replicate], strict=True):
+            table = fastad.evaluate(Y, S, measures=[bound], sample_weight=times * weights)
+            assert value == pytest.approx(table["score"][bound.key], rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": "auto"}])
+def test_threads_change_no_bit(design: dict[str, Any]) -> None:
+    found = {
+        repr(
+            fastad.interval(Y, S, measure="tpr@0.05", rng=1, n_resamples=60, n_threads=n, **design)
+        )
+        for n in (1, 2, 3)
+    }
+    assert len(found) == 1
+
+
+# --- series
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=30), st.floats(1, 9))
+def test_long_run_variance_is_that_of_the_definition(values: list[int], length: float) -> None:
+    series = np.array(values, float)
+    n, centred = len(values), series - series.mean()
+    covariances = [float(centred[: n - k] @ centred[k:]) / n for k in range(n)]
+    np.testing.assert_allclose(autocovariances(series), covariances, atol=1e-9)
+    p = 1 / length
+    weights = [(1 - k / n) * (1 - p) ** k + k / n * (1 - p) ** (n - k) for k in range(1, n)]
+    expected = n * (covariances[0] + 2 * sum(w * c for w, c in zip(weights, covariances[1:])))  # noqa: B905
+    assert long_run_variance(series, length) == pytest.approx(max(expected, 0.0), abs=1e-6)
+
+
+def test_draws_of_blocks_have_that_variance() -> None:
+    rng = np.random.default_rng(2)
+    n, length = 400, 12.0
+    series = np.convolve(rng.normal(size=n + 20), np.ones(21), "valid")
+    sample = sample_of(np.arange(n) % 2, series, blocks=12)
+    draws = np.array([sample._draw(np.uint64(5), i) for i in range(4000)])
+    assert (draws.sum(axis=1) == n).all()
+    assert (draws >= 0).all()
+    # A variance of 4 000 draws has a relative standard error of 2.2 %.
+    expected = long_run_variance(series, length)
+    assert np.var(draws @ series) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("memory", [0.5, 0.9])
+def test_length_of_blocks_is_near_the_best_one_of_a_known_series(memory: float) -> None:
+    rng = np.random.default_rng(3)
+    n = 20_000
+    noise, series = rng.normal(size=n + 500), np.zeros(n + 500)
+    for t in range(1, n + 500):
+        series[t] = memory * series[t - 1] + noise[t]
+    # Politis and White 2004, with the covariances of the autoregression.
+    best = (2 * memory / (1 - memory**2)) ** (2 / 3) * n ** (1 / 3)
+    assert block_length(series[500:]) == pytest.approx(best, rel=0.5)
+
+
+def test_rows_that_forget_at_once_need_no_blocks() -> None:
+    assert block_length(np.random.default_rng(4).normal(size=10_000)) < 8
+    assert block_length(np.zeros(50)) == 1
+
+
+# --- comparisons, tables
+
+
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 10}])
+@pytest.mark.parametrize("measure", ["auc", "tpr@0.1"])
+def test_all_pairs_are_compared_as_one_by_one(design: dict[str, Any], measure: str) -> None:
+    scores: dict[str, Any] = {"a": S, "b": S + RNG.normal(size=N), "c": -S}
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 80, **design}
+    together = fastad.compare_all(Y, scores, **options)
+    for (a, b), found in together.items():
+        one = fastad.compare(Y, scores[a], scores[b], **options)
+        assert (one.low, one.high, one.p_value) == (found.low, found.high, found.p_value)
+        assert (found.p_value <= 0.05) == (not found.low <= 0 <= found.high)
+
+
+def test_a_detector_does_not_differ_from_itself() -> None:
+    for method in ("delong", "bootstrap"):
+        found = fastad.compare(
+            Y, S, S, measure="auc", method=method, clusters=CLUSTERS, rng=0, n_resamples=60
+        )
+        assert (found.difference, found.p_value) == (0, 1)
+
+
+def test_the_variance_of_a_difference_is_that_of_the_differences() -> None:
+    """A detector against one whose scores are all equal has the variance of its own area."""
+    alone = fastad.interval(Y, S, measure="auc", method="delong", clusters=CLUSTERS)
+    found = fastad.compare(Y, S, np.zeros(N), measure="auc", method="delong", clusters=CLUSTERS)
+    assert found.high - found.low == pytest.approx(2 * (found.high - found.difference), rel=1e-12)
+    assert found.high - found.difference == pytest.approx(
+        (alone.high - alone.value) if alone.high < 1 else (alone.value - alone.low), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 5}, {"blocks": "auto"}])
+def test_tables_have_the_intervals_of_the_function(design: dict[str, Any]) -> None:
+    options: dict[str, Any] = {"rng": 0, "n_resamples": 60, **design}
+    scores = {"a": S, "b": -S}
+    table = fastad.evaluate(Y, scores, measures=MEASURES, confidence_level=0.9, **options)
+    for name, values in scores.items():
+        for key in ("auc", "tpr@0.05"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LowCoverageWarning)
+                one = fastad.interval(Y, values, measure=key, confidence_level=0.9, **options)
+            assert repr(table[name].intervals[key]) == repr(one)
+    assert "design effect" in str(table)
+    halves = fastad.evaluate(
+        Y, S, measures="auc", confidence_level=0.9, groups=np.arange(N) >= 300, **options
+    )
+    if "clusters" in design:
+        one = fastad.interval(
+            Y[:300], S[:300], measure="auc", confidence_level=0.9, rng=0, clusters=CLUSTERS[:300]
+        )
+        assert halves[False]["score"].intervals["auc"].low == one.low
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clusters": CLUSTERS[1:]}, "clusters must have one value for each label"),
+        ({"clusters": np.where(Y, np.nan, 1.0)}, "clusters must not have missing values"),
+        ({"clusters": CLUSTERS, "blocks": 5}, "blocks must not be given with clusters"),
+        ({"blocks": N + 1}, "blocks must be at most the number of rows, 600; found 601"),
+        ({"blocks": 0}, "blocks must"),
+        ({"blocks": "long"}, "blocks must"),
+        ({"clusters": CLUSTERS, "method": "newcombe"}, "method must be one of 'auto', 'logit'"),
+        ({"clusters": CLUSTERS, "contamination": 0.01}, "contamination must not be given"),
+        ({"sample_weight": S / 7 + 9, "method": "fiducial"}, "method must be one of"),
+    ],
+)
+def test_bad_designs_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        fastad.interval(Y, S, **{"measure": "auc", **options})
+
+
+def test_too_few_clusters() -> None:
+    few = np.arange(N) % 9
+    with pytest.raises(UndefinedMeasureError, match="needs 10 clusters; found 9"):
+        fastad.interval(Y, S, measure="auc", clusters=few)
+    with pytest.raises(UndefinedMeasureError, match="needs 10 blocks; found 6"):
+        fastad.compare(Y, S, -S, measure="auc", blocks=100)
+    one = np.where(Y, 0, np.arange(N) % 20)
+    with pytest.raises(UndefinedMeasureError, match="anomalies in two clusters at least"):
+        fastad.interval(Y, S, measure="auc", clusters=one)
+    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30"):
+        fastad.interval(Y, S, measure="auc", clusters=np.arange(N) % 20)
+
+
+def test_tables_refuse_what_nothing_allows_for() -> None:
+    with pytest.raises(InvalidInputError, match="confidence_level must be given with clusters"):
+        fastad.evaluate(Y, S, clusters=CLUSTERS)
+    for options in ({"chance": True}, {"contamination": 0.01}):
+        with pytest.raises(InvalidInputError, match="must not be given with clusters or blocks"):
+            fastad.evaluate(Y, S, clusters=CLUSTERS, confidence_level=0.9, **options)
+    with pytest.raises(InvalidInputError, match="not exchangeable one by one"):
+        fastad.compare(Y, S, -S, measure="auc", method="permutation", clusters=CLUSTERS)
+
+
+# --- coverage
+
+
+@pytest.mark.evidence
+def test_intervals_cover_where_independent_rows_would_not() -> None:
+    truth = 0.9213503964748574  # of two normal distributions that lie 2 apart
+    assert truth == pytest.approx(0.5 * math.erfc(-1.0), abs=1e-12)
+    hits = np.zeros(2)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        clusters = np.repeat(np.arange(150), 20)
+        y = (rng.random(150) < 0.2)[clusters]
+        noise = rng.normal(size=150)[clusters] + rng.normal(size=3000)
+        s = noise / math.sqrt(2) + 2 * y
+        for i, design in enumerate((clusters, None)):
+            found = fastad.interval(y, s, measure="auc", clusters=design)
+            hits[i] += found.low <= truth <= found.high
+    # The first is at least 92 % but for three standard deviations of 200.
+    assert hits[0] >= 175
+    assert hits[1] <= 130
+
+
+def test_detectors_of_support_are_compared_within_blocks() -> None:
+    y, scores = correlated_detectors(3, 60, 140, [0.5, 1.5])
+    found = fastad.compare(y, scores[0], scores[1], measure="auc", blocks=4)
+    assert found.sampling is not None
+    assert found.sampling.kind == "blocks"
