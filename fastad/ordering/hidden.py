@@ -53,11 +53,12 @@ class CorrectedCounts:
         Fraction of anomalies among the normals.
     """
 
-    __slots__ = ("_known_corners", "contamination", "counts")
+    __slots__ = ("_at_corners", "_known_corners", "contamination", "counts")
 
     def __init__(self, counts: OrderedCounts, contamination: Fraction) -> None:
         self.counts, self.contamination = counts, contamination
         self._known_corners: _Corners | None = None
+        self._at_corners: OrderedCounts | None = None
 
     @property
     def per_anomaly(self) -> float:
@@ -71,7 +72,9 @@ class CorrectedCounts:
 
     def corners(self) -> OrderedCounts:
         """Return those at the points beside each step upwards, which make the same ROC curve."""
-        return self._at(0, 0)
+        if self._at_corners is None:
+            self._at_corners = self._at(0, 0)
+        return self._at_corners
 
     def around(self, part: CurvePart) -> OrderedCounts:
         """Return those at the corners, and at all points of a part of the corrected curve."""
