@@ -179,6 +179,10 @@ def _unwrapped(value: Any) -> Any:
 
 def _digest_of_lines(code: Code) -> str:
     """Return the digest of the source of a class or function, of its compiled code without it."""
+    members = vars(code).values() if isinstance(code, type) else [code]
+    if any(each.__code__.co_filename.startswith("<") for each in _functions(members)):
+        # Typed at a prompt. Where a script was run before, a class would get lines of the script.
+        return _digest_of_compiled(code)
     try:
         return _digest(inspect.getsource(code).encode())
     except (OSError, TypeError):  # typed at a prompt
