@@ -144,12 +144,15 @@ def evaluate_scores(
     """Order scores that have been checked and evaluate all measures."""
     with ReusedBuffers():
         try:
-            counts = count_scores(scores, labels, score_name(name))
+            sample = _designed(name, scores, labels, request)
+            counts = (
+                count_scores(scores, labels, score_name(name)) if sample is None else sample.counts
+            )
         except InvalidInputError as error:
             if request.on_error == "raise":
                 raise
             return failed_evaluation(name, labels, request, str(error))
-        return evaluate_measures(name, counts, request, _designed(name, scores, labels, request))
+        return evaluate_measures(name, counts, request, sample)
 
 
 def _designed(

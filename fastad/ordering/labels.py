@@ -17,6 +17,8 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 _LARGEST_TOTAL = 2**62
 # Real weights: products of sums of weights neither overflow nor vanish.
 _LARGEST_WEIGHT = 1e100
+# Rows that are drawn from are numbered with 32 bits.
+_MOST_REPEATED = 2**31
 # What to do about scores that are NaN.
 NAN_POLICIES = ("raise", "omit")
 _UINT8 = np.dtype(np.uint8)
@@ -57,6 +59,27 @@ class Labels(NamedTuple):
             int(values.sum()),
             None if self.weights is None else self.weights[kept],
             np.flatnonzero(kept) if self.rows is None else self.rows[kept],
+            self.n_rows,
+            self.index,
+        )
+
+    def repeated(self) -> "Labels":
+        """Return each point as often as its integer weight says, without weights."""
+        if self.weights is None:
+            return self
+        total = int(self.weights.sum())
+        if total >= _MOST_REPEATED:
+            raise InvalidInputError(
+                f"sample_weight must add up to fewer than {_MOST_REPEATED}; found {total}",
+                argument="sample_weight",
+            )
+        rows = np.arange(self.n_rows) if self.rows is None else self.rows
+        values = np.repeat(self.values, self.weights)
+        return Labels(
+            set_readonly(values),
+            int(values.sum()),
+            None,
+            np.repeat(rows, self.weights),
             self.n_rows,
             self.index,
         )

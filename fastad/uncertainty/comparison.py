@@ -41,7 +41,7 @@ from fastad.uncertainty.paired import (
     rank_detectors,
 )
 from fastad.uncertainty.results import Comparison, Comparisons, SamplingEffect
-from fastad.uncertainty.sampling import SamplingDesign, check_design
+from fastad.uncertainty.sampling import SamplingDesign, check_design, needs_design
 
 
 def compare(
@@ -107,8 +107,9 @@ def compare(
         difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
         ``"bootstrap"``.
     sample_weight : array-like of shape (n_samples,), optional
-        Inverse probabilities with which rows were sampled; 0 leaves a row out. The difference's
-        variance allows for how they differ.
+        Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
+        probabilities with which rows were sampled, and the difference's variance allows for how
+        they differ.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -240,8 +241,9 @@ def compare_all(
         difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
         ``"bootstrap"``.
     sample_weight : array-like of shape (n_samples,), optional
-        Inverse probabilities with which rows were sampled; 0 leaves a row out. The difference's
-        variance allows for how they differ.
+        Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
+        probabilities with which rows were sampled, and the difference's variance allows for how
+        they differ.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -385,9 +387,9 @@ def _compare(
     options: ComparisonOptions,
 ) -> list[Comparison]:
     """Compare all pairs of detectors, given their names, names in messages, and scores."""
-    if not design.is_independent or labels.weights is not None:
+    if needs_design(design, labels):
         return _compare_designed(labels, scores, design, bound, options)
-    return compare_pairs(rank_detectors(labels, scores), bound, options)
+    return compare_pairs(rank_detectors(labels.repeated(), scores), bound, options)
 
 
 def _compare_designed(

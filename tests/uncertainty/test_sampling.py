@@ -117,6 +117,19 @@ def test_whole_weights_repeat_rows_of_a_cluster() -> None:
         assert found.high == pytest.approx(expected.high, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
+def test_whole_weights_repeat_rows_of_a_comparison(method: Any) -> None:
+    w = RNG.integers(0, 4, N)
+    rows = np.repeat(np.arange(N), w)
+    options: dict[str, Any] = {"measure": "auc", "method": method, "rng": 0, "n_resamples": 40}
+    b = S + RNG.normal(size=N)
+    assert repr(fastad.compare(Y, S, b, sample_weight=w, **options)) == repr(
+        fastad.compare(Y[rows], S[rows], b[rows], **options)
+    )
+    together = fastad.compare_all(Y, {"a": S, "b": b}, sample_weight=w, **options)
+    assert together["a", "b"].p_value == fastad.compare(Y, S, b, sample_weight=w, **options).p_value
+
+
 @pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 7}, {"w": RNG.random(N)}])
 def test_replicates_are_measures_of_the_rows_that_are_drawn(design: dict[str, Any]) -> None:
     sample = sample_of(**design)
