@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     )
     from fastad.uncertainty.sequences import ConfidenceSequence as ConfidenceSequence
     from fastad.uncertainty.sequences import rate_confidence_sequence as rate_confidence_sequence
+    from fastad.uncertainty.tail_models import TailModel as TailModel
+    from fastad.uncertainty.tail_models import tail_model as tail_model
     from fastad.uncertainty.threshold_bands import DifferenceBand as DifferenceBand
     from fastad.uncertainty.threshold_bands import difference_band as difference_band
 
@@ -83,6 +85,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ConfidenceSequence",
             "rate_confidence_sequence",
         ),
+        "fastad.uncertainty.tail_models": ("TailModel", "tail_model"),
         "fastad.uncertainty.threshold_bands": ("DifferenceBand", "difference_band"),
     },
 )
