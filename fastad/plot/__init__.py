@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fastad.plot.critical_difference import (
         CriticalDifferenceDisplay as CriticalDifferenceDisplay,
     )
+    from fastad.plot.decision import DecisionCurve as DecisionCurve
+    from fastad.plot.decision import DecisionCurveDisplay as DecisionCurveDisplay
     from fastad.plot.det import DetCurveDisplay as DetCurveDisplay
     from fastad.plot.excess_mass import ExcessMassCurveDisplay as ExcessMassCurveDisplay
     from fastad.plot.mass_volume import MassVolumeCurveDisplay as MassVolumeCurveDisplay
@@ -40,6 +42,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "fastad.plot.comparisons": ("DiscriminabilityDisplay", "MatrixDisplay"),
         "fastad.plot.critical_difference": ("CriticalDifferenceDisplay",),
+        "fastad.plot.decision": ("DecisionCurve", "DecisionCurveDisplay"),
         "fastad.plot.det": ("DetCurveDisplay",),
         "fastad.plot.excess_mass": ("ExcessMassCurveDisplay",),
         "fastad.plot.mass_volume": ("MassVolumeCurveDisplay",),

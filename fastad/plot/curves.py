@@ -124,9 +124,7 @@ class LabelledDisplay(ABC):
         InvalidInputError
             If an argument is not as described; the message says which and where.
         """
-        shown = name or (
-            estimator.name if isinstance(estimator, AdaptedDetector) else name_of(estimator)
-        )
+        shown = name or name_of_estimator(estimator)
         scores = {shown: _scores_of(estimator, X, response_method, pos_label)}
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
@@ -198,11 +196,8 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
             If a class is absent from a fold.
         """
         requests = read_measures(cls._measures if measures is None else measures)
-        ranked: dict[str, RankedScores] = {}
-        for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label):
-            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-            labels = np.asarray(y)[rows]
-            ranked |= rank_detectors(labels, {name: scores}, weight, pos_label)
+        folds = fold_scores(cv_results, X, response_method, pos_label)
+        ranked = rank_folds(folds, y, sample_weight, pos_label)
         return cls._from_ranked(ranked, evaluate_each(ranked, requests)).plot(**options)
 
 
@@ -214,10 +209,15 @@ def _scores_of(
     return anomaly_scores(estimator, X, pos_label=pos_label, response_method=response_method)
 
 
-def fold_scores(
-    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
-) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
-    """Return the name of each fold, its test rows, and their scores."""
+def name_of_estimator(estimator: Any) -> str:
+    """Return the name of a detector in the legend."""
+    return estimator.name if isinstance(estimator, AdaptedDetector) else name_of(estimator)
+
+
+def fold_estimators(
+    cv_results: Mapping[str, Any], X: Any
+) -> list[tuple[str, Any, Any, npt.NDArray[np.int64]]]:
+    """Return the name of each fold, its fitted estimator, its test points, and their rows."""
     if not {"estimator", "indices"} <= cv_results.keys():
         raise InvalidInputError(
             "cv_results must be those of cross_validate with return_estimator=True and "
@@ -227,11 +227,35 @@ def fold_scores(
     # Takes rows of arrays, sparse matrices and tables, as cross_validate did.
     take_rows = scikit_learn("utils")._safe_indexing
     return [
-        (f"fold {i}", rows, _scores_of(fitted, take_rows(X, rows), response_method, pos_label))
+        (f"fold {i}", fitted, take_rows(X, rows), rows)
         for i, (fitted, rows) in enumerate(
             zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
         )
     ]
+
+
+def fold_scores(
+    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
+) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
+    """Return the name of each fold, its test rows, and their scores."""
+    return [
+        (name, rows, _scores_of(fitted, part, response_method, pos_label))
+        for name, fitted, part, rows in fold_estimators(cv_results, X)
+    ]
+
+
+def rank_folds(
+    folds: Sequence[tuple[str, npt.NDArray[np.int64], ScoreVector]],
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+) -> dict[str, RankedScores]:
+    """Check and order the scores of each fold, by its name."""
+    ranked: dict[str, RankedScores] = {}
+    for name, rows, scores in folds:
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        ranked |= rank_detectors(np.asarray(y)[rows], {name: scores}, weight, pos_label)
+    return ranked
 
 
 def rank_detectors(

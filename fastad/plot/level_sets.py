@@ -13,11 +13,21 @@ from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
-from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name
+from fastad.plot.curves import (
+    BAND_KINDS,
+    BandKind,
+    Curve,
+    CurvesDisplay,
+    by_name,
+    fold_estimators,
+    name_of_estimator,
+)
 from fastad.regions.box import Box
 from fastad.regions.results import format_exp
+from fastad.sklearn.adapters import AdaptedDetector
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.criteria import Criteria
+from fastad.unsupervised.level_set_estimation import level_sets
 from fastad.unsupervised.levels import LevelSets, check_extent
 
 if TYPE_CHECKING:
@@ -94,6 +104,93 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         if values is not None:
             is_empty = isinstance(values, Mapping) and not values
             self.values = {} if is_empty else by_name(values, Criteria, "values")
+
+    @classmethod
+    @abstractmethod
+    def from_level_sets(cls, *data: Any, **options: Any) -> "Self":
+        """Compute the curves of one detector or several from level sets, and draw them."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        name: str | None = None,
+        level_sets_kw: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Find the level sets of a fitted detector, and draw their curve.
+
+        Parameters
+        ----------
+        estimator : estimator or AdaptedDetector
+            Fitted detector, as `fastad.unsupervised.level_sets` takes it, or what
+            `fastad.sklearn.from_sklearn` or `fastad.sklearn.from_pyod` returns.
+        X : array-like of shape (n_test, n_features)
+            Data that the detector was not fitted to; finite numbers.
+        name : str, optional
+            Name of the detector in the legend; by default that of its class.
+        level_sets_kw : mapping of str, optional
+            Options of `fastad.unsupervised.level_sets`: ``box``, ``n_draws``, ``rng``, ….
+        **options
+            As `from_level_sets` takes them.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        levels = level_sets(_score_of(estimator), X, **(level_sets_kw or {}))
+        return cls.from_level_sets({name or name_of_estimator(estimator): levels}, **options)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: ArrayLike,
+        *,
+        level_sets_kw: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw a curve for each test fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        level_sets_kw : mapping of str, optional
+            Options of `fastad.unsupervised.level_sets`. By default each fold has the box of its
+            own points; a common ``box`` makes the curves comparable.
+        **options
+            As `from_level_sets` takes them.
+
+        Returns
+        -------
+        display
+            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        kw = level_sets_kw or {}
+        return cls.from_level_sets(
+            {
+                name: level_sets(_score_of(fitted), part, **kw)
+                for name, fitted, part, _ in fold_estimators(cv_results, X)
+            },
+            **options,
+        )
 
     @classmethod
     def _from_level_sets(
@@ -240,6 +337,11 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
     @abstractmethod
     def _draw_band(axes: "Axes", band: Band, line: "Line2D") -> "FillBetweenPolyCollection":
         """Fill a band."""
+
+
+def _score_of(estimator: Any) -> Any:
+    """Return a detector as `level_sets` takes it: of one that is adapted, the function."""
+    return estimator.score_samples if isinstance(estimator, AdaptedDetector) else estimator
 
 
 def level_sets_by_name(

@@ -16,9 +16,9 @@ from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
-from fastad.plot.curves import read_points
+from fastad.plot.curves import name_of_estimator, read_points
 from fastad.plot.roc import SCALES, Scale
-from fastad.regions.at_fpr import Volumes, volume_at_fpr
+from fastad.regions.at_fpr import Volumes, volume_at_fpr, volumes
 from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Score, block_score
@@ -388,6 +388,52 @@ class VolumeDisplay(drawing.Display):
                 argument="volumes",
             )
         self.volumes = volumes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y_true: ArrayLike,
+        *,
+        fpr: Points,
+        name: str | None = None,
+        volume_kw: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Estimate the volumes of a fitted detector, and draw them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted detector, as `fastad.volumes` takes it.
+        X : array-like of shape (n_samples, n_features)
+            Points whose scores give the thresholds; finite numbers.
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        fpr : sequence of floats
+            False positive rates.
+        name : str, optional
+            Name of the detector in the legend; by default that of its class.
+        volume_kw : mapping of str, optional
+            Options of `fastad.volumes`: ``box``, ``n_draws``, ``rng``, ….
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        VolumeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        shown = name or name_of_estimator(estimator)
+        return cls(volumes({shown: estimator}, X, y_true, fpr=fpr, **(volume_kw or {}))).plot(
+            **options
+        )
 
     def plot(
         self,

@@ -10,12 +10,21 @@ import numpy.typing as npt
 
 from fastad._core.parameters import Percentile, check_count
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.percentiles import CLASS_PERCENTILES
 from fastad.measures.results import ClassPercentiles
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, rank_detectors, read_points
+from fastad.plot.curves import (
+    LabelledDisplay,
+    by_name,
+    fold_scores,
+    map_detectors,
+    rank_detectors,
+    rank_folds,
+    read_points,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,13 +199,57 @@ class ScoreDistributionDisplay(LabelledDisplay):
         >>> display.distributions["score"].spans[0].distance
         70.0
         """
-        marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
-        spanned = read_points(rp, Percentile(sequence=True), "rp")
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        distributions = map_detectors(
-            ranked, lambda scores: _distribution_of(scores, marked, spanned, bins)
-        )
-        return cls(distributions).plot(ax, legend=legend)
+        return cls(_distributions(ranked, percentiles, rp, bins)).plot(ax, legend=legend)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: ArrayLike,
+        *,
+        percentiles: Points = (25, 50, 75),
+        rp: Point | Points = (),
+        bins: Bins = 40,
+        sample_weight: ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw the distributions in each test fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        percentiles, rp, bins, sample_weight
+            As `from_predictions` takes them.
+        response_method, pos_label
+            As `from_estimator` takes them.
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        ScoreDistributionDisplay
+            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent from a fold.
+        """
+        folds = fold_scores(cv_results, X, response_method, pos_label)
+        ranked = rank_folds(folds, y, sample_weight, pos_label)
+        return cls(_distributions(ranked, percentiles, rp, bins)).plot(**options)
 
     def plot(
         self,
@@ -244,6 +297,14 @@ class ScoreDistributionDisplay(LabelledDisplay):
             )
         self.figure_ = self.ax_.figure
         return self
+
+
+def _distributions(
+    ranked: Mapping[str, RankedScores], percentiles: Points, rp: Point | Points, bins: Bins
+) -> dict[str, ScoreDistribution]:
+    marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
+    spanned = read_points(rp, Percentile(sequence=True), "rp")
+    return map_detectors(ranked, lambda scores: _distribution_of(scores, marked, spanned, bins))
 
 
 def _distribution_of(

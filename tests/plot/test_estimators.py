@@ -116,3 +116,85 @@ def test_variation_over_folds(cv_results: dict[str, Any]) -> None:
     np.testing.assert_array_equal(x_of(display.line_), x_of(expected.line_))
     np.testing.assert_array_equal(y_of(display.line_), y_of(expected.line_))
     assert display.variations["forest"].n_runs == len(tests)
+
+
+# --- all displays
+
+# Of tables of results, which no estimator gives.
+OF_TABLES = {"CriticalDifferenceDisplay", "DiscriminabilityDisplay", "MatrixDisplay"}
+# Regions of one detector in the plane; volumes of all detectors of a table on the same points.
+WITHOUT_FOLDS = {"DecisionRegionDisplay", "VolumeDisplay"}
+DISPLAYS = {name for name in plot.__all__ if name.endswith("Display")} - OF_TABLES
+MORE: dict[str, dict[str, Any]] = {
+    "ContaminationSensitivityDisplay": {"measure": "auc", "contamination": [0, 0.01]},
+    "DecisionRegionDisplay": {"volume_kw": {"rng": 0}},
+    "VolumeDisplay": {"fpr": [0.1, 0.2], "volume_kw": {"rng": 0}},
+    "MassVolumeCurveDisplay": {"level_sets_kw": {"rng": 0}},
+    "ExcessMassCurveDisplay": {"level_sets_kw": {"rng": 0}},
+}
+WITHOUT_LABELS = {"MassVolumeCurveDisplay", "ExcessMassCurveDisplay"}
+
+
+def drawn_of(display: Any) -> Any:
+    """What a display has drawn: of each line its points and its label."""
+    if isinstance(display, plot.ScoreDistributionDisplay):
+        return {
+            name: [np.asarray(step.get_path().vertices).tolist() for step in steps]
+            for name, steps in display.steps_.items()
+        }
+    return {name: line.get_xydata().tolist() for name, line in display.lines_.items()}
+
+
+def axes_for(name: str, n: int = 1) -> Any:
+    """A distribution of scores has axes of its own for each detector, a variation two."""
+    if name == "ScoreDistributionDisplay":
+        return [new_axes() for _ in range(n)]
+    return new_axes()
+
+
+@pytest.mark.parametrize("name", sorted(DISPLAYS))
+def test_every_display_takes_a_fitted_estimator(name: str) -> None:
+    display = getattr(plot, name)
+    if name == "RocVariationDisplay":  # needs runs
+        return
+    labels = () if name in WITHOUT_LABELS else (Y[:60],)
+    fitted = IsolationForest(n_estimators=5, random_state=0).fit(NORMAL[:, :2])
+    points = X[:60, :2]
+    drawn = display.from_estimator(fitted, points, *labels, ax=axes_for(name), **MORE.get(name, {}))
+    if name == "DecisionRegionDisplay":
+        assert list(drawn.lines_) == ["vol@0.05"]
+        return
+    shown = drawn_of(drawn)
+    assert list(shown) == ["IsolationForest"]
+    adapted = from_sklearn(fitted, name="forest")
+    if name != "VolumeDisplay":
+        again = display.from_estimator(
+            adapted, points, *labels, ax=axes_for(name), **MORE.get(name, {})
+        )
+        assert drawn_of(again) == {"forest": shown["IsolationForest"]}
+
+
+@pytest.mark.parametrize("name", sorted(DISPLAYS - WITHOUT_FOLDS))
+def test_every_display_takes_the_folds_of_a_cross_validation(
+    name: str, cv_results: dict[str, Any]
+) -> None:
+    display, n = getattr(plot, name), len(cv_results["estimator"])
+    labels = () if name in WITHOUT_LABELS else (Y,)
+    drawn = display.from_cv_results(
+        cv_results, X, *labels, ax=axes_for(name, n), **MORE.get(name, {})
+    )
+    if name == "RocVariationDisplay":
+        assert drawn.variations["score"].n_runs == n
+        return
+    shown = drawn_of(drawn)
+    assert list(shown) == [f"fold {i}" for i in range(n)]
+    # Each is what its estimator alone gives on its test points.
+    fitted, rows = cv_results["estimator"][1], cv_results["indices"]["test"][1]
+    labels = () if name in WITHOUT_LABELS else (Y[rows],)
+    alone = display.from_estimator(
+        fitted, X[rows], *labels, name="fold 1", ax=axes_for(name), **MORE.get(name, {})
+    )
+    if name not in WITHOUT_LABELS and not name.startswith(("Det", "ScoreD")):
+        assert drawn_of(alone)["fold 1"] == shown["fold 1"]
+    with pytest.raises(fastad.InvalidInputError, match=r"^cv_results must"):
+        display.from_cv_results({"test_score": [1.0]}, X, *labels, **MORE.get(name, {}))

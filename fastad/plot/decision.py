@@ -1,0 +1,269 @@
+"""Decision curves: the net benefit of acting on a probability, by the threshold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._core.parameters import Rate, short_repr
+from fastad._core.types import ArrayLike, FloatVector, Label, Points
+from fastad.detectors.orientation import ResponseMethod
+from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.measures.custom import from_counts
+from fastad.measures.measure import Measure
+from fastad.measures.points import need_both
+from fastad.plot import drawing
+from fastad.plot.curves import (
+    LabelledDisplay,
+    by_name,
+    fold_scores,
+    map_detectors,
+    rank_detectors,
+    rank_folds,
+    read_points,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+# Percent, without the ends, where no false alarm counts or each counts without end.
+_THRESHOLDS = tuple(np.linspace(0.01, 0.99, 99).round(2).tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionCurve:
+    """Net benefit of a detector by the threshold of its probabilities.
+
+    Attributes
+    ----------
+    thresholds : numpy.ndarray of shape (n_thresholds,)
+        Increasing, in (0, 1).
+    net_benefit : numpy.ndarray of shape (n_thresholds,)
+        Of flagging what reaches each threshold, in true positives by sample.
+    prevalence : float
+        Proportion of anomalies among the samples.
+    """
+
+    thresholds: FloatVector
+    net_benefit: FloatVector
+    prevalence: float
+
+
+class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
+    """Decision curves of one detector or several, beside flagging all samples or none.
+
+    A threshold says how many false alarms one anomaly is worth. The net benefit is
+    TP / n - FP / n * threshold / (1 - threshold) of n samples; scores must be probabilities.
+
+    Parameters
+    ----------
+    curves : DecisionCurve or mapping of str to DecisionCurve
+        The curve of one detector, or curves by the names of detectors.
+
+    Attributes
+    ----------
+    curves : dict of str to DecisionCurve
+        Curves by detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.uncertainty.difference_band : The difference of two curves with a band.
+
+    References
+    ----------
+    .. [1] A. J. Vickers and E. B. Elkin, "Decision curve analysis: a novel method for evaluating
+       prediction models", Medical Decision Making 26, 2006.
+
+    Examples
+    --------
+    >>> from fastad.plot import DecisionCurveDisplay
+    >>> from matplotlib.figure import Figure
+    >>> display = DecisionCurveDisplay.from_predictions(
+    ...     [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], threshold=[0.25, 0.5], ax=Figure().subplots()
+    ... )
+    >>> display.curves["score"].net_benefit.round(4)
+    array([0.4167, 0.25  ])
+    """
+
+    def __init__(self, curves: DecisionCurve | Mapping[str, DecisionCurve]) -> None:
+        self.curves = by_name(curves, DecisionCurve, "curves")
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike] | Any,
+        *,
+        threshold: Points = _THRESHOLDS,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
+        ax: "Axes | None" = None,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Compute the curves of one detector or several, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
+            Probabilities of an anomaly, in [0, 1], in the forms that `fastad.evaluate` takes.
+        threshold : sequence of floats, default (0.01, 0.02, ..., 0.99)
+            Thresholds in (0, 1).
+        sample_weight, pos_label
+            As `fastad.evaluate` takes them.
+        ax, legend, line_kw
+            As `plot` takes them.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent.
+        """
+        thresholds = _check_thresholds(threshold)
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        display = cls(map_detectors(ranked, lambda scores: _curve_of(scores, thresholds)))
+        return display.plot(ax, legend=legend, line_kw=line_kw)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: ArrayLike,
+        *,
+        threshold: Points = _THRESHOLDS,
+        sample_weight: ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw a curve for each test fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        threshold, sample_weight
+            As `from_predictions` takes them.
+        response_method, pos_label
+            As `from_estimator` takes them; most classifiers need
+            ``response_method="predict_proba"``.
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If a class is absent from a fold.
+        """
+        thresholds = _check_thresholds(threshold)
+        folds = fold_scores(cv_results, X, response_method, pos_label)
+        ranked = rank_folds(folds, y, sample_weight, pos_label)
+        display = cls(map_detectors(ranked, lambda scores: _curve_of(scores, thresholds)))
+        return display.plot(**options)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the curves, and the net benefit of flagging all samples and of flagging none.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        legend : bool, default True
+            Whether to draw the legend; beside the axes if it is long and the layout makes room.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            This display.
+        """
+        (axes,) = drawing.open_axes(ax, n_rows=len(self.curves) + 2)
+        grid = np.unique(np.concatenate([curve.thresholds for curve in self.curves.values()]))
+        # Of several folds the proportions of anomalies may differ: their mean.
+        prevalence = float(np.mean([curve.prevalence for curve in self.curves.values()]))
+        drawing.draw_reference(
+            axes, grid, prevalence - (1 - prevalence) * grid / (1 - grid), "all flagged"
+        )
+        drawing.draw_reference(axes, grid, np.zeros_like(grid), "none flagged")
+        paths = {name: (x.thresholds, x.net_benefit) for name, x in self.curves.items()}
+        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        # Far below 0, where flagging none is better, nothing is compared.
+        axes.set(
+            xlim=(0, 1),
+            ylim=(-0.2 * prevalence, 1.1 * prevalence),
+            xlabel="Threshold probability",
+            ylabel="Net benefit",
+        )
+        return self._finish(axes, legend="upper right" if legend else None)
+
+
+@cache
+def _net_benefit() -> Measure[Any]:
+    """Return net benefit as a measure; made when it is needed, since it is tried out then."""
+
+    def net_benefit(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
+        return (tp - fp * threshold / (1 - threshold)) / (n + m)
+
+    return from_counts("net_benefit", net_benefit, at="threshold", takes_threshold=True)
+
+
+def _check_thresholds(threshold: Points) -> FloatVector:
+    rates = read_points(threshold, Rate(sequence=True), "threshold")
+    thresholds = np.unique(np.array([float(rate) for rate in rates]))
+    if thresholds.size == 0 or thresholds[0] <= 0 or thresholds[-1] >= 1:
+        raise InvalidInputError(
+            f"threshold must contain numbers in (0, 1); found {short_repr(threshold)}",
+            argument="threshold",
+        )
+    return thresholds
+
+
+def _curve_of(ranked: RankedScores, thresholds: FloatVector) -> DecisionCurve:
+    counts = ranked.counts
+    need_both(counts, "a decision curve")
+    scores = counts.thresholds()
+    if not 0 <= float(scores[-1]) <= float(scores[0]) <= 1:
+        raise InvalidInputError(
+            "y_score must be probabilities, in [0, 1], for a decision curve; found "
+            f"[{scores[-1]:g}, {scores[0]:g}]",
+            argument="y_score",
+        )
+    measure = _net_benefit()
+    values = measure.compute(counts, **measure.check({"threshold": thresholds.tolist()}))
+    prevalence = float(counts.n_anomalies) / float(counts.total)
+    return DecisionCurve(thresholds, np.asarray(values, np.float64), prevalence)

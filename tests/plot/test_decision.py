@@ -1,0 +1,68 @@
+"""Decision curves."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad.plot import DecisionCurve, DecisionCurveDisplay
+from tests.support.drawn import legend_of, new_axes, x_of, y_of
+
+RNG = np.random.default_rng(4)
+LABELS = np.repeat([0, 1], [70, 30])
+# Rounded, so that scores tie with each other and with thresholds.
+SCORES = {
+    name: (1 / (1 + np.exp(-RNG.normal(size=100) - shift * LABELS + 1))).round(2)
+    for name, shift in (("a", 2), ("b", 1))
+}
+
+
+def by_definition(scores: Any, threshold: float, weights: Any) -> float:
+    """Vickers and Elkin 2006: true positives, minus false positives by the odds, by sample."""
+    flagged = scores >= threshold
+    tp, fp = weights[flagged & (LABELS == 1)].sum(), weights[flagged & (LABELS == 0)].sum()
+    return float((tp - fp * threshold / (1 - threshold)) / weights.sum())
+
+
+@pytest.mark.parametrize("weights", [None, RNG.integers(0, 4, 100)], ids=["plain", "weights"])
+def test_lines_are_net_benefit_by_its_definition(weights: Any) -> None:
+    display = DecisionCurveDisplay.from_predictions(
+        LABELS, SCORES, sample_weight=weights, ax=new_axes()
+    )
+    used = np.ones(100) if weights is None else weights
+    for name, line in display.lines_.items():
+        thresholds = np.arange(1, 100) / 100
+        np.testing.assert_array_equal(x_of(line), thresholds)
+        expected = [by_definition(SCORES[name], x, used) for x in thresholds]
+        np.testing.assert_allclose(y_of(line), expected, atol=1e-12)
+    assert legend_of(display.ax_) == ["all flagged", "none flagged", "a", "b"]
+    everything, nothing = display.ax_.lines[:2]
+    expected = [by_definition(np.ones(100), x, used) for x in x_of(everything)]
+    np.testing.assert_allclose(y_of(everything), expected, atol=1e-12)
+    assert not y_of(nothing).any()
+
+
+def test_thresholds_and_existing_curves() -> None:
+    display = DecisionCurveDisplay.from_predictions(
+        LABELS, SCORES["a"], threshold=[0.5, 0.1], ax=new_axes()
+    )
+    assert x_of(display.line_).tolist() == [0.1, 0.5]
+    curve = DecisionCurve(np.array([0.2, 0.4]), np.array([0.1, 0.05]), 0.3)
+    drawn = DecisionCurveDisplay({"knn": curve}).plot(new_axes(), legend=False)
+    assert y_of(drawn.line_).tolist() == [0.1, 0.05]
+    assert drawn.ax_.get_legend() is None
+
+
+@pytest.mark.parametrize("threshold", [[], [0.0, 0.5], [0.5, 1.0], [-0.1], [np.nan], 1])
+def test_thresholds_are_checked(threshold: Any) -> None:
+    with pytest.raises(fastad.InvalidInputError, match=r"^threshold(\[0\])? must"):
+        DecisionCurveDisplay.from_predictions(LABELS, SCORES, threshold=threshold)
+
+
+def test_scores_must_be_probabilities() -> None:
+    scores = {"a": SCORES["a"], "b": 2 * SCORES["b"]}
+    with pytest.raises(fastad.InvalidInputError, match=r"y_score\['b'\] must be probabilities"):
+        DecisionCurveDisplay.from_predictions(LABELS, scores)
+    with pytest.raises(fastad.UndefinedMeasureError):
+        DecisionCurveDisplay.from_predictions(np.ones(100), SCORES["a"])
