@@ -242,8 +242,8 @@ def _few_normals(
 ) -> FewNormals | None:
     """Return what the exact intervals of values need that stand on a few normals."""
     few = [x for x in request.measures if x.key in unresolved and x.fpr is not None]
-    # No interval accounts for the correction.
-    if not few or request.contamination:
+    # They are of independent samples, and allow for no correction.
+    if not few or request.contamination or request.design is not None:
         return None
     return FewNormals(highest_normals(counts), few, [values[bound.key] for bound in few])
 

@@ -170,6 +170,15 @@ def test_far_below_one_normal_little_is_known() -> None:
     assert found.high == pytest.approx(beta.ppf(0.975, 41, 10))
 
 
+def test_samples_that_depend_on_each_other_have_no_exact_intervals() -> None:
+    clusters = np.arange(N + M) % 11
+    result = fastad.evaluate(
+        Y, SCORES["a"], measures=["tpr@0.1"], clusters=clusters, confidence_level=0.9, rng=0
+    )["score"]
+    assert result.unresolved
+    assert result.exact_intervals == {}
+
+
 def test_corrected_values_and_given_intervals_have_no_exact_ones() -> None:
     options: dict[str, Any] = {"measures": ["tpr@0.1"]}
     corrected = fastad.evaluate(Y, SCORES["a"], contamination=0.01, **options)["score"]
