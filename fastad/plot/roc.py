@@ -296,7 +296,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
                 "fpr must be positive on a logarithmic axis (xscale='log'); found 0",
                 argument="fpr",
             )
-        return min([step, 0.5, *(fpr / 2 for fpr in marked if fpr < step)])
+        return min([step, 0.5, *(fpr / 2 for fpr in marked if fpr <= step)])
 
     def _labels(self) -> dict[str, str]:
         labels = legend_labels(self.curves, self.values)
