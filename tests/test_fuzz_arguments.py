@@ -324,6 +324,13 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "threshold": st.just(0.4),
     "k": st.just(1),
     "min_fpr": st.just(0.1),
+    "max_fpr": st.just(0.5),
+    "cost_miss": st.just(1),
+    "cost_false_alarm": st.just(2),
+    "fraction": st.just(0.5),
+    "clusters": st.none(),
+    "blocks": st.none(),
+    "contamination": st.none(),
     "max_tpr": st.just(1),
     "alpha": st.just(0.5),
     "coverage": st.just(0.9),
@@ -334,8 +341,15 @@ rates = st.sampled_from([0.4, 0.5, 1, [0.25, 0.5], np.array([0.5]), Fraction(1, 
 
 def unusual_value(name: str) -> st.SearchStrategy[Any]:
     if name in ("n_repeats", "n_resamples"):  # what is asked for is done, however long it takes
-        return anything.filter(lambda value: not isinstance(value, int) or value < 100)
+        return anything.filter(lambda value: not _is_large(value))
     return anything
+
+
+def _is_large(value: Any) -> bool:
+    try:
+        return bool(float(value) >= 100)
+    except (TypeError, ValueError, OverflowError):
+        return isinstance(value, int)
 
 
 @st.composite

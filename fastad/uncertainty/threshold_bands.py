@@ -158,7 +158,7 @@ def difference_band(
     ...     labels, good, np.full(1000, 0.25), measure=benefit, threshold=[0.2, 0.5], rng=0
     ... )
     >>> band.difference.round(4)
-    array([0.1875, 0.25  ])
+    array([0.134, 0.25 ])
     """
     if not (isinstance(measure, Measure) and measure.slopes is not None):
         raise InvalidInputError(

@@ -105,11 +105,12 @@ def test_the_interval_narrows_with_data_sets() -> None:
 @pytest.mark.parametrize("model", simulated.MODELS, ids=lambda model: model.__name__)
 @pytest.mark.parametrize("target", [0.0, 0.2, 0.6])
 def test_the_interval_of_the_concordance_covers_the_true_value(
-    model: simulated.Model, target: float
+    model: simulated.Model, target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(simulated, "N_SAMPLES", 400)
     for n_detectors, n_datasets in ((3, 8), (6, 3), (6, 20), (20, 12)):
         found = simulated.strength_of(model, n_detectors, target)
         if found is not None:
             covers, _ = simulated.coverage(model, n_detectors, *found, n_datasets)
-            # 0.92, less what 1 000 samples leave to chance in a hundred cells.
-            assert covers >= 0.90, (n_detectors, n_datasets)
+            # 0.92, less what 400 samples leave to chance in a hundred cells.
+            assert covers >= 0.885, (n_detectors, n_datasets)

@@ -1,5 +1,6 @@
 """Columns of result tables by name: what is read, what is left out, and what may be meant."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
 @pytest.mark.parametrize("row", AT_POINTS, ids=lambda row: row.name)
 def test_a_function_at_operating_points_is_all_of_its_columns(row: Any) -> None:
     first = example_key(row)
-    second = row.key_at(type(row.point_parameter.example)(1))
+    example = row.point_parameter.example
+    second = row.key_at(1 if isinstance(example, int) else Fraction("0.075"))
     named = read_key(second)
     assert named is not None
     results = table(**{first: VALUES, second: VALUES, "auc": VALUES})
