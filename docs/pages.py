@@ -149,7 +149,9 @@ def package_reference(package: str) -> str:
             classes.append(f"autoexception:: {path}")
         else:
             classes.append(f"autoclass:: {path}")
-    options = ":members:\n   :inherited-members: Mapping, BaseException, BaseEstimator, object"
+    # Of these their own documentation tells.
+    others = "Mapping, BaseException, BaseEstimator, _MetadataRequester, object"
+    options = f":members:\n   :inherited-members: {others}"
     sections = [
         _directives("## Functions", functions),
         _directives("## Classes", classes, options),

@@ -159,11 +159,11 @@ def interval(
         Cluster of each row, such as a user, a device or a patient: rows of a cluster may depend on
         each other in any way, clusters are independent. Then ``"auto"`` is ``"logit"`` or
         ``"delong"``, from the sums of influences within clusters (for the area under the ROC curve
-        [5]_), or ``"bootstrap"`` of whole clusters, all with Student's quantiles.
+        [5]), or ``"bootstrap"`` of whole clusters, all with Student's quantiles.
     blocks : int or "auto", optional
         For rows in the order of time: mean length of the blocks in which they are drawn (the
-        stationary bootstrap [6]_, and its exact variance), or by themselves from how long the
-        area's influences are correlated [7]_.
+        stationary bootstrap [6], and its exact variance), or by themselves from how long the
+        area's influences are correlated [7].
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
         probabilities with which rows were sampled, and intervals allow for how they differ.
