@@ -201,7 +201,10 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
             break
     # Where that is no normal distribution, or one too far outside: that on the bound of this mean.
     bounded = np.flatnonzero(~(b < _bound(a)))
-    lowest, highest = np.full(bounded.shape[0], -_STEEPEST), np.full(bounded.shape[0], _STEEPEST)
+    # Means on the bound rise with a as long as widths stay the same, up to 0.64, and fall far from
+    # there: only up to here is there one root. The nearer side being 0, means are 0.5 at most.
+    lowest = np.full(bounded.shape[0], -_STEEPEST)
+    highest = np.full(bounded.shape[0], _FARTHEST / _WIDEST)
     for _ in range(_STEPS if bounded.shape[0] else 0):
         middle = (lowest + highest) / 2
         below = moments(middle, _bound(middle))[1] < first[bounded]
