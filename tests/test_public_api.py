@@ -139,6 +139,7 @@ def test_every_public_name_has_one_home() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+@pytest.mark.system
 def test_every_name_is_the_same_object_before_and_after_all_submodules_are_loaded() -> None:
     """With lazy loading, a module of the name of a function would replace it."""
     code = f"""
@@ -156,6 +157,7 @@ for package in packages:
     in_a_new_process(code)
 
 
+@pytest.mark.system
 def test_every_name_is_there_when_all_submodules_were_loaded_first() -> None:
     code = f"""
 import importlib, types, fastad

@@ -54,7 +54,10 @@ def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) 
     if extremes.reads == "confusion":
         curves += [tied, cells.tied_highest]
     ends = [bound.value_or_nan(counts) for counts in curves]
-    for i, extreme in enumerate((extremes.highest, extremes.lowest)):
+    of_best, of_worst = extremes.highest, extremes.lowest
+    if bound.measure.higher_is_better is False:
+        of_best, of_worst = of_worst, of_best
+    for i, extreme in enumerate((of_best, of_worst)):
         if extreme is not None:
             ends[i] = _end(extreme, cells, tied, bound, ends[i])
     defined = [end for end in ends if not math.isnan(end)]

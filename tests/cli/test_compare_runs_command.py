@@ -122,6 +122,7 @@ def cells_of(text: str) -> list[list[str]]:
     return [[cell.strip(" *¹²³") for cell in row] for row in rows]
 
 
+@pytest.mark.evidence
 def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "report"
     folder.mkdir(parents=True)

@@ -96,6 +96,7 @@ def test_status_while_a_runner_is_at_work_and_of_failures(tmp_path: Path) -> Non
     assert f"{total} tasks are done; {total} of them failed." in again.stderr
 
 
+@pytest.mark.evidence
 def test_report(whole: Path, tmp_path: Path) -> None:
     result = call("report", whole, "--output", tmp_path / "bericht", "--n-resamples", 20)
     assert result.exit_code == 0, (result.stderr, result.exception)

@@ -64,6 +64,7 @@ def test_pdf_has_fonts_that_editors_read(
     assert written[0] == written[1]
 
 
+@pytest.mark.evidence
 def test_same_study_same_bytes(small_study: StudyTables, written: Path, tmp_path: Path) -> None:
     """On top of an earlier one, too, of which no file is kept."""
     again = tmp_path / "again"
