@@ -18,7 +18,6 @@ from tests.support.command_line import (
     on_terminal,
     run_without,
     shown_on,
-    stdout_of,
 )
 
 pytestmark = pytest.mark.system
@@ -139,17 +138,6 @@ def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
         assert process.stdout is not None
         assert process.stdout.read() == b""
     assert b"Traceback" not in shown
-
-
-def test_replicates_of_few_points_are_not_shown(scores: Path) -> None:
-    options = ("--measure", "eer", "--ci", "--n-resamples", 100)
-    # What has to be compiled takes longer.
-    stdout_of("evaluate", scores, *options)
-    with on_terminal("evaluate", scores, *options) as (process, terminal):
-        shown = shown_on(terminal)
-        assert process.stdout is not None
-        assert process.stdout.read()
-    assert b"replicates" not in shown
 
 
 @pytest.mark.parametrize("kind", list(ENDLESS))

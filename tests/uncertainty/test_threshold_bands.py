@@ -170,10 +170,10 @@ def test_bad_arguments_are_named() -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("n", "m"), [(100, 900), (500, 1500), (1000, 9000)])
+@pytest.mark.parametrize(("n", "m"), [(100, 900), (1000, 9000)])
 @pytest.mark.parametrize("measure", [BENEFIT, MATTHEWS], ids=lambda m: m.name)
 def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: int) -> None:
-    cuts = np.array([0.03, 0.05, 0.1, 0.15, 0.2, 0.3]) if n / m < 0.2 else np.linspace(0.1, 0.6, 11)
+    cuts = np.array([0.03, 0.05, 0.1, 0.15, 0.2, 0.3])
     y, a, b = detectors(999, 1000 * n, 1000 * m)
     true = measure.of(y, a, threshold=cuts.tolist()) - measure.of(y, b, threshold=cuts.tolist())
     n_tried, n_covered, n_each = 400, 0, np.zeros(len(cuts))
