@@ -133,8 +133,8 @@ def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
         start = time.monotonic()
         shown = shown_on(terminal)
         assert process.wait(60) not in (0, 1, 2)
-        # Some tenths of a second, and room for a busy machine.
-        assert time.monotonic() - start < 5
+        # Some tenths of a second; a busy machine takes longer.
+        assert time.monotonic() - start < 20
         assert process.stdout is not None
         assert process.stdout.read() == b""
     assert b"Traceback" not in shown
