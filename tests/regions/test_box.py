@@ -133,7 +133,9 @@ def test_the_logarithm_of_the_volume_neither_overflows_nor_underflows(
     widths = [Fraction(y) - Fraction(x) for x, y in ranges]
     if all(w >= 1 for w in widths) or (all(w <= 1 for w in widths) and not numbers):
         if exact > LARGEST:
-            assert box.volume == math.inf
+            # As one of its factors may be rounded down.
+            assert box.volume >= LARGEST * (1 - 1e-14)
+            assert box.volume == math.inf or exact < 2 * Fraction(LARGEST)
         elif exact < Fraction(5e-324) / 2:
             assert box.volume <= 5e-324
         elif exact > Fraction(1, 2**1000):
