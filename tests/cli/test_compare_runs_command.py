@@ -237,6 +237,7 @@ def test_the_page_of_the_command_line_describes_it() -> None:
     assert len(EXAMPLES) == 3
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_of_the_page_run(
     runs: Path, example: str, monkeypatch: pytest.MonkeyPatch

@@ -285,6 +285,7 @@ def cluster(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.system
 def test_splitting_finds_volumes_that_no_uniform_draw_does(cluster: Path) -> None:
     how = ("--detector", "knn", "--method", "splitting", "--n-draws", 60_000)
     result = call(cluster, *how, "--n-resamples", 60, "--json")

@@ -179,6 +179,7 @@ def kernels() -> dict[str, Any]:
     }
 
 
+@pytest.mark.system
 def test_kernels_have_one_signature_for_each_width_or_kind_of_counts() -> None:
     """STYLE.md section 2: 32 and 64 bits for keys; whole and real counts for what reads counts."""
     code = EVERYTHING + (

@@ -82,6 +82,7 @@ def test_the_leader_has_the_best_mean_rank(
         assert dict(zip(shown["detector"], shown[where], strict=True)) == pytest.approx(own)
 
 
+@pytest.mark.system
 def test_sentences_are_those_of_the_comparisons(study: StudyTables, answer: Section) -> None:
     for name in PROBLEMS:
         results = study.results(collection=name)

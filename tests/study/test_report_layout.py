@@ -158,6 +158,7 @@ def test_narrow_tables_are_one() -> None:
 # --- type
 
 
+@pytest.mark.system
 def test_type_of_all_pictures_can_be_read() -> None:
     made = make_sections(make_study(n_repeats=2, contaminations=(0.0,)), **HOW)
     sizes: dict[float, str] = {}
