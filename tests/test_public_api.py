@@ -333,6 +333,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     others = {
         *(
             "evaluate",
+            "explain",
             "rank_scores",
             "interval",
             "chance_level",

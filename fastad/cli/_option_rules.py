@@ -103,6 +103,16 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "seed": _NOT_DELONG,
         "as_json": _FREE,
     },
+    "explain": {
+        "files": _FREE,
+        "value": _FREE,
+        "measure": _FREE,
+        "label": _FREE,
+        "score": _FREE,
+        "pos_label": _FREE,
+        "group": _FREE,
+        "as_json": _FREE,
+    },
     "compare-runs": {
         "files": _FREE,
         "dataset": _FREE,

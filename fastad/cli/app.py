@@ -261,6 +261,39 @@ def compare(
 
 @app.command(cls=CheckedCommand)
 @handle_errors
+def explain(
+    *,
+    files: Files,
+    value: Annotated[
+        str,
+        typer.Option(help="The number that was printed, with all its digits: 0.5250."),
+    ],
+    measure: Annotated[
+        str | None,
+        typer.Option(help='What it was printed as, by label: "auc", "ap", …. By default any.'),
+    ] = None,
+    label: LabelColumn = "y",
+    score: ScoreColumn = None,
+    pos_label: PosLabel = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a fold, data set or region, over which others may have averaged; "
+            "may be repeated.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the definition by which a printed number was computed."""
+    from fastad.cli._explain import run
+    from fastad.cli.table_files import ScoreColumns
+
+    columns = ScoreColumns(label, score or None, group or [], pos_label)
+    run(files, columns, {"value": value, "measure": measure}, as_json=as_json)
+
+
+@app.command(cls=CheckedCommand)
+@handle_errors
 def compare_runs(
     *,
     files: Files,

@@ -6,6 +6,9 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.evaluation.entry import evaluate as evaluate
+    from fastad.evaluation.explanation import Explanation as Explanation
+    from fastad.evaluation.explanation import MatchingDefinition as MatchingDefinition
+    from fastad.evaluation.explanation import explain as explain
     from fastad.evaluation.groups import GroupedEvaluation as GroupedEvaluation
     from fastad.evaluation.ranked_scores import RankedScores as RankedScores
     from fastad.evaluation.ranked_scores import rank_scores as rank_scores
@@ -18,6 +21,11 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "fastad.evaluation.entry": ("evaluate",),
+        "fastad.evaluation.explanation": (
+            "Explanation",
+            "MatchingDefinition",
+            "explain",
+        ),
         "fastad.evaluation.groups": ("GroupedEvaluation",),
         "fastad.evaluation.ranked_scores": (
             "RankedScores",

@@ -1,0 +1,1 @@
+"""What other libraries, and common mistakes, compute under the names of measures."""

@@ -1,0 +1,67 @@
+"""Numbers that are computed from the points of other scores, and definitions made of both."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastad.evaluation.definitions.definition import Definition, ScoredRows
+from fastad.evaluation.definitions.points import (
+    Points,
+    best_f1_of,
+    roc_area,
+    step_area,
+    trapezoid_area,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A number of points, and the measure of fastad that it is taken for."""
+
+    name: str
+    measure: str
+    compute: Callable[[Points], float]
+
+
+AUC = Summary("area under the ROC curve", "auc", roc_area)
+AP = Summary("average precision", "ap", step_area)
+TRAPEZOID = Summary("trapezoid area under the precision-recall curve", "ap", trapezoid_area)
+BEST_F1 = Summary("best F1", "f1_best", best_f1_of)
+PRECISION_AREAS = (AP, TRAPEZOID)
+AREAS = (AUC, AP, TRAPEZOID)
+
+
+def of_other_points(
+    change: Callable[[ScoredRows], Points | None],
+    what: str,
+    source: str,
+    reason: str,
+    summaries: Sequence[Summary] = AREAS,
+) -> list[Definition]:
+    """Return the definitions that read a usual summary from unusual points.
+
+    Parameters
+    ----------
+    change : callable
+        The points; None where they are not to be had.
+    what, source, reason : str
+        What is read, who does so, and why the numbers differ.
+    summaries : sequence of Summary
+        What is computed.
+    """
+
+    def computed(summary: Summary) -> Callable[[ScoredRows], float]:
+        def compute(rows: ScoredRows) -> float:
+            points = change(rows)
+            # What changes nothing on these rows is not another definition.
+            if points is None or points.same_counts(rows.points):
+                return np.nan
+            return summary.compute(points)
+
+        return compute
+
+    return [
+        Definition(f"{each.name} of {what}", source, each.measure, reason, computed(each))
+        for each in summaries
+    ]

@@ -1,0 +1,344 @@
+"""``explain`` names the definition of a number, and never gives a right number a wrong name."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad import InvalidInputError, UndefinedMeasureError
+from fastad._core.types import AnyVector, FloatVector
+from fastad.errors import InvalidTypeError
+from fastad.evaluation import Explanation, explain
+from fastad.evaluation.definitions.table import DEFINITIONS
+
+AUC = "area under the ROC curve"
+AP = "average precision"
+TRAPEZOID = "trapezoid area under the precision-recall curve"
+FLIPPED = f"{AUC} with scores negated, or classes exchanged"
+
+
+def names(found: Explanation) -> list[str]:
+    assert not found.right
+    return [match.name for match in found.matches]
+
+
+def normal_scores(seed: int, n: int, shift: float = 1.0) -> tuple[AnyVector, FloatVector]:
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < rng.uniform(0.05, 0.5)).astype(int)
+    y[:2] = 0, 1
+    return y, rng.normal(size=n) + shift * y
+
+
+# --- numbers that were printed in public, with the data that were printed beside them
+
+
+def r_uniform(seed: int, n: int) -> FloatVector:
+    """Return what ``set.seed(seed); runif(n)`` gives in R."""
+    state = []
+    for i in range(50 + 625):
+        seed = (69069 * seed + 1) % 2**32
+        if i >= 51:
+            state.append(seed)
+    generator = np.random.MT19937(0)
+    generator.state = {**generator.state, "state": {"key": np.array(state, np.uint32), "pos": 624}}
+    return np.array([generator.random_raw() for _ in range(n)]) * 2.3283064365386963e-10
+
+
+def of_counts(tn: int, fp: int, fn: int, tp: int) -> tuple[AnyVector, FloatVector]:
+    """Return labels and distinct scores with these counts at 0.5."""
+    y = np.repeat([0, 0, 1, 1], [tn, fp, fn, tp])
+    is_high = np.repeat([0, 1, 0, 1], [tn, fp, fn, tp])
+    return y, (is_high + np.linspace(0.01, 0.99, len(y))) / 2
+
+
+R_DRAWS = r_uniform(1, 200)
+TEN = [0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
+TEN_SCORES = [0.59, 0.35, 0.72, 0.33, 0.73, 0.81, 0.30, 0.05, 0.04, 0.48]
+RARE = np.repeat([0, 1], [1900, 100])
+LOGITS = [98.0950, 98.4612, 98.1145, 98.1506, 97.6037, 98.9425, 99.2644, 99.5014]
+LOGITS += [99.7280, 99.6595, 99.6931, 99.4667, 99.9623, 99.8949, 99.8768]
+PUBLIC: dict[str, tuple[Any, Any, str, str]] = {
+    "anomalib#3781, docstring": (
+        [0, 0, 1, 1],
+        [0.1, 0.2, 0.8, 0.9],
+        "0.8750",
+        f"{TRAPEZOID} sorted by recall",
+    ),
+    "anomalib#3797, docstring": (
+        TEN,
+        TEN_SCORES,
+        "0.4899",
+        f"{TRAPEZOID} sorted by recall",
+    ),
+    "anomalib#3781, constant": (
+        RARE,
+        np.full(2000, 0.5),
+        "0.5250",
+        f"{TRAPEZOID} sorted by recall",
+    ),
+    "anomalib#3781, inverted": (RARE, 1 - RARE, "0.5250", f"{TRAPEZOID} sorted by recall"),
+    "anomalib#3781, perfect": (
+        RARE,
+        np.arange(2000) / 2000,
+        "0.9952",
+        f"{TRAPEZOID} sorted by recall",
+    ),
+    "anomalib#2003": (
+        np.arange(-2, 2, 0.2) > 0,
+        np.arange(-2, 2, 0.2),
+        "0.8990",
+        f"{AUC} of the sigmoid of those scores that lie outside [0, 1]",
+    ),
+    "torchmetrics#1989": (
+        [1, 0, 1],
+        [1.2, 0.9678, 1.7],
+        "0.",
+        f"{AUC} of the sigmoid of those scores that lie outside [0, 1]",
+    ),
+    "torchmetrics#2819": (
+        [0] + [1] * 14,
+        LOGITS,
+        "0.5000",
+        f"{AUC} of the sigmoid of the scores in single precision",
+    ),
+    "torchmetrics, docstring of binary_average_precision": (
+        [0, 1, 1, 0],
+        [0, 0.5, 0.7, 0.8],
+        "0.6667",
+        f"{AP} at 5 thresholds from 0 to 1",
+    ),
+    "simpletransformers#1239": (
+        *of_counts(tn=1249, fp=3379, fn=20, tp=620),
+        "0.6193144987035437",
+        f"{AUC} of hard labels (score > 0.5)",
+    ),
+    "pROC#61": (
+        np.floor(2 * R_DRAWS[100:]),
+        R_DRAWS[:100],
+        "0.543",
+        f"{AUC} in the direction of the medians",
+    ),
+    "scikit-learn#9017, constant": ([0, 1] * 5, np.zeros(10), "0.75", TRAPEZOID),
+    "cell-eval#208, constant": ([1, 0, 0, 0], np.ones(4), "0.625", TRAPEZOID),
+}
+
+
+@pytest.mark.parametrize("thread", PUBLIC)
+def test_public_discrepancies_are_named(thread: str) -> None:
+    y, s, value, name = PUBLIC[thread]
+    # An equal error rate of 0 is right where an area of 0 is not.
+    measure = "auc" if value == "0." else None
+    found = explain(y, s, value=value, measure=measure)
+    assert name in names(found)
+    decimals = len(value.partition(".")[2])
+    (match,) = [match for match in found.matches if match.name == name]
+    assert abs(match.value - float(value)) <= max(0.5 * 10.0**-decimals * 1.000001, 1e-6)
+
+
+def test_data_of_proc_61_are_those_that_were_printed() -> None:
+    y, x = np.floor(2 * R_DRAWS[100:]), R_DRAWS[:100]
+    assert x[y == 0].mean() == pytest.approx(0.538855, abs=5e-7)
+    assert x[y == 1].mean() == pytest.approx(0.4999514, abs=5e-8)
+    # What the reporter computed is right.
+    assert explain(y, x, value="0.457").right.keys() == {"auc"}
+
+
+# --- right numbers
+
+
+def test_a_thousand_right_values_get_no_other_name() -> None:
+    rng = np.random.default_rng(0)
+    n_asked = 0
+    for seed in range(40):
+        y, s = normal_scores(seed, int(rng.integers(10, 400)), shift=rng.uniform(-1, 3))
+        if seed % 4 == 1:
+            s = np.round(s, 1)
+        if seed % 4 == 2:
+            s = (s - s.min()) / np.ptp(s)
+        groups = rng.integers(0, 3, len(y)) if seed % 5 == 0 else None
+        values = explain(y, s, value="0.5", groups=groups).measures
+        keys = [key for key, value in values.items() if not np.isnan(value)]
+        for key in rng.choice(keys, 25):
+            printed = f"{values[key]:.{rng.integers(6, 14)}f}"
+            found = explain(y, s, value=printed, groups=groups)
+            assert key in found.right, (seed, key)
+            assert found.matches == ()
+            assert all(abs(x - float(printed)) <= 5e-7 * 1.01 for x in found.right.values())
+            n_asked += 1
+    assert n_asked == 1000
+
+
+def test_right_values_of_measures_that_are_not_compared_get_no_name() -> None:
+    """With six digits, of continuous scores."""
+    others = ("tpr@0.25", "fpr@tpr0.8", "auc@0.15", "auc_log@0.001", "bedroc@20", "precision@p0.1")
+    for seed in range(10):
+        y, s = normal_scores(seed, 3001)
+        table = fastad.evaluate(y, s, measures=list(others))["score"]
+        for key in others:
+            found = explain(y, s, value=f"{table[key]:.9f}")
+            assert not found.right
+            assert found.matches == (), (seed, key)
+
+
+def test_other_numbers_get_no_name() -> None:
+    rng = np.random.default_rng(1)
+    y, s = normal_scores(7, 2003)
+    for value in rng.random(100):
+        found = explain(y, s, value=f"{value:.8f}")
+        assert not found.right
+        assert found.matches == ()
+        assert found.summary == f"No definition that is known gives {value:.8f}."
+
+
+def test_a_few_digits_are_said_to_be_few() -> None:
+    y, s = normal_scores(0, 500)
+    auc = fastad.roc_auc(y, s)
+    found = explain(y, s, value=f"{auc:.2f}")
+    assert "auc" in found.right
+    assert found.n_similar > 0
+    assert "more digits" in found.notes[0]
+    exact = explain(y, s, value=f"{auc:.12f}")
+    assert (exact.n_similar, list(exact.notes)) == (0, [])
+
+
+# --- names
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_definition_is_found_by_its_value(seed: int) -> None:
+    from fastad.evaluation.definitions.definition import ScoredRows
+    from fastad.evaluation.definitions.points import Points
+
+    y, s = normal_scores(seed, 700)
+    s = [s, np.round(s, 1), (s - s.min()) / np.ptp(s)][seed % 3]
+    groups = np.arange(700) % 4
+    labels = y.astype(np.uint8)
+    parts = [np.flatnonzero(groups == group) for group in range(4)]
+    rows = ScoredRows(labels, s, Points.from_rows(labels, s), parts)
+    n_named = 0
+    for one in DEFINITIONS:
+        value = one.compute(rows)
+        if np.isnan(value):
+            continue
+        found = explain(y, s, value=f"{value:.10f}", groups=groups)
+        assert found.right or one.name in names(found)
+        n_named += not found.right
+        for match in found.matches:
+            assert match.measure_value == found.measures[match.measure]
+    assert n_named > 60
+
+
+def test_definitions_that_cannot_be_told_apart_are_all_named() -> None:
+    found = explain([0, 0, 0, 1], [1, 1, 1, 1], value="0.625")
+    assert {TRAPEZOID, f"{TRAPEZOID} sorted by recall"} <= set(names(found))
+    assert "cannot tell apart" in found.summary
+
+
+def test_a_measure_is_compared_alone() -> None:
+    y, s = [0, 0, 1, 1], [0.9, 0.8, 0.2, 0.1]
+    assert explain(y, s, value="1.0").right.keys() == {"eer", "fpr@tpr0.95"}
+    found = explain(y, s, value="1.0", measure="auc")
+    assert FLIPPED in names(found)
+    assert {match.measure for match in found.matches} == {"auc"} == found.measures.keys()
+    assert explain(y, s, value="0.0", measure="tpr@0.25").right == {"tpr@0.25": 0}
+    with pytest.raises(InvalidInputError, match="measure must be") as caught:
+        explain(y, s, value="1.0", measure="acu")
+    assert caught.value.argument == "measure"
+
+
+def test_groups_are_averaged() -> None:
+    y = [0, 1, 0, 1, 1, 0]
+    s = [1, 2, 2, 1, 3, 0]
+    found = explain(y, s, value=0.875, groups=["a", "a", "b", "b", "b", "b"])
+    assert f"mean of the {AUC} over groups" in names(found)
+    assert names(explain(y, s, value=0.875)) == []
+
+
+@pytest.mark.parametrize("value", ["0.1250", 0.125, np.float32(0.125), Fraction(1, 8), " 1.25e-1 "])
+def test_a_number_may_come_in_many_forms(value: Any) -> None:
+    found = explain([0, 0, 1, 1, 0, 0], [1, 2, 3, 0.5, 0.6, 4], value=value)
+    expected = explain([0, 0, 1, 1, 0, 0], [1, 2, 3, 0.5, 0.6, 4], value="0.125")
+    assert [match.name for match in found.matches] == [match.name for match in expected.matches]
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance"),
+    [
+        ("0.5250", 5e-5),
+        ("0.525", 5e-4),
+        ("0.5", 5e-3),
+        ("1", 5e-3),
+        ("0.52499999999", 5e-7),
+        ("5.25e-1", 5e-4),
+        ("1e300", 5e-3),
+        ("1e-400", 5e-7),
+    ],
+)
+def test_the_digits_decide_how_near_is_near(value: str, tolerance: float) -> None:
+    found = explain([0, 1], [1, 2], value=value)
+    assert found.tolerance == pytest.approx(tolerance, rel=1e-6)
+    assert found.value == value
+
+
+def test_scores_may_be_infinite() -> None:
+    y, s = [0, 0, 1, 1, 0], [-np.inf, 1, np.inf, 0, 2]
+    assert "auc" in explain(y, s, value=fastad.roc_auc(y, s)).right
+    assert FLIPPED in names(explain(y, s, value=f"{1 - fastad.roc_auc(y, s):.6f}"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("half", "value must be a number; found 'half'"),
+        ("", "value must be a number; found ''"),
+        ("nan", "value must be finite; found 'nan'"),
+        (float("inf"), "value must be finite; found inf"),
+        (None, "value must be a number; found NoneType"),
+        (True, "value must be a number; found bool"),
+    ],
+)
+def test_other_values_are_refused(value: Any, message: str) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError), match=f"^{message}$") as caught:
+        explain([0, 1], [1, 2], value=value)
+    assert caught.value.argument == "value"
+
+
+def test_one_class_is_undefined_and_bad_data_are_named() -> None:
+    with pytest.raises(UndefinedMeasureError, match="explain is undefined without anomalies"):
+        explain([0, 0], [1, 2], value=0.5)
+    with pytest.raises(InvalidInputError, match="y_score must not contain NaN"):
+        explain([0, 1], [1, np.nan], value=0.5)
+    with pytest.raises(InvalidInputError, match="must have one value for each label"):
+        explain([0, 1], [1, 2], value=0.5, groups=["a"])
+
+
+# --- how it prints
+
+
+def test_it_prints_the_answer_first() -> None:
+    found = explain(TEN, TEN_SCORES, value="0.4899")
+    lines = str(found).splitlines()
+    assert lines[0] == f"0.4899 is the {TRAPEZOID} sorted by recall."
+    assert "0.4899  ap 0.4610" in lines[3]
+    assert "anomalib#3781" in lines[4]
+    assert found.summary in found._repr_html_()
+
+
+def test_a_right_value_prints_all_measures() -> None:
+    found = explain([0, 1, 1], [1, 2, 0], value="0.5")
+    assert found.summary.startswith("0.5 is right: it is auc")
+    assert found.text_table().header == ["measure", "fastad"]
+    assert ["auc", "0.5000"] in found.text_table().rows
+
+
+def test_it_turns_into_plain_values_and_frames() -> None:
+    found = explain(TEN, TEN_SCORES, value="0.4899")
+    content = json.loads(found.to_json())
+    assert content["value"] == "0.4899"
+    assert content["matches"][0]["measure_value"] == content["measures"]["ap"]
+    assert found.to_frame("pandas").shape == (1, 6)
+    assert Decimal(content["value"]) == Decimal("0.4899")
