@@ -198,6 +198,71 @@ def test_pycaleva_adds_rectangles() -> None:
     assert np.isnan(value_of(name, y, s + 1))
 
 
+def test_keras_reads_rates_above_200_thresholds() -> None:
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1], 50)
+    # Scores on thresholds too: those are not above them.
+    s = (rng.integers(0, 399, 100) / 398).astype(np.float32).astype(np.float64)
+    thresholds = np.array([-1e-7, *(np.arange(1, 199) / 199), 1 + 1e-7], np.float32)
+    points = [slow.rates(y, s > float(t)) for t in thresholds]
+    expected = slow.trapezoid([p[0] for p in points], [p[1] for p in points])
+    name = f"{AUC} above 200 thresholds"
+    assert value_of(name, y, s) == pytest.approx(expected, abs=1e-12)
+    assert value_of(name, y, s) != pytest.approx(metrics.roc_auc_score(y, s), abs=1e-4)
+    assert np.isnan(value_of(name, y, 2 * s))
+
+
+def test_the_confidence_of_the_predicted_class_is_no_score() -> None:
+    y, s = np.array([0, 0, 0, 1, 1]), np.array([0.05, 0.3, 0.6, 0.7, 0.9])
+    name = "the confidence of the predicted class"
+    confidence = np.maximum(s, 1 - s)
+    assert value_of(f"{AUC} of {name}", y, s) == metrics.roc_auc_score(y, confidence)
+    assert value_of(f"{AP} of {name}", y, s) == metrics.average_precision_score(y, confidence)
+    assert np.isnan(value_of(f"{AUC} of {name}", y, 2 * s))
+
+
+def test_rounding_merges_scores() -> None:
+    rng = np.random.default_rng(6)
+    y, s = np.repeat([0, 1], 300), 1000 + rng.normal(size=600)
+    half = s.astype(np.float16)
+    name = f"{AUC} of scores in half precision"
+    assert value_of(name, y, s) == pytest.approx(metrics.roc_auc_score(y, half), abs=1e-12)
+
+
+def test_axes_may_be_exchanged() -> None:
+    """As scikit-learn 0.19 did with ``auc(precision, recall, reorder=True)``."""
+    y, s = [1, 0, 1, 0], [4, 3, 2, 1]
+    # Precision 1, 1, 1/2, 2/3 at recall 0, 1/2, 1/2, 1, where the curve ends; sorted by precision.
+    expected = (2 / 3 - 1 / 2) * (1 / 2 + 1) / 2 + (1 - 2 / 3) * (1 + 0) / 2
+    name = "area under the precision-recall curve with axes exchanged"
+    assert value_of(name, y, s) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [
+        ("score >= 0.5", None),
+        ("highest 5%", 95),
+        ("highest 1%", 99),
+        ("as many as there are anomalies", 70),
+    ],
+)
+def test_hard_labels_are_scores_above_a_threshold(rule: str, threshold: float | None) -> None:
+    rng = np.random.default_rng(8)
+    y, s = np.repeat([0, 1], [70, 30]), rng.permutation(100) / 100
+    labels = s >= 0.5 if threshold is None else s > np.percentile(s, threshold)
+    for name, measure in ((AUC, metrics.roc_auc_score), (AP, metrics.average_precision_score)):
+        value = value_of(f"{name} of hard labels ({rule})", y, s)
+        assert value == pytest.approx(measure(y, labels), abs=1e-12)
+
+
+def test_the_denominator_of_f1_may_be_larger() -> None:
+    y, s = np.array([0, 1, 0, 1, 1]), np.arange(5.0)
+    precision, recall, _ = metrics.precision_recall_curve(y, s)
+    expected = np.max(2 * precision * recall / (precision + recall + 0.00001))
+    assert value_of("best F1 with 0.00001 in its denominator", y, s) == pytest.approx(expected)
+
+
 def test_averages_are_over_groups_with_both_classes() -> None:
     y = [0, 1, 0, 1, 1, 0, 0]
     s = [1, 2, 2, 1, 3, 0, 5]

@@ -68,8 +68,10 @@ def _balanced_area(points: Points) -> float:
 
 
 def _recall_over_precision(rows: ScoredRows) -> float:
-    precision = np.append(1.0, precision_of(rows.points))[::-1]
-    recall = recall_of(rows.points)[::-1]
+    # Where arrays could be reordered, scikit-learn's curve ended when all anomalies are found.
+    end = int(np.argmax(rows.points.tps == rows.points.n_anomalies)) + 1
+    precision = np.append(1.0, precision_of(rows.points))[:end]
+    recall = recall_of(rows.points)[:end]
     order = np.lexsort((recall, precision))
     return area(precision[order], recall[order])
 
@@ -173,7 +175,7 @@ WHOLE_CURVE: list[Definition] = [
     ),
     Definition(
         "trapezoid area under the precision-recall curve",
-        "scikit-learn auc(recall, precision), OpenOOD AUPR-out, Spark before 2.4, cell-eval#208",
+        "scikit-learn auc(recall, precision), OpenOOD AUPR-out, Spark before 2.3, cell-eval#208",
         "ap",
         "Straight lines between points overstate precision: constant scores get "
         "(1 + prevalence) / 2.",
@@ -258,7 +260,7 @@ WHOLE_CURVE: list[Definition] = [
     ),
     Definition(
         "fraction of anomalies that pass where 95 % of the normal samples do",
-        "OpenOOD v1 FPR@95, energy_ood, ODIN",
+        "OpenOOD v1 FPR@95, ODIN",
         "fpr@tpr0.95",
         "The positives are the normal samples: it is a false negative rate of anomaly detection.",
         _anomalies_above_normals,
