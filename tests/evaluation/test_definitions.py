@@ -69,6 +69,7 @@ SLOW: dict[str, Callable[[AnyVector, FloatVector], float]] = {
     ),
     TRAPEZOID: lambda y, s: metrics.auc(*metrics.precision_recall_curve(y, s)[1::-1]),
     f"{TRAPEZOID} sorted by recall": slow.sorted_trapezoid,
+    "area under the precision-recall curve interpolated at each anomaly": slow.davis_goadrich,
     f"{AP} of negated scores": lambda y, s: metrics.average_precision_score(y, -s),
     f"{AP} of exchanged classes": lambda y, s: metrics.average_precision_score(1 - y, s),
     f"{AP} of normal samples as the positives": lambda y, s: metrics.average_precision_score(

@@ -67,6 +67,27 @@ def _balanced_area(points: Points) -> float:
     return float(recall[0] * precision[0] + np.sum(np.diff(recall) * precision[:-1]))
 
 
+def _from_first_anomaly(rows: ScoredRows) -> Points:
+    return rows.points.keep(rows.points.tps[1:] > 0)
+
+
+def _interpolated_at_anomalies(rows: ScoredRows) -> float:
+    """Return the area below straight lines between points at each anomaly that is flagged.
+
+    Between two points of the curve, normals are flagged evenly with the anomalies.
+    """
+    points = _from_first_anomaly(rows)
+    anomalies, normals = np.diff(points.tps), np.diff(points.fps)
+    n_steps = np.maximum(anomalies, 1)
+    step = np.repeat(np.arange(len(n_steps)), n_steps)
+    done = (np.arange(len(step)) - (np.cumsum(n_steps) - n_steps)[step] + 1) / n_steps[step]
+    tps = points.tps[step] + done * anomalies[step]
+    fps = points.fps[step] + done * normals[step]
+    precision = tps / (tps + fps)
+    recall = np.append(0.0, tps / points.n_anomalies)
+    return area(recall, np.append(precision[0], precision))
+
+
 def _recall_over_precision(rows: ScoredRows) -> float:
     # Where arrays could be reordered, scikit-learn's curve ended when all anomalies are found.
     end = int(np.argmax(rows.points.tps == rows.points.n_anomalies)) + 1
@@ -203,6 +224,22 @@ WHOLE_CURVE: list[Definition] = [
         "ap",
         "Recall is integrated over sorted precision, which is no area under the curve.",
         _recall_over_precision,
+    ),
+    Definition(
+        "area under the precision-recall curve interpolated at each anomaly",
+        "AUCCalculator by Davis and Goadrich",
+        "auc_pr",
+        "Lines between interpolated points are straight, and the curve starts with the precision "
+        "of the first point that flags an anomaly.",
+        _interpolated_at_anomalies,
+    ),
+    *of_other_points(
+        _from_first_anomaly,
+        "the points that flag an anomaly",
+        "AUCCalculator by Davis and Goadrich",
+        "A straight line leads from (0, 0) to the first anomaly, over the normal samples with "
+        "higher scores.",
+        (AUC,),
     ),
     Definition(
         "interpolated average precision",
