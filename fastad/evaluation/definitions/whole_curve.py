@@ -161,7 +161,7 @@ WHOLE_CURVE: list[Definition] = [
             f"partial area up to FPR {rate:g}, not normalized",
             "pROC partial.auc, ROCR fpr.stop",
             f"auc@{rate:g}",
-            f"It is not divided by the width of the range and is at most {rate:g}.",
+            "It is not divided by the width of the range, so that it is at most this width.",
             partial(_plain_area, rate=rate),
         )
         for rate in _RATES
