@@ -58,7 +58,7 @@ DEPENDENT = {
 SLOW = {"smooth_roc": 200}
 # Sizes at which the measures that few use are tried.
 FEW_SIZES = ((30, 100), (100, 1000))
-NEARLY_PERFECT = "nearly perfect"
+NEARLY_PERFECT = ("nearly perfect", "nearly perfect, heavy-tailed")
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
 COMMON = ("measure", "key", "method", "n_anomalies", "n_normals", "anomalies", "normals")
 # Population samples for each one of a sample.
@@ -219,10 +219,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         groups.setdefault(tuple(row[name] for name in COMMON), {})[row["family"]] = row
     result = []
     for common, families in groups.items():
-        ordinary = [row["width"] for name, row in families.items() if name != NEARLY_PERFECT]
-        widths = {"width": ordinary, "width_nearly_perfect": []}
-        if NEARLY_PERFECT in families:
-            widths["width_nearly_perfect"] = [families[NEARLY_PERFECT]["width"]]
+        widths: dict[str, list[float]] = {"width": [], "width_nearly_perfect": []}
+        for name, row in families.items():
+            widths["width" + "_nearly_perfect" * (name in NEARLY_PERFECT)].append(row["width"])
         result.append(
             {
                 **dict(zip(COMMON, common, strict=True)),

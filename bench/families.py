@@ -70,14 +70,18 @@ def _hidden(rng: np.random.Generator, labels: npt.NDArray[np.bool_]) -> Scores:
     return rng.normal(3 * (labels & (rng.random(labels.shape) < 0.5)))
 
 
+def _heavy_tailed(shift: float) -> Family:
+    return Family(
+        lambda rng, labels: rng.standard_t(2, labels.shape) + shift * labels,
+        _STUDENT,
+        lambda x: (stdtr(2, x), stdtr(2, x - shift)),
+    )
+
+
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "Gaussian": _shifted(1.5),
-        "heavy-tailed": Family(
-            lambda rng, labels: rng.standard_t(2, labels.shape) + 3 * labels,
-            _STUDENT,
-            lambda x: (stdtr(2, x), stdtr(2, x - 3)),
-        ),
+        "heavy-tailed": _heavy_tailed(3),
         "tied": Family(
             lambda rng, labels: np.round(2 * rng.normal(2 * labels)) / 2,
             _HALVES,
@@ -85,5 +89,6 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         ),
         "half hidden": Family(_hidden, _NORMAL, lambda x: (ndtr(x), (ndtr(x) + ndtr(x - 3)) / 2)),
         "nearly perfect": _shifted(4.52),
+        "nearly perfect, heavy-tailed": _heavy_tailed(30),
     }
 )

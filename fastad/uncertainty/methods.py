@@ -45,7 +45,7 @@ _FEWEST_FOR_NORMAL = 20
 _MANY = 100
 # From this area under the ROC curve on, few samples are on the wrong side.
 _NEARLY_PERFECT = 0.985
-_NEARLY_PERFECT_FAMILY = "nearly perfect"
+_NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
 _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
 # What coverage depends on where it is not the whole class: the samples beyond the rate.
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
@@ -261,10 +261,10 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     """Return the coverage of every method by the names of the measures, lowest of the families.
 
     Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
-    scores separate the classes nearly perfectly, the family of such scores is another one.
+    scores separate the classes nearly perfectly, the families of such scores are others.
     """
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
-    families = (*_FAMILIES, _NEARLY_PERFECT_FAMILY) if nearly_perfect else _FAMILIES
+    families = (*_FAMILIES, *_NEARLY_PERFECT_FAMILIES) if nearly_perfect else _FAMILIES
     suffix = "_nearly_perfect" if nearly_perfect else ""
     table: dict[str, list[Coverage]] = {}
     for row in csv.DictReader(text.splitlines()):
