@@ -1,8 +1,10 @@
 """Coverage of 95 % intervals where samples come in clusters, in time, or with weights.
 
-``python -m bench.dependence [N_SAMPLES]`` prints a line of CSV for each design and measure: how
-often the intervals that allow for it cover the true value, and how often those that take rows as
-independent and of equal weights do.
+``python -m bench.dependence [N_SAMPLES] [intervals|bands|guarantees]`` prints a line of CSV for
+each design and measure: how often the intervals that allow for it cover the true value, and how
+often those that take rows as independent and of equal weights do; the same of bands of the ROC
+curve, at one FPR and of the whole curve; or how often thresholds with a guarantee have the rate,
+and for how many data sets there is none.
 """
 
 import sys
@@ -13,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
+from scipy.stats import norm
 
 import fastad
 
@@ -91,7 +94,79 @@ def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> bool:
     return bool(found.low <= truth(measure) <= found.high)
 
 
-def main(n_samples: int) -> None:
+def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
+    """Tell whether the whole curve is in a simultaneous band, or TPR at FPR 5 % in another."""
+    rates = np.array([0.05] if not simultaneous else [0.005, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
+    curve = norm.sf(norm.isf(rates) - SHIFT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        band = fastad.uncertainty.roc_band(
+            sample.y_true,
+            sample.y_score,
+            fpr=rates,
+            simultaneous=simultaneous,
+            **({} if plain else sample.design),
+        )
+    return bool(np.all((band.low <= curve) & (curve <= band.high)))
+
+
+def bands(n_samples: int) -> None:
+    print("design,band,coverage,as_if_independent")
+    for name, draw in DESIGNS.items():
+        hits = np.zeros((2, 2))
+        for seed in range(n_samples if "10^5" not in name else 0):
+            sample = draw(np.random.default_rng([seed, len(name)]))
+            for i, simultaneous in enumerate((False, True)):
+                hits[i, 0] += band_covers(sample, simultaneous=simultaneous, plain=False)
+                hits[i, 1] += band_covers(sample, simultaneous=simultaneous, plain=True)
+        for kind, (found, plain) in zip(
+            ("pointwise", "simultaneous"), hits / n_samples, strict=True
+        ):
+            print(f'"{name}",{kind},{found:.3f},{plain:.3f}', flush=True)
+
+
+def normals_in_clusters(rng: np.random.Generator, correlation: float) -> Sample:
+    """Normals alone, 150 clusters of 20."""
+    sample = in_clusters(rng, correlation, "of points")
+    return Sample(None, sample.y_score - SHIFT * sample.y_true, sample.design)
+
+
+def normals_in_time(rng: np.random.Generator, memory: float, n: int) -> Sample:
+    """Normals alone, a series."""
+    sample = in_time(rng, memory, n)
+    return Sample(None, sample.y_score - SHIFT * sample.y_true, sample.design)
+
+
+NORMALS: dict[str, Callable[[np.random.Generator], Sample]] = {
+    **{
+        f"clusters, correlation {r}": partial(normals_in_clusters, correlation=r)
+        for r in (0.2, 0.5, 0.8)
+    },
+    "series of 10^4, memory 0.9": partial(normals_in_time, memory=0.9, n=10**4),
+}
+
+
+def guarantees(n_samples: int) -> None:
+    print("design,fpr,holds,as_if_independent,without_threshold")
+    for name, draw in NORMALS.items():
+        for rate in (0.01, 0.05):
+            holds, n_none = np.zeros(2), 0
+            for seed in range(n_samples):
+                sample = draw(np.random.default_rng([seed, len(name)]))
+                for i, design in enumerate((sample.design, {})):
+                    try:
+                        found = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
+                        holds[i] += norm.sf(found.threshold) <= rate
+                    except fastad.UndefinedMeasureError:
+                        n_none += 1
+            held = holds[0] / max(n_samples - n_none, 1)
+            print(
+                f'"{name}",{rate:g},{held:.3f},{holds[1] / n_samples:.3f},{n_none / n_samples:.3f}',
+                flush=True,
+            )
+
+
+def intervals(n_samples: int) -> None:
     print("design,measure,coverage,as_if_independent")
     for name, draw in DESIGNS.items():
         few = max(n_samples // 4, 20) if "10^5" in name else n_samples
@@ -107,4 +182,7 @@ def main(n_samples: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    of_what = {"intervals": intervals, "bands": bands, "guarantees": guarantees}
+    of_what[sys.argv[2] if len(sys.argv) > 2 else "intervals"](
+        int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    )

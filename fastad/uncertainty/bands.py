@@ -6,9 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rate
 from fastad._core.types import (
     ArrayLike,
+    Blocks,
     Count,
     CountVector,
     FloatVector,
@@ -21,14 +23,23 @@ from fastad.errors import InvalidInputError
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
 from fastad.measures.roc_points import TPR_AT_FPR
-from fastad.ordering.counts import OrderedCounts, counted
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.uncertainty.effective_size import doubled_up_to_half, effective_size
 from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank
+from fastad.uncertainty.sampling import (
+    DesignedSample,
+    check_design,
+    needs_design,
+)
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100
 _LOGARITHMIC = 100
 # With more samples in a class, the bounds of the lowest ranks round to 1.
 _LARGEST_CLASS = 10**10
+# A rate with fewer samples beyond it says nothing of how the samples of a cluster depend.
+_FEWEST_BEYOND = 20
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
@@ -84,6 +95,20 @@ class PrecisionRecallBand(Curve):
     simultaneous: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectiveRanks:
+    """Effective numbers of samples at or above each distinct score, which end in whole numbers.
+
+    Attributes
+    ----------
+    tps, fps : numpy.ndarray of shape (n_points + 1,)
+        Of anomalies and of normals.
+    """
+
+    tps: FloatVector
+    fps: FloatVector
+
+
 def roc_band(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -91,6 +116,9 @@ def roc_band(
     fpr: Point | Points | None = None,
     simultaneous: bool = False,
     confidence_level: Point = 0.95,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> RocBand:
     """Confidence band of the ROC curve, without assumptions on the scores' distribution.
@@ -110,6 +138,13 @@ def roc_band(
         Whether the whole curve lies in the band with the confidence, or each of its points.
     confidence_level : float, default 0.95
         Probability, over the draw of the samples, that the bounds hold; in (0, 1).
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each sample, such as a user or a device, where those of one depend.
+    blocks : int or "auto", optional
+        Mean length of blocks of samples that depend, where rows are in the order of time.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, integers repeat rows, others are weights of
+        sampling, inverse to the probability with which a row was chosen.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -123,12 +158,23 @@ def roc_band(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If a class is absent.
+        If a class is absent, or in fewer than 10 clusters or blocks.
+
+    Warns
+    -----
+    LowCoverageWarning
+        If a class is in fewer than 30 clusters or blocks.
 
     Notes
     -----
-    Samples must be independent, and identically distributed within their class. The confidence is
-    at least as given, and higher with ties. O(n log n) time. A simultaneous band takes some 0.4 s
+    Samples must be independent, unless ``clusters`` or ``blocks`` say otherwise, and identically
+    distributed within their class. The confidence is at least as given, and higher with ties.
+
+    In clusters, series and with real weights each class counts as its effective number of samples
+    [4]_, which follows from the variance of the rates between clusters or blocks and has a
+    correction for few of them. As the classes may depend on each other, each has half of the
+    probability that a bound fails. This is approximate, and was measured to be conservative.
+    O(n log n) time. A simultaneous band takes some 0.4 s
     more and 50 MB once for new sizes of the classes; it is the same in every run.
 
     References
@@ -138,6 +184,8 @@ def roc_band(
     .. [2] S. Aldor-Noiman et al., "The power to see: a new graphical test of normality", 2013.
     .. [3] G. Campbell, "Advances in statistical methodology for the evaluation of diagnostic and
        laboratory tests", 1994, on bands from both classes.
+    .. [4] E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected
+       number of positive counts estimated from survey data", Survey Methodology 24, 1998.
 
     Examples
     --------
@@ -149,8 +197,11 @@ def roc_band(
     rates = None if fpr is None else check_rate(fpr, "fpr")
     at_once = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
-    with counted(y_true, y_score, pos_label=pos_label) as counts:
-        return roc_band_of(counts, rates, simultaneous=at_once, confidence_level=level)
+    with ReusedBuffers():
+        counts, ranks = _count_with_ranks(
+            y_true, y_score, sample_weight, pos_label, clusters, blocks, level
+        )
+        return roc_band_of(counts, rates, simultaneous=at_once, confidence_level=level, ranks=ranks)
 
 
 def precision_recall_band(
@@ -161,6 +212,9 @@ def precision_recall_band(
     simultaneous: bool = False,
     confidence_level: Point = 0.95,
     prevalence: Point | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> PrecisionRecallBand:
     """Confidence band of the precision-recall curve, from exact distributions as `roc_band`.
@@ -183,6 +237,13 @@ def precision_recall_band(
     prevalence : float, optional
         Fraction of anomalies, in (0, 1), to which the classes are weighted; by default as they
         are.
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each sample, such as a user or a device, where those of one depend.
+    blocks : int or "auto", optional
+        Mean length of blocks of samples that depend, where rows are in the order of time.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, integers repeat rows, others are weights of
+        sampling, inverse to the probability with which a row was chosen.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
 
@@ -196,7 +257,12 @@ def precision_recall_band(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If a class is absent.
+        If a class is absent, or in fewer than 10 clusters or blocks.
+
+    Warns
+    -----
+    LowCoverageWarning
+        If a class is in fewer than 30 clusters or blocks.
 
     Notes
     -----
@@ -220,9 +286,17 @@ def precision_recall_band(
     at_once = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     weight = check_prevalence(prevalence)
-    with counted(y_true, y_score, pos_label=pos_label) as counts:
+    with ReusedBuffers():
+        counts, ranks = _count_with_ranks(
+            y_true, y_score, sample_weight, pos_label, clusters, blocks, level
+        )
         return precision_recall_band_of(
-            counts, rates, simultaneous=at_once, confidence_level=level, prevalence=weight
+            counts,
+            rates,
+            simultaneous=at_once,
+            confidence_level=level,
+            prevalence=weight,
+            ranks=ranks,
         )
 
 
@@ -232,18 +306,20 @@ def roc_band_of(
     *,
     simultaneous: bool,
     confidence_level: Fraction,
+    ranks: EffectiveRanks | None = None,
 ) -> RocBand:
     """Band of the ROC curve; see `roc_band`."""
     anomalies, normals = rate_bounds(
-        counts, "roc_band", confidence_level, simultaneous=simultaneous
+        counts, "roc_band", confidence_level, simultaneous=simultaneous, ranks=ranks
     )
+    fps, tps = (counts.fps, counts.tps) if ranks is None else (ranks.fps, ranks.tps)
     rates = _grid_of_fpr(normals.n_samples) if fpr is None else _listed(fpr)
     x = _floats(rates)
     # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
     within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, len(x))
     beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, len(x)) + 1
-    low = anomalies.lower(rank_above(counts.fps, counts.tps, within))
-    high = anomalies.upper(rank_below(counts.fps, counts.tps, beyond))
+    low = anomalies.lower(rank_above(fps, tps, within))
+    high = anomalies.upper(rank_below(fps, tps, beyond))
     tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
     return RocBand.of(x, tpr, low, high, float(confidence_level), simultaneous)
 
@@ -255,19 +331,21 @@ def precision_recall_band_of(
     simultaneous: bool,
     confidence_level: Fraction,
     prevalence: Fraction | None = None,
+    ranks: EffectiveRanks | None = None,
 ) -> PrecisionRecallBand:
     """Band of the precision-recall curve; see `precision_recall_band`."""
     anomalies, normals = rate_bounds(
-        counts, "precision_recall_band", confidence_level, simultaneous=simultaneous
+        counts, "precision_recall_band", confidence_level, simultaneous=simultaneous, ranks=ranks
     )
+    fps, tps = (counts.fps, counts.tps) if ranks is None else (ranks.fps, ranks.tps)
     rates = [Fraction(i, 2 * _EVEN) for i in range(2 * _EVEN + 1)]
     rates = rates if recall is None else _listed(recall)
     x = _floats(rates)
     # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
     below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_samples, len(x))
     reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_samples, len(x)) + 1
-    fewest = normals.lower(rank_above(counts.tps, counts.fps, below))
-    most = normals.upper(rank_below(counts.tps, counts.fps, reaching))
+    fewest = normals.lower(rank_above(tps, fps, below))
+    most = normals.upper(rank_below(tps, fps, reaching))
 
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     weight = counts.normal_weight(prevalence) * m / n
@@ -285,7 +363,12 @@ def precision_recall_band_of(
 
 
 def rate_bounds(
-    counts: OrderedCounts, measure: str, level: Fraction, *, simultaneous: bool
+    counts: OrderedCounts,
+    measure: str,
+    level: Fraction,
+    *,
+    simultaneous: bool,
+    ranks: EffectiveRanks | None = None,
 ) -> tuple[RateBounds, RateBounds]:
     """Return bounds on the rates of anomalies and of normals.
 
@@ -294,6 +377,12 @@ def rate_bounds(
     fail on both sides; docs/guide/bands.md has the proof.
     """
     need_both(counts, measure)
+    if ranks is not None:
+        # Classes in the same clusters depend on each other: their alphas add up (Bonferroni).
+        bounds = all_ranks if simultaneous else EachRank
+        n, m = (int(each[-1]) for each in (ranks.tps, ranks.fps))
+        half = float(1 - level) / 2
+        return bounds(n, half), bounds(m, half)
     if counts.weighting == "real":
         raise InvalidInputError(
             f"sample_weight must contain integers for {measure}, which counts samples; "
@@ -321,7 +410,8 @@ def rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -
     is above all samples, and n + 1 below all.
     """
     points = np.searchsorted(of_class, ranks, side="left")
-    return np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
+    found = np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
+    return np.floor(found).astype(np.int64)
 
 
 def rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
@@ -330,7 +420,44 @@ def rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -
     The rate at or above that sample is at most the rate strictly above the one that is returned.
     """
     points = np.minimum(np.searchsorted(of_class, ranks, side="left"), of_class.shape[0] - 1)
-    return np.where(ranks < 1, 0, of_other[points] + 1)
+    return np.where(ranks < 1, 0, np.ceil(of_other[points]) + 1).astype(np.int64)
+
+
+def _count_with_ranks(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+    clusters: ArrayLike | None,
+    blocks: Blocks | None,
+    level: Fraction,
+) -> tuple[OrderedCounts, EffectiveRanks | None]:
+    """Count; where samples depend or have real weights, find the ranks that they are worth."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    scores = check_scores(y_score, labels)
+    design = check_design(clusters, blocks, labels.n_rows)
+    if not needs_design(design, labels):
+        return count_scores(scores, labels), None
+    sample = DesignedSample.of(scores, labels, design)
+    need_both(sample.counts, "a band")
+    refusal = sample.refusal("a band")
+    if refusal is not None:
+        raise refusal
+    ranks = []
+    for label, of_class in ((1, sample.counts.tps), (0, sample.counts.fps)):
+        n = int(np.count_nonzero(sample.labels == label))
+        rates = doubled_up_to_half(min(_FEWEST_BEYOND / n, 0.5))
+        size = effective_size(
+            sample,
+            design.blocks,
+            label,
+            "a band",
+            from_top=rates,
+            from_bottom=rates,
+            tail=float(1 - level) / 4,
+        )
+        ranks.append(of_class / of_class[-1] * max(1, math.floor(size.n_effective)))
+    return sample.counts, EffectiveRanks(*ranks)
 
 
 def _fp_at(counts: OrderedCounts, tp: Fraction) -> Fraction:

@@ -5,16 +5,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import betainc
 
 from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.parameters import check_inside
-from fastad._core.types import ArrayLike, Point, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, Blocks, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.ordering.labels import Labels, check_labels
+from fastad.uncertainty.effective_size import doubled_up_to_half, effective_size
 from fastad.uncertainty.order_statistics import (
     confidence_of_rank,
     guaranteed_rank,
     required_sample_size,
 )
+from fastad.uncertainty.sampling import (
+    DesignedSample,
+    SamplingDesign,
+    check_design,
+    needs_design,
+)
+
+# The second parameter of a beta distribution must be positive.
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +45,15 @@ class GuaranteedThreshold:
         Number of scores.
     n_exceeding : int
         Number of errors among them: flagged normal samples, or missed anomalies.
+    n_effective : float or None
+        Of clusters, series and weights: independent scores that would say as much.
     """
 
     threshold: Threshold
     confidence: float
     n_samples: int
     n_exceeding: int
+    n_effective: float | None = None
 
 
 def threshold_with_guarantee(
@@ -47,6 +62,9 @@ def threshold_with_guarantee(
     fpr: Point | None = None,
     tpr: Point | None = None,
     confidence_level: Point = 0.95,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> GuaranteedThreshold:
     """Threshold with a guaranteed false or true positive rate on new samples.
 
@@ -67,6 +85,13 @@ def threshold_with_guarantee(
         Bound on the true positive rate, in (0, 1); give one of the two.
     confidence_level : float, default 0.95
         Probability, over the draw of the scores, that the rate holds; in (0, 1).
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each sample, such as a user or a device, where those of one depend.
+    blocks : int or "auto", optional
+        Mean length of blocks of samples that depend, where rows are in the order of time.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, integers repeat rows, others are weights of
+        sampling, inverse to the probability with which a row was chosen.
 
     Returns
     -------
@@ -78,18 +103,34 @@ def threshold_with_guarantee(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there are too few scores, see `sample_size_for_guarantee`, or too many are infinite.
+        If there are too few scores, see `sample_size_for_guarantee`, or too many are infinite;
+        if there are fewer than 10 clusters or blocks.
+
+    Warns
+    -----
+    LowCoverageWarning
+        If there are fewer than 30 clusters or blocks.
 
     Notes
     -----
-    Samples must be independent and identically distributed; nothing else is assumed of their
-    distribution. The confidence is exact without ties, and conservative with them. O(n) time.
+    Samples must be independent, unless ``clusters`` or ``blocks`` say otherwise, and identically
+    distributed; nothing else is assumed of their distribution. The confidence is exact without
+    ties, and conservative with them. O(n) time.
+
+    In clusters, series and with real weights the confidence is that of the binomial distribution
+    with an effective number of samples and of errors [3]_. The number of samples is divided by a
+    design effect, the variance of the flagged fraction over that of independent samples: the
+    largest of those at the rate, twice the rate and so on up to one half; and by the square of
+    Student's over the normal quantile. This is approximate, and was measured to be conservative.
+    O(n log n) time.
 
     References
     ----------
     .. [1] H. A. David and H. N. Nagaraja, "Order Statistics", 3rd ed., 2003, section 7.2
        (tolerance intervals).
     .. [2] V. Vovk, "Conditional validity of inductive conformal predictors", 2012, section 2.
+    .. [3] E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected
+       number of positive counts estimated from survey data", Survey Methodology 24, 1998.
 
     Examples
     --------
@@ -101,6 +142,14 @@ def threshold_with_guarantee(
     scores = real_vector(y_score, "y_score")
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         refuse_nan(scores, "y_score", None)
+    design = check_design(clusters, blocks, scores.shape[0])
+    if sample_weight is not None or not design.is_independent:
+        labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
+        scores = scores if labels.rows is None else scores[labels.rows]
+        if needs_design(design, labels):
+            return _of_design(scores, labels, design, rate, alpha, is_fpr=tpr is None)
+        if labels.weights is not None:
+            scores = np.repeat(scores, labels.weights)
     n_samples = scores.shape[0]
     rank = guaranteed_rank(n_samples, rate, alpha)
     if rank == 0:
@@ -116,6 +165,50 @@ def threshold_with_guarantee(
         confidence_of_rank(rank, n_samples, rate),
         n_samples,
         int(np.count_nonzero(is_error)),
+    )
+
+
+def _of_design(
+    scores: ScoreVector,
+    labels: Labels,
+    design: SamplingDesign,
+    rate: Fraction,
+    alpha: Fraction,
+    *,
+    is_fpr: bool,
+) -> GuaranteedThreshold:
+    """Return the threshold of samples in clusters, in time, or with real weights."""
+    bound, level = float(rate), float(1 - alpha)
+    sample = DesignedSample.of(scores, labels, design)
+    beyond = {"from_top" if is_fpr else "from_bottom": doubled_up_to_half(bound)}
+    size = effective_size(
+        sample, design.blocks, 0, "a threshold with a guarantee", tail=float(alpha), **beyond
+    )
+    n = size.n_effective
+    rows = np.asarray(sample.rows) if is_fpr else sample.rows[::-1]
+    share = np.cumsum(sample.weights[rows]) / sample.weights.sum()
+    # Of the errors that are possible if so many rows of the highest, or lowest, scores are allowed.
+    errors = n * np.concatenate([[0.0], share[share < bound]])
+    confidences = betainc(errors + 1, np.maximum(n - errors, _LEAST), bound)
+    n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1
+    if n_allowed < 0:
+        target = f"fpr = {bound:g}" if is_fpr else f"tpr = {float(1 - rate):g}"
+        raise UndefinedMeasureError(
+            f"{target} with confidence {level:g} needs at least "
+            f"{required_sample_size(rate, alpha)} independent scores; found "
+            f"{scores.shape[0]} in {size.n_units:.4g} {sample.kind}, as much as {n:.4g}"
+        )
+    rank = n_allowed + 1
+    threshold = _lowest_above(scores, rank) if is_fpr else _score_of_rank(scores, rank)
+    is_error = scores >= threshold if is_fpr else scores < threshold
+    is_whole = sample.weights.dtype.kind == "i"
+    times = sample.weights if is_whole else np.ones(scores.shape[0], np.int64)
+    return GuaranteedThreshold(
+        threshold,
+        float(confidences[n_allowed]),
+        int(times.sum()),
+        int(times[is_error].sum()),
+        n,
     )
 
 

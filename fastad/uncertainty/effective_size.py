@@ -1,0 +1,133 @@
+"""How many independent samples of a class say as much about its rates as those of a design."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from fastad._core.types import Blocks, BoolVector, CountVector, FloatVector, IntVector
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.uncertainty.block_length import block_length, long_run_variance
+from fastad.uncertainty.sampling import FEWEST_UNITS, DesignedSample
+
+# With fewer clusters or blocks a design effect is hardly known.
+_RELIABLE_UNITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSize:
+    """Independent samples that say as much about the rates of a class as those of a design.
+
+    Attributes
+    ----------
+    n_effective : float
+        Number of them, at most that of the rows.
+    design_effect : float
+        Variance of a rate, in units of that of as many independent rows; at least 1.
+    n_units : float
+        Clusters, rows or blocks that have rows of the class.
+    """
+
+    n_effective: float
+    design_effect: float
+    n_units: float
+
+
+def doubled_up_to_half(rate: float) -> list[float]:
+    """Return a rate, twice the rate and so on, up to one half."""
+    return [rate * 2**i for i in range(max(1, math.floor(math.log2(0.5 / rate)) + 1))]
+
+
+def effective_size(
+    sample: DesignedSample,
+    blocks: Blocks | None,
+    label: int,
+    what: str,
+    *,
+    from_top: Sequence[float] = (),
+    from_bottom: Sequence[float] = (),
+    tail: float,
+) -> EffectiveSize:
+    """Return the effective size of a class, for rates that its highest or lowest scores have.
+
+    The smallest over the given rates, divided by the square of Student's over the normal quantile
+    for a tail of this probability and one degree of freedom less than there are clusters (Korn and
+    Graubard 1998). The effect at a single low rate rests on few clusters: where they happen to
+    have few of the highest scores, both the rate and its variance are estimated too low.
+    """
+    member = sample.labels == label
+    of_class = sample.weights[member]
+    n = float(of_class.sum()) if of_class.dtype.kind == "i" else float(of_class.shape[0])
+    place = np.empty(sample.labels.shape[0], np.int64)
+    place[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
+    n_units = float(np.unique(sample.units[member]).shape[0])
+    _refuse_few(sample, n_units, what)
+    effect, longest = 1.0, 1.0
+    for rates, depth in ((from_top, place), (from_bottom, -place)):
+        for is_beyond, rate in _beyond(depth, member, sample.weights, rates):
+            variance, length = _variance(
+                sample, member, is_beyond.astype(np.float64) - rate, n_units, blocks
+            )
+            effect = max(effect, n * variance / (rate * (1 - rate)))
+            longest = max(longest, length)
+    if blocks is not None:
+        n_units = sample.n_units / longest
+        _refuse_few(sample, n_units, what)
+    if sample.kind != "weights" and n_units < _RELIABLE_UNITS:
+        warnings.warn(
+            f"with {n_units:.4g} {sample.kind}, fewer than {_RELIABLE_UNITS}, it is not known how "
+            f"often {what} of such data holds",
+            LowCoverageWarning,
+            stacklevel=4,
+        )
+    widening = float(stdtrit(max(n_units - 1, 1.0), tail) / ndtri(tail)) if tail != 0.5 else 1.0
+    return EffectiveSize(n / effect / widening**2, effect, n_units)
+
+
+def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
+    fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
+    if n_units < fewest:
+        unit = "rows" if sample.kind == "weights" else sample.kind
+        raise UndefinedMeasureError(
+            f"{what} needs samples of the class in {fewest} {unit}; found {n_units:.4g}"
+        )
+
+
+def _beyond(
+    depth: IntVector,
+    member: BoolVector,
+    weights: CountVector,
+    rates: Sequence[float],
+) -> list[tuple[BoolVector, float]]:
+    """Return, for each rate, the rows that have it, and what rate they have, where scores tie."""
+    order = np.argsort(depth[member], kind="stable")
+    sorted_depth = depth[member][order]
+    share = np.cumsum(weights[member][order]) / weights[member].sum()
+    found = []
+    for rate in rates:
+        cut = sorted_depth[min(int(np.searchsorted(share, rate)), share.shape[0] - 1)]
+        reached = int(np.searchsorted(sorted_depth, cut, side="right"))
+        # Of a tie that has all rows no rate varies.
+        if reached < share.shape[0]:
+            found.append((depth <= cut, float(share[reached - 1])))
+    return found
+
+
+def _variance(
+    sample: DesignedSample,
+    member: BoolVector,
+    deviations: FloatVector,
+    n_units: float,
+    blocks: Blocks | None,
+) -> tuple[float, float]:
+    """Return the variance of the mean of deviations in a class, and the length of blocks."""
+    weights = sample.weights / sample.weights[member].sum()
+    parts = np.where(member, weights * deviations, 0.0)
+    if blocks is None:
+        sums = np.bincount(sample.units, parts, sample.n_units)
+        return float(n_units / (n_units - 1) * (sums @ sums)), 1.0
+    length = block_length(parts) if blocks == "auto" else float(blocks)
+    return long_run_variance(parts, length), length
