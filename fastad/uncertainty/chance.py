@@ -11,11 +11,13 @@ from fastad._core.parameters import check_count
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, FloatVector, Label
+from fastad._core.types import ArrayLike, Blocks, FloatVector, Label
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.counts import OrderedCounts, count, count_scores
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.uncertainty.designed_chance import values_by_chance
 from fastad.uncertainty.null_distributions import (
     NullDistribution,
     drawn_values,
@@ -26,6 +28,7 @@ from fastad.uncertainty.null_distributions import (
     sizes_of,
 )
 from fastad.uncertainty.null_moments import moments, normal_approximation
+from fastad.uncertainty.sampling import DesignedSample, check_design
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
 # observed one count as equal, which can only raise a p-value.
@@ -82,6 +85,8 @@ def chance_level(
     measure: MeasureLike,
     n_resamples: int = 9999,
     rng: int | np.random.Generator | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
     progress: ProgressOption = None,
@@ -90,7 +95,8 @@ def chance_level(
     """Level of chance of a measure, the value adjusted for it, and a p-value.
 
     By chance means that the labels are permuted among the samples, all choices of as many
-    anomalies being equally likely. Scores and their ties stay as they are.
+    anomalies being equally likely. Scores and their ties stay as they are. Of samples in clusters
+    or in time, which are not exchangeable one by one, see ``clusters`` and ``blocks``.
 
     Parameters
     ----------
@@ -108,6 +114,15 @@ def chance_level(
         up to 10 000 samples, all are enumerated instead.
     rng : int or numpy.random.Generator, optional
         Seed, or source of one; the same seed gives the same result with any number of threads.
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each sample, such as a user or a device. By chance means that the labels of a
+        whole cluster, in the order of its rows, are given to another cluster of the same size: the
+        clusters of a size are exchangeable, and their labels independent of their scores [4]_.
+    blocks : int or "auto", optional
+        Mean length of blocks of samples that depend, where rows are in the order of time. By chance
+        means that the series of labels is shifted in a circle against that of the scores: it is
+        stationary, and independent of the scores [5]_. The length decides only whether there
+        are the ten blocks that are needed.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
     n_threads : int, optional
@@ -130,7 +145,8 @@ def chance_level(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If the measure is undefined on the data, or on more than half of the permutations.
+        If the measure is undefined on the data, or on more than half of the permutations; if there
+        are fewer than 10 clusters or blocks, or no clusters of one size have different labels.
 
     Notes
     -----
@@ -146,6 +162,11 @@ def chance_level(
        evaluation", Prague Bulletin of Mathematical Linguistics 103, 2015.
     .. [3] B. Phipson and G. K. Smyth, "Permutation p-values should never be zero", Statistical
        Applications in Genetics and Molecular Biology 9, 2010.
+    .. [4] A. M. Winkler et al., "Multi-level block permutation", NeuroImage 123, 2015 (whole-block
+       exchangeability).
+    .. [5] H. W. Lotwick and B. W. Silverman, "Methods for analysing spatial processes of several
+       types of points", Journal of the Royal Statistical Society B 44, 1982 (shifts of one pattern
+       against another).
 
     Examples
     --------
@@ -158,8 +179,29 @@ def chance_level(
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
     with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
-        counts = count(y_true, y_score, pos_label=pos_label)
-        return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)
+        labels = check_labels(y_true, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        design = check_design(clusters, blocks, labels.n_rows)
+        if design.is_independent:
+            counts = count_scores(scores, labels)
+            return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)
+        sample = DesignedSample.of(scores, labels, design)
+        return _chance_of_design(sample, bound, n_drawn, key, report)
+
+
+def _chance_of_design(
+    sample: DesignedSample,
+    bound: BoundMeasure,
+    n_resamples: int,
+    key: np.uint64,
+    progress: Progress | None,
+) -> ChanceLevel:
+    """Return the level of chance where labels are shifted, or exchanged between clusters."""
+    if math.isnan(bound.value(sample.counts)):
+        raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
+    values, n_drawn = values_by_chance(sample, bound, n_resamples, key, progress)
+    drawn = NullDistribution(values, np.full(values.shape[0], 1 / values.shape[0]))
+    return _from_distribution(sample.counts, bound, drawn, n_drawn, one_by_one=False)
 
 
 def chance_of(
@@ -246,9 +288,17 @@ def _from_draws(counts: OrderedCounts, bound: BoundMeasure, values: FloatVector)
 
 
 def _from_distribution(
-    counts: OrderedCounts, bound: BoundMeasure, distribution: NullDistribution, n_drawn: int = 0
+    counts: OrderedCounts,
+    bound: BoundMeasure,
+    distribution: NullDistribution,
+    n_drawn: int = 0,
+    *,
+    one_by_one: bool = True,
 ) -> ChanceLevel:
-    """Compare the value with a distribution, which is exact unless permutations were drawn."""
+    """Compare the value with a distribution, which is exact unless permutations were drawn.
+
+    Moments are known where the labels are permuted one by one.
+    """
     value = bound.value(counts)
     undefined = np.isnan(distribution.values)
     undefined_fraction = math.fsum(distribution.probabilities[undefined])
@@ -270,7 +320,7 @@ def _from_distribution(
     else:
         p_value = min(math.fsum(probabilities[better]), 1.0)
     expected, deviation = _mean_and_deviation(values, probabilities)
-    exact = moments(counts, bound)
+    exact = moments(counts, bound) if one_by_one else None
     if exact is not None:
         expected = exact.expected
         if exact.standard_deviation is not None:
