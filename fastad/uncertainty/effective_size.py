@@ -14,7 +14,7 @@ from fastad.uncertainty.block_length import block_length, long_run_variance
 from fastad.uncertainty.sampling import FEWEST_UNITS, DesignedSample
 
 # With fewer clusters or blocks a design effect is hardly known.
-_RELIABLE_UNITS = 30
+RELIABLE_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def effective_size(
     if blocks is not None:
         n_units = sample.n_units / longest
         _refuse_few(sample, n_units, what)
-    if sample.kind != "weights" and n_units < _RELIABLE_UNITS:
+    if sample.kind != "weights" and n_units < RELIABLE_UNITS:
         warnings.warn(
-            f"with {n_units:.4g} {sample.kind}, fewer than {_RELIABLE_UNITS}, it is not known how "
+            f"with {n_units:.4g} {sample.kind}, fewer than {RELIABLE_UNITS}, it is not known how "
             f"often {what} of such data holds",
             LowCoverageWarning,
             stacklevel=4,

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from fastad._core.parameters import ThresholdValue, check_flag, check_inside, nearest_float
 from fastad._core.random import random_key
 from fastad._core.threads import slices, thread_limit, thread_map
 from fastad._core.types import (
     ArrayLike,
+    Blocks,
     FloatMatrix,
     FloatVector,
     IntMatrix,
@@ -23,13 +24,16 @@ from fastad._core.types import (
     ScoreVector,
     Threshold,
 )
-from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.flagged import lowest_flagged
 from fastad.measures.measure import Measure
 from fastad.measures.results import Curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.bootstrap import too_few_samples
+from fastad.uncertainty.designed_covariance import covariance_of_design
+from fastad.uncertainty.effective_size import RELIABLE_UNITS
+from fastad.uncertainty.sampling import FEWEST_UNITS, DesignedSample, check_design, needs_design
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
 _N_CURVES = 20_000
@@ -82,6 +86,9 @@ def difference_band(
     simultaneous: bool = True,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
 ) -> DifferenceBand:
@@ -106,6 +113,13 @@ def difference_band(
         Probability with which the bounds are to hold, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator of the random curves of a simultaneous band.
+    clusters : array-like of shape (n_samples,), optional
+        Cluster of each sample, such as a user or a device, where those of one depend.
+    blocks : int or "auto", optional
+        Mean length of blocks of samples that depend, where rows are in the order of time.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, not negative; 0 leaves a row out, integers repeat rows, others are weights of
+        sampling, inverse to the probability with which a row was chosen.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -121,12 +135,14 @@ def difference_band(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If the measure is undefined at a threshold, or a class has fewer than two samples.
+        If the measure is undefined at a threshold, or a class has fewer than two samples; if
+        there are fewer than 10 clusters or blocks.
 
     Warns
     -----
     LowCoverageWarning
-        If at some threshold fewer than 20 samples are flagged by one detector alone.
+        If at some threshold fewer than 20 samples are flagged by one detector alone, or there are
+        fewer than 30 clusters or blocks.
 
     Notes
     -----
@@ -135,6 +151,10 @@ def difference_band(
     derivatives say; a simultaneous band has the width that 95 % of random curves with this
     covariance stay within, in standard deviations. The proportion of anomalies is taken as known:
     it is that of the samples.
+
+    In clusters, series and with real weights the covariance is that of the sums within clusters,
+    or the long-run covariance, and the width is multiplied by the ratio of Student's to the normal
+    quantile; O(units * thresholds) memory, where rows or the samples of a series are units.
 
     References
     ----------
@@ -179,7 +199,8 @@ def difference_band(
     level = float(check_inside(confidence_level, "confidence_level"))
     key = random_key(rng)
     with thread_limit(n_threads):
-        labels = check_labels(y_true, pos_label=pos_label)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.n_rows)
         pair = [
             check_scores(scores, labels, name=name)
             for name, scores in (("scores_a", scores_a), ("scores_b", scores_b))
@@ -192,10 +213,15 @@ def difference_band(
         if error is not None:
             raise error
         values, slopes = _at_thresholds(measure, labels, pair, thresholds)
-        table = _count_together(labels, pair, thresholds)
-    discordant, covariance = _covariance(table, slopes)
-    deviations = np.sqrt(np.diag(covariance))
-    half = deviations * _quantile(covariance, level, key, simultaneous=at_once)
+        table, reached = _count_together(labels, pair, thresholds)
+        discordant, covariance = _covariance(table, slopes)
+        wider = 1.0
+        if needs_design(design, labels):
+            sample = DesignedSample.of(pair[0], labels, design, "scores_a")
+            covariance, n_units = covariance_of_design(sample, design.blocks, reached, slopes)
+            wider = _widening(sample, n_units, level)
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    half = wider * deviations * _quantile(covariance, level, key, simultaneous=at_once)
     fewest = int(np.argmin(discordant))
     if discordant[fewest] < _FEWEST_DISCORDANT:
         warnings.warn(
@@ -234,10 +260,11 @@ def _at_thresholds(
 
 def _count_together(
     labels: Labels, pair: Sequence[ScoreVector], thresholds: list[Threshold]
-) -> IntMatrix:
+) -> tuple[IntMatrix, list[IntVector]]:
     """Count the samples of each class by how many thresholds both scores reach.
 
-    Shape (2, n_thresholds + 1, n_thresholds + 1), anomalies first; thresholds rise.
+    Shape (2, n_thresholds + 1, n_thresholds + 1), anomalies first; thresholds rise. Whole weights
+    repeat rows, others are left out. Also return the number of thresholds that each score reaches.
     """
     n_bins = len(thresholds) + 1
     bounds = []
@@ -246,18 +273,46 @@ def _count_together(
         lowest = [lowest_flagged(each, dtype) for each in thresholds]
         bounds.append(np.array([nearest_float(each) for each in lowest], dtype))
 
-    def count(rows: slice) -> IntMatrix:
+    repeats = None
+    if labels.weights is not None and labels.weights.dtype.kind == "i":
+        repeats = labels.weights
+
+    def count(rows: slice) -> tuple[IntMatrix, list[IntVector]]:
         reached = [
             np.searchsorted(ends, scores[rows].astype(ends.dtype, copy=False), side="right")
             for ends, scores in zip(bounds, pair, strict=True)
         ]
         normal = 1 - labels.values[rows].astype(np.int64)
         cells = (normal * n_bins + reached[0]) * n_bins + reached[1]
-        return np.bincount(cells, minlength=2 * n_bins**2)
+        times = None if repeats is None else repeats[rows]
+        table = np.bincount(cells, times, minlength=2 * n_bins**2).astype(np.int64, copy=False)
+        return table, reached
 
     parts = thread_map(count, slices(labels.values.shape[0]))
-    table: IntMatrix = np.sum(parts, axis=0).reshape(2, n_bins, n_bins)
-    return table
+    table: IntMatrix = np.sum([part[0] for part in parts], axis=0).reshape(2, n_bins, n_bins)
+    return table, [np.concatenate([part[1][i] for part in parts]) for i in (0, 1)]
+
+
+def _widening(sample: DesignedSample, n_units: float, level: float) -> float:
+    """Return the factor by which a band of few clusters is wider; refuse if there are too few."""
+    fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
+    refusal = sample.refusal("a band of a difference")
+    if refusal is None and n_units < fewest:
+        refusal = UndefinedMeasureError(
+            f"a band of a difference needs samples of each class in {fewest} {sample.kind}; found "
+            f"{n_units:.4g}"
+        )
+    if refusal is not None:
+        raise refusal
+    if sample.kind != "weights" and n_units < RELIABLE_UNITS:
+        warnings.warn(
+            f"with {n_units:.4g} {sample.kind}, fewer than {RELIABLE_UNITS}, it is not known how "
+            "often a band of a difference of such data holds",
+            LowCoverageWarning,
+            stacklevel=3,
+        )
+    tail = (1 - level) / 2
+    return float(stdtrit(max(n_units - 1, 1.0), tail) / ndtri(tail))
 
 
 def _covariance(table: IntMatrix, slopes: npt.NDArray[np.float64]) -> tuple[IntVector, FloatMatrix]:

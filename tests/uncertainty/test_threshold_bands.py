@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
+from scipy.stats import t as student
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import InvalidTypeError, LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.uncertainty import difference_band
+from fastad.uncertainty.block_length import long_run_variance
 from tests.support import custom
 from tests.support.strategies import Sample
 from tests.support.uncertainty import two_detectors
@@ -187,3 +189,80 @@ def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: i
         n_each += covers
     # 92 % of 400, less three standard deviations.
     assert n_covered >= n_tried * 0.92 - 3 * math.sqrt(n_tried * 0.92 * 0.08), n_covered
+
+
+def flagged_fraction(tp: Any, fp: Any, n_anomalies: Any, n_normals: Any) -> Any:
+    return tp / n_anomalies - 0.5 * fp / n_normals
+
+
+DESIGN_RNG = np.random.default_rng(4)
+DESIGN_CLUSTERS = np.repeat(np.arange(40), 15)
+DESIGN_Y = DESIGN_RNG.random(600) < 0.4
+DESIGN_A = DESIGN_RNG.normal(size=40)[DESIGN_CLUSTERS] + DESIGN_RNG.normal(size=600) + DESIGN_Y
+DESIGN_B = DESIGN_RNG.normal(size=600) + DESIGN_Y
+
+
+def band_of_design(rows: Any = slice(None), **options: Any) -> Any:
+    measure = fastad.measures.from_counts("flagged_fraction", flagged_fraction, at="threshold")
+    return fastad.uncertainty.difference_band(
+        DESIGN_Y[rows],
+        DESIGN_A[rows],
+        DESIGN_B[rows],
+        measure=measure,
+        threshold=[-0.5, 0.5, 1.0],
+        rng=0,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_difference_in_clusters_varies_as_sums_within_them(*, weighted: bool) -> None:
+    w = DESIGN_RNG.random(600) + 0.5 if weighted else np.ones(600)
+    given = {"sample_weight": w} if weighted else {}
+    band = band_of_design(clusters=DESIGN_CLUSTERS, simultaneous=False, **given)
+    for i, threshold in enumerate([-0.5, 0.5, 1.0]):
+        alarms = (threshold <= DESIGN_A).astype(float) - (threshold <= DESIGN_B)
+        sums = np.zeros(40)
+        for of_class, factor in ((DESIGN_Y, 1.0), (~DESIGN_Y, -0.5)):
+            mean = np.average(alarms[of_class], weights=w[of_class])
+            for cluster in range(40):
+                rows = of_class & (cluster == DESIGN_CLUSTERS)
+                sums[cluster] += factor * (w[rows] @ (alarms[rows] - mean)) / w[of_class].sum()
+        half = student.ppf(0.975, 39) * np.sqrt(40 / 39 * (sums @ sums))
+        assert band.high[i] - band.difference[i] == pytest.approx(half, rel=1e-6)
+
+
+def test_designs_that_say_nothing_change_nothing() -> None:
+    plain = band_of_design()
+    alone = band_of_design(clusters=DESIGN_RNG.permutation(600))
+    np.testing.assert_array_equal(alone.high, plain.high)
+    w = DESIGN_RNG.integers(0, 3, 600)
+    np.testing.assert_array_equal(
+        band_of_design(sample_weight=w).high, band_of_design(np.repeat(np.arange(600), w)).high
+    )
+    for options in ({"sample_weight": np.full(600, 0.5)}, {"blocks": 1}):
+        np.testing.assert_allclose(band_of_design(**options).high, plain.high, atol=0.003, rtol=0)
+
+
+def test_a_series_has_the_long_run_variance_at_each_threshold() -> None:
+    band = band_of_design(blocks=6, simultaneous=False)
+    alarms = (DESIGN_A >= 0.5).astype(float) - (DESIGN_B >= 0.5)
+    n, m = DESIGN_Y.sum(), (~DESIGN_Y).sum()
+    parts = np.where(
+        DESIGN_Y,
+        (alarms - alarms[DESIGN_Y].mean()) / n,
+        -0.5 * (alarms - alarms[~DESIGN_Y].mean()) / m,
+    )
+    half = student.ppf(0.975, 99) * np.sqrt(long_run_variance(parts, 6.0))
+    assert band.high[1] - band.difference[1] == pytest.approx(half, rel=1e-6)
+
+
+def test_bad_designs_of_bands_are_named() -> None:
+    with pytest.raises(InvalidInputError, match="clusters must have one value"):
+        band_of_design(clusters=DESIGN_CLUSTERS[1:])
+    with pytest.raises(InvalidInputError, match="blocks must be at most the number of rows"):
+        band_of_design(blocks=601)
+    with pytest.raises(UndefinedMeasureError, match="10 clusters; found 9"):
+        band_of_design(clusters=np.arange(600) % 9)
+    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30"):
+        band_of_design(clusters=np.arange(600) % 20)
