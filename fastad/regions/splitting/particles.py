@@ -33,6 +33,9 @@ _SWEEPS = 3
 _FORGOTTEN = 0.25
 # Before, whatever it costs, this part must have moved at all: copies are no sample.
 _MOVED = 0.75
+# Turns of moves below the target, each with the shape that the last one has shown, and how often
+# places are noted in each, about.
+_TURNS, _VIEWS = 4, 20
 # Particles of each repeat that are looked at.
 _WATCHED = 128
 
@@ -178,6 +181,16 @@ class Particles:
             return math.inf
         return sum(math.expm1(high - low) for high, low in pairwise(passed)) / self.n_particles
 
+    def variances_below(self, thresholds: FloatVector) -> FloatVector:
+        """Return what `variance` returns of each of many thresholds, nearly."""
+        stages = np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
+        passed = np.array(self.log_fractions)
+        sums = np.concatenate([[0.0], np.cumsum(np.expm1(passed[:-1] - passed[1:]))])
+        variances: FloatVector = sums[stages] + np.expm1(
+            passed[stages] - self.log_fractions_below(thresholds)
+        )
+        return variances / self.n_particles
+
 
 class Splitting:
     """Some repeats of multilevel splitting, side by side.
@@ -235,6 +248,52 @@ class Splitting:
             repeat.replace(loss, points, scores)
             self.deviations.append(rank_deviation(loss.rising, scores))
         return True
+
+    def wander(self, target: float, n_calls: int) -> tuple[list[FloatMatrix], list[FloatMatrix]]:
+        """Let the particles below a target move on there, with about so many score calls.
+
+        Of few particles, akin to each other, these become many that are less so: all places where
+        they have been are points of the region (as in waste-free sequential Monte Carlo, Dau and
+        Chopin 2022). Where particles are so many that they hardly could move, they stay.
+
+        Returns
+        -------
+        list of numpy.ndarray of shape (n_features, n_particles)
+            Where the particles of each repeat are at the end.
+        list of numpy.ndarray of shape (n_features, n_points)
+            Where those of each have been.
+        """
+        inside = [repeat.scores < target for repeat in self.repeats]
+        points = [r.points[:, i] for r, i in zip(self.repeats, inside, strict=True)]
+        scores = [r.scores[i] for r, i in zip(self.repeats, inside, strict=True)]
+        places = points  # of the last turn
+        begin = self._cube.n_scored
+        n_particles = sum(one.shape[1] for one in points)
+        can_move = n_calls >= 2 * _TURNS * _SWEEPS * n_particles
+        for turn in range(1, _TURNS + 1 if can_move else 1):
+            walkers = []
+            for k, repeat in enumerate(self.repeats):
+                others = np.concatenate([one for i, one in enumerate(places) if i != k], axis=1)
+                cloud = self._shapes[repeat].cloud(others)
+                walkers.append(Walkers(points[k], scores[k], target, cloud))
+            key = self._rng.integers(2**64, dtype=np.uint64)
+            views: list[list[FloatMatrix]] = [[] for _ in walkers]
+            # Proposals outside of the cube cost nothing, and must come to an end all the same.
+            most = 4 * n_calls // (_TURNS * n_particles) + 1
+            # Far apart, so that they are less akin, and that clouds stay small.
+            step = -(-most // (4 * _SWEEPS * _VIEWS)) * _SWEEPS
+            for done in range(0, most, _SWEEPS):
+                kinds = self.tuning.choose(self._rng, _SWEEPS)
+                self._sweep(walkers, kinds, np.uint64(bits(key, done)))
+                if done % step == 0:
+                    for view, walker in zip(views, walkers, strict=True):
+                        view.append(walker.points.copy())
+                if self._cube.n_scored - begin >= turn * n_calls // _TURNS:
+                    break
+            places = [np.concatenate(view, axis=1) for view in views]
+            points = [walker.points for walker in walkers]
+            scores = [walker.scores for walker in walkers]
+        return points, places
 
     def _walkers(self, repeat: Particles, loss: Loss) -> list[Walkers]:
         """Return the copies, to be moved by proposals that are independent of them."""

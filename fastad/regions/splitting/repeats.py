@@ -15,6 +15,7 @@ from fastad._core.types import FloatMatrix, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
+from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
 from fastad.regions.splitting.diagnostics import insertion_p_value, warn_of_mixing
 from fastad.regions.splitting.particles import Particles, Splitting
 from fastad.uncertainty.closed_forms import clopper_pearson
@@ -29,10 +30,14 @@ _LONG_PART = 0.2
 # Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
 # are needed.
 _CHEAPER = 0.7
+# Part of the budget in which particles come down, where the rest suffices for a bridge.
+_DOWN = 0.7
 # To come down to the threshold the budget may be exceeded so far.
 _OVER = 1.1
 # With less than this part of the budget nothing more is begun.
 _WORTH_MORE = 0.4
+# Or with this, of what was kept for a bridge that there is none of.
+_WORTH_AGAIN = 0.15
 # Coordinates of all particles: 128 megabytes.
 _LARGEST = 2**24
 # P-values that are warned of; and up to how many times the variance of independent particles is no
@@ -50,14 +55,16 @@ class SplittingRun:
     repeats: list[Particles]
     deviations: list[float]
     correlations: list[float]
+    bridge: Bridge | None = None
 
     @classmethod
-    def of(cls, sets: Sequence[Splitting]) -> "SplittingRun":
-        """Return the repeats of several sets together."""
+    def of(cls, sets: Sequence[Splitting], bridge: Bridge | None = None) -> "SplittingRun":
+        """Return the repeats of several sets together, or those of one and the bridges to them."""
         return cls(
             [repeat for group in sets for repeat in group.repeats],
             [deviation for group in sets for deviation in group.deviations],
             [correlation for group in sets for correlation in group.correlations],
+            bridge,
         )
 
     @cached_property
@@ -89,18 +96,30 @@ def split(
 
     trial, n_levels, each = _try(cube, target, n_draws, rng, report)
     sets: list[Splitting] = []
-    while (left := n_draws - cube.n_scored) > _WORTH_MORE * n_draws:
+    # Particles have the budget, but for what is kept for bridges: the first ones, until these fail.
+    n_kept = math.floor((1 - _DOWN) * n_draws)
+    n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
+    least = _WORTH_MORE
+    while (left := n_draws - cube.n_scored) > least * n_draws:
+        left, before = max(left - n_kept, left // 2), cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
         for level in count():
             # There may be some levels more than in the trial: the last ones with few moves.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
-            allowance = (n_draws - cube.n_scored) / levels_left
+            allowance = (before + left - cube.n_scored) / levels_left
             if cube.n_scored > _OVER * n_draws or not more.advance(target, allowance):
                 break
             report()
         sets.append(more)
-        each = (left - (n_draws - cube.n_scored)) / (N_REPEATS * more.n_particles)
+        each = (cube.n_scored - before) / (N_REPEATS * more.n_particles)
+        if n_kept and not any(repeat.is_first(target) for repeat in more.repeats):
+            found = bridge(cube, more, target, n_draws - cube.n_scored, rng, report)
+            if found is not None:
+                report()
+                return SplittingRun.of(sets, found)
+        if n_kept:
+            n_kept, least = 0, _WORTH_AGAIN
     report()
     return SplittingRun.of(sets or [trial])  # the trial where it alone took most of the budget
 
@@ -164,7 +183,17 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
         -inf where no particle of a repeat was below; in each repeat non-decreasing in the
         threshold.
     """
-    return np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
+    logs = np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
+    if run.bridge is None:
+        return logs
+    # Above the region of the bridges, whose logarithm they give, a repeat's logarithm is corrected
+    # in proportion to the variance up to there: the best estimate of a sum of independent terms of
+    # which the whole is known.
+    for i, repeat in enumerate(run.repeats):
+        error = run.bridge.log_fractions[i] - repeat.log_fraction(run.bridge.threshold)
+        whole = repeat.variance(run.bridge.threshold)
+        logs[i] += error * np.minimum(repeat.variances_below(thresholds) / whole, 1.0)
+    return logs
 
 
 def estimates(
@@ -210,7 +239,7 @@ def _estimate_at(
         return _estimate(math.log(value), error, (math.log(low), math.log(high)), fields)
     if np.isneginf(logs).any():
         return _bound(run, logs, quantile, level, fields)
-    log_value, error = _Scatter.of(repeats, logs, threshold).log_value()
+    log_value, error = _Scatter.of(repeats, logs, threshold, run.bridge).log_value()
     fields["reason"] = _condition(repeats, level)
     return _estimate(
         log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
@@ -250,14 +279,23 @@ class _Scatter(NamedTuple):
     independent: float
 
     @classmethod
-    def of(cls, repeats: Sequence[Particles], logs: FloatVector, threshold: float) -> "_Scatter":
-        """Compute it from logarithms that are finite."""
+    def of(
+        cls,
+        repeats: Sequence[Particles],
+        logs: FloatVector,
+        threshold: float,
+        bridge: Bridge | None = None,
+    ) -> "_Scatter":
+        """Compute it from logarithms that are finite; of those that a bridge corrects, with it."""
         sizes = np.array([repeat.n_particles for repeat in repeats])
         n_particles = float(sizes.sum())
         mean = float(sizes @ logs) / n_particles
         squares = float(sizes @ (logs - mean) ** 2)
-        variances = [repeat.variance(threshold) * repeat.n_particles for repeat in repeats]
-        return cls(len(repeats), n_particles, mean, squares, float(np.mean(variances)))
+        variances = np.array([repeat.variance(threshold) for repeat in repeats])
+        if bridge is not None:
+            parts = variances / [repeat.variance(bridge.threshold) for repeat in repeats]
+            variances = variances * (1 - parts) + parts**2 * bridge.variance
+        return cls(len(repeats), n_particles, mean, squares, float(np.mean(sizes * variances)))
 
     def log_value(self) -> tuple[float, float]:
         """Return the logarithm of the mean fraction, and its standard error."""

@@ -1,0 +1,234 @@
+"""Bridges: the fraction of the last region by particles and by draws from a density fitted to them.
+
+A product of the fractions of levels errs the more the smaller it is: of particles that are
+independent, the logarithm by no less than 1.2 ln(1 / fraction) / sqrt(n_draws). A density q that is
+fitted to particles of the region knows its own integral, however small the region is. For any
+function h the fraction is the integral of q h over the region by the mean of q h over particles
+(Bennett 1976; Meng and Wong 1996): by draws from q and by particles, of which the ones tell how
+much of q is in the region, and the others how much of the region is in q.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from fastad._core.threads import in_steps
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad.regions.algebra import dot
+from fastad.regions.importance_sampling.proposal import Mixture, adapt, refine, start
+from fastad.regions.scores import Cube
+from fastad.regions.splitting.particles import Splitting
+
+# Of fewer draws nothing is fitted.
+FEWEST_DRAWS = 20_000
+# Particles in the region that it takes.
+_FEWEST_POINTS = 40
+# Draws of a pilot, as a part of all; and pilots at most.
+_PILOT_PART, _N_PILOTS = 0.05, 8
+# Before, particles move on in the region with this part of them.
+_WANDERING_PART = 0.25
+# A pilot in which a draw is worth so many independent ones needs no other; below the least it is
+# no density of the region.
+_GOOD, _LEAST = 0.3, 0.01
+# Pilots whose points in the region are fitted together, and how many points at most.
+_POOLED, _MOST_POINTS = 3, 30_000
+_BLOCK = 2**13
+# Part of each repeat's particles that the density must cover; it covers a point where it is so much
+# of the region's uniform density.
+_COVERED, _LOG_THIN = 0.5, math.log(0.01)
+_ITERATIONS, _CLOSE = 500, 1e-10
+
+
+class Bridge(NamedTuple):
+    """What the bridges to some repeats say of the region below a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Of the region.
+    log_fractions : numpy.ndarray of shape (n_repeats,)
+        Its fraction, for each repeat.
+    variance : float
+        Of these logarithms, were all points independent; the mean of the repeats'.
+    """
+
+    threshold: float
+    log_fractions: FloatVector
+    variance: float
+
+
+class _Draws(NamedTuple):
+    """Draws from a mixture that lie in the region."""
+
+    mixture: Mixture  # with the weights by which was drawn
+    n_drawn: int
+    points: FloatMatrix
+    logs: FloatVector  # of the mixture's density there
+
+
+def bridge(
+    cube: Cube,
+    splitting: Splitting,
+    threshold: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    report: Callable[[], None],
+) -> Bridge | None:
+    """Estimate the region by the particles of each repeat, and by draws for each.
+
+    The density is fitted to the particles of all, and then to draws: what it owes to particles is
+    which parts of the region it covers. None where it does not suit the region, or too few
+    particles are there.
+    """
+    if n_draws < FEWEST_DRAWS:
+        return None
+    repeats = splitting.repeats
+    n_below = [repeat.n_below(threshold) for repeat in repeats]
+    if min(n_below) == 0 or sum(n_below) < _FEWEST_POINTS:
+        return None
+    last = cube.n_scored + n_draws
+    inside, visited = splitting.wander(threshold, int(_WANDERING_PART * n_draws))
+    report()
+    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
+    points = np.unique(np.concatenate(inside, axis=1), axis=1)
+    # The number of components by particles alone: of the places that each has been to it would be
+    # the number of particles.
+    places = np.concatenate(visited, axis=1)
+    even = np.full(places.shape[1], 1 / places.shape[1])
+    mixture = refine(start(points, n_values, rng), places, even, n_values)
+    fitted = _fit(cube, mixture, points, threshold, int(_PILOT_PART * n_draws), rng, report)
+    if fitted is None:
+        return None
+    logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
+    each = (last - cube.n_scored) // len(repeats)
+    for i, particles in enumerate(inside):
+        drawn = _draw(cube, fitted, threshold, each, rng, report)
+        densities = _log_density(drawn.mixture, particles)
+        logs[i], variances[i], covered = _bridge(drawn, densities)
+        if covered < _COVERED:
+            return None
+    return Bridge(threshold, logs, float(variances.mean()))
+
+
+def _fit(
+    cube: Cube,
+    mixture: Mixture,
+    particles: FloatMatrix,
+    threshold: float,
+    n_pilot: int,
+    rng: np.random.Generator,
+    report: Callable[[], None],
+) -> Mixture | None:
+    """Fit a mixture to weighted draws of pilots from what it was before.
+
+    And to the particles, each as one draw: a part that few of the first draws meet, or such with
+    too small weights, would fall out of the next ones.
+    """
+    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
+    pilots: list[tuple[FloatMatrix, FloatVector]] = []
+    begun = particles, np.zeros(particles.shape[1])
+    efficiency = 0.0
+    for _ in range(_N_PILOTS):
+        drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
+        if drawn.logs.shape[0] == 0:
+            return None
+        log_sum = float(logsumexp(-drawn.logs))
+        n_effective = math.exp(2 * log_sum - float(logsumexp(-2 * drawn.logs)))
+        efficiency = n_effective / n_pilot
+        # Evenly spaced points are of all components. Each pilot counts by its effective number.
+        some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED // _MOST_POINTS))
+        logs = -drawn.logs[some] - log_sum + math.log(n_effective)
+        pilots = [*pilots[1 - _POOLED :], (drawn.points[:, some], logs)]
+        mixture = adapt(
+            mixture,
+            np.concatenate([points for points, _ in (begun, *pilots)], axis=1),
+            np.concatenate([logs for _, logs in (begun, *pilots)]),
+            n_values,
+            rng,
+        )
+        if efficiency >= _GOOD:
+            break
+    return mixture if efficiency >= _LEAST else None
+
+
+def _draw(
+    cube: Cube,
+    mixture: Mixture,
+    threshold: float,
+    n: int,
+    rng: np.random.Generator,
+    report: Callable[[], None],
+) -> _Draws:
+    """Draw so many points, a fixed number from each component, and keep those in the region.
+
+    What lies outside of the cube is not scored.
+    """
+    counts = np.floor(n * mixture.weights).astype(np.int64)
+    n_drawn = int(counts.sum())
+    drawn = Mixture(
+        tuple(part for part, count in zip(mixture.components, counts, strict=True) if count),
+        counts[counts > 0] / n_drawn,
+    )
+
+    def blocks() -> Iterator[FloatMatrix]:
+        yield np.empty((cube.n_features, 0))
+        for component, count in zip(drawn.components, counts[counts > 0].tolist(), strict=True):
+            for block in in_steps(0, count, _BLOCK):
+                points = component.draw(len(block), rng)
+                points = points[:, np.all((points >= 0) & (points < 1), axis=0)]
+                yield points[:, cube.scores(points) < threshold]
+                report()
+
+    points = np.concatenate(list(blocks()), axis=1)
+    return _Draws(drawn, n_drawn, points, _log_density(drawn, points))
+
+
+def _log_density(mixture: Mixture, points: FloatMatrix) -> FloatVector:
+    if points.shape[1] == 0:
+        return np.empty(0)
+    logs: FloatVector = logsumexp(mixture.log_densities(points), axis=0)
+    return logs
+
+
+def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
+    """Return the logarithm of the fraction, its variance were all points independent, and coverage.
+
+    The coverage is the part of particles where the mixture is not too thin.
+
+    With 1 / h the density of all the points together, draws and particles, which is the best h
+    (Meng and Wong 1996): it needs the fraction itself, and is iterated.
+
+    Parameters
+    ----------
+    drawn : _Draws
+        Draws from the mixture.
+    logs : numpy.ndarray of shape (n_particles,)
+        Logarithms of its density at particles, uniform in the region.
+    """
+    n, m = drawn.n_drawn, logs.shape[0]
+    if drawn.logs.shape[0] == 0:
+        return -math.inf, math.inf, 0.0
+    log_n, log_m = math.log(n / (n + m)), math.log(m / (n + m))
+    log_fraction = float(logsumexp(-drawn.logs)) - math.log(n)
+    for _ in range(_ITERATIONS):
+        # Of draws: h; of particles: q h.
+        h = -np.logaddexp(log_n + drawn.logs, log_m - log_fraction)
+        qh = logs - np.logaddexp(log_n + logs, log_m - log_fraction)
+        before = log_fraction
+        log_fraction = float(logsumexp(h)) - math.log(n) - float(logsumexp(qh)) + math.log(m)
+        if abs(log_fraction - before) < _CLOSE:
+            break
+    covered = float((logs + log_fraction > _LOG_THIN).mean())
+    return log_fraction, _relative_variance(h, n) + _relative_variance(qh, m), covered
+
+
+def _relative_variance(logs: FloatVector, n: int) -> float:
+    """Return the variance of a mean of n numbers by its square, from the logarithms of some.
+
+    The others are zero.
+    """
+    numbers = np.exp(logs - logs.max())
+    return max(dot(numbers, numbers) / float(numbers.sum()) ** 2 - 1 / n, 0.0)

@@ -1,0 +1,198 @@
+"""Bridges between particles and draws from a fitted density: definitions, and tiny regions."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from fastad import Box
+from fastad.regions import volume_curve
+from fastad.regions.importance_sampling.proposal import Mixture, start
+from fastad.regions.scores import Cube, block_score
+from fastad.regions.splitting import bridge as bridges
+from fastad.regions.splitting.bridge import bridge
+from fastad.regions.splitting.moves import Shape
+from fastad.regions.splitting.particles import Particles, Splitting
+from tests.support.rare import SHAPES
+from tests.support.splitting import of
+from tests.support.volumes import Batch
+
+Array = Any
+
+
+def nothing() -> None:
+    pass
+
+
+def uniform(rng: np.random.Generator, n: int, low: float, high: float, d: int = 3) -> Array:
+    return low + (high - low) * rng.random((d, n))
+
+
+def largest(X: Array) -> Array:
+    found: Array = X.max(axis=1)
+    return found
+
+
+def in_two_cubes(X: Array) -> Array:
+    """Below 0.1 in two cubes of this side, in opposite corners."""
+    found: Array = np.minimum(X.max(axis=1), (1 - X).max(axis=1))
+    return found
+
+
+def cube_of(score: Batch, d: int = 3) -> Cube:
+    return Cube(Box([0] * d, [1] * d), block_score(score, d))
+
+
+def splitting_of(cube: Cube, repeats: list[Particles]) -> Splitting:
+    """Return particles that have come down, as those of a run."""
+    run = Splitting(cube, len(repeats), 1, np.random.default_rng(0))
+    run.repeats = repeats
+    run._shapes = {repeat: Shape() for repeat in repeats}
+    cube.n_scored = 0
+    return run
+
+
+def come_down(points: Array, scores: Array, threshold: float) -> Particles:
+    """Return particles that lie below the threshold, as if they had passed two levels."""
+    own = Particles(points, scores)
+    for k, log_fraction in enumerate((-3.0, -6.0)):
+        own.levels.append(threshold + 1 - k / 2)
+        own.log_fractions.append(log_fraction)
+        own._rising.append(np.sort(scores))
+    return own
+
+
+@pytest.mark.parametrize("n_particles", [1, 30, 3000])
+def test_the_fraction_solves_the_equation_of_bennett(n_particles: int) -> None:
+    rng = np.random.default_rng(n_particles)
+    logs, of_particles = rng.normal(40, 3, 200), rng.normal(41, 2, n_particles)
+    n = 500  # of which 300 lie outside of the region
+    empty = Mixture((), np.empty(0))
+    found, _, _ = bridges._bridge(bridges._Draws(empty, n, np.empty((1, 200)), logs), of_particles)
+
+    def difference(log_fraction: float) -> float:
+        h = [1 / (n * math.exp(log) + n_particles / math.exp(log_fraction)) for log in logs]
+        qh = [
+            math.exp(log) / (n * math.exp(log) + n_particles / math.exp(log_fraction))
+            for log in of_particles
+        ]
+        return math.log(sum(h) / n) - math.log(sum(qh) / n_particles) - log_fraction
+
+    assert found == pytest.approx(optimize.brentq(difference, -80, 0, xtol=1e-12), abs=1e-6)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_bridges_are_unbiased_and_err_as_they_say(part: float) -> None:
+    """Also those by a density that leaves a part of the region out, which particles are in."""
+    rng = np.random.default_rng(0)
+    truth = 3 * math.log(0.1) + math.log(2)
+    fitted = uniform(rng, 500, 0, 0.1)
+    if part == 0:
+        fitted = np.concatenate([fitted, 1 - fitted], axis=1)
+    cube = cube_of(in_two_cubes)
+    mixture = start(fitted, [0] * 3, rng)
+    logs, variances = [], []
+    for _ in range(200):
+        particles = uniform(rng, 400, 0, 0.1)
+        particles = np.where(rng.random(400) < 0.5, particles, 1 - particles)
+        drawn = bridges._draw(cube, mixture, 0.1, 600, rng, nothing)
+        log, variance, covered = bridges._bridge(
+            drawn, bridges._log_density(drawn.mixture, particles)
+        )
+        assert covered == pytest.approx(1 - part, abs=0.15)
+        logs.append(log)
+        variances.append(variance)
+    error = float(np.std(logs))
+    assert abs(float(np.mean(logs)) - truth) < 4 * error / math.sqrt(200) + error**2
+    assert 0.8 < error / math.sqrt(float(np.mean(variances))) < 1.25
+
+
+def test_a_density_of_another_place_is_refused() -> None:
+    """Particles from which nothing is drawn into the region; and too few particles."""
+    rng = np.random.default_rng(0)
+    for n, low in ((100, 0.5), (0, 0.0)):
+        own = []
+        for _ in range(8):
+            points = uniform(rng, n, low, low + 0.01)
+            own.append(come_down(points, np.full(n, 0.05), 0.1))
+        cube = cube_of(largest)
+        assert bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing) is None
+
+
+def test_few_draws_build_no_bridge() -> None:
+    rng = np.random.default_rng(0)
+    points = [uniform(rng, 100, 0, 0.1) for _ in range(8)]
+    own = [come_down(one, one.max(axis=0), 0.1) for one in points]
+    cube = cube_of(largest)
+    run = splitting_of(cube, own)
+    assert bridge(cube, run, 0.1, bridges.FEWEST_DRAWS - 1, rng, nothing) is None
+    assert cube.n_scored == 0
+    found = bridge(cube, run, 0.1, bridges.FEWEST_DRAWS, rng, nothing)
+    assert found is not None
+    assert 0 < cube.n_scored <= bridges.FEWEST_DRAWS
+    assert found.log_fractions.shape == (8,)
+    assert abs(float(found.log_fractions.mean()) - 3 * math.log(0.1)) < 0.1
+
+
+def test_a_repeat_whose_particles_the_density_leaves_out_is_refused() -> None:
+    """All are in one cube but those of one repeat, which are too few to have a component."""
+    rng = np.random.default_rng(0)
+    points = [uniform(rng, 100, 0, 0.1) for _ in range(7)] + [1 - uniform(rng, 3, 0, 0.1)]
+    own = [come_down(one, np.full(one.shape[1], 0.05), 0.1) for one in points]
+    cube = cube_of(in_two_cubes)
+    assert bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing) is None
+
+
+@pytest.mark.parametrize("shape", ["ball", "ellipsoid", "simplex", "two_balls", "shell"])
+def test_tiny_regions_of_ten_features(shape: str) -> None:
+    region = SHAPES[shape](10)
+    for seed in range(2):
+        found = of(region, 100_000, seed, confidence_level=0.9999)
+        assert found.log_low <= region.log_fraction <= found.log_high
+        assert abs(found.log_value - region.log_fraction) < 0.15
+        assert found.n_scored <= 110_000
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("shape", ["ball", "two_balls"])
+def test_a_million_calls_suffice_for_fifty_features(shape: str) -> None:
+    region = SHAPES[shape](50)
+    found = of(region, 10**6, 1, confidence_level=0.9999)
+    assert found.log_low <= region.log_fraction <= found.log_high
+    assert abs(found.log_value - region.log_fraction) < 0.1
+
+
+def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:
+    region = SHAPES["ball"](8)
+    curve = volume_curve(region.jitted, region.threshold, region.box, n_draws=100_000, rng=0)
+    alone = of(region, 100_000, 0)
+    assert curve(region.threshold).log_value == alone.log_value
+    assert (np.diff(curve.log_fraction) <= 0).all()
+    # Of 0.8 of the logarithm above, the error is not yet small.
+    for radius in (1.2, 1.1, 1.05):
+        truth = region.log_fraction + 8 * math.log(radius)
+        assert abs(curve(radius**2).log_value - truth) < 0.2
+
+
+def test_places_of_moving_particles_are_uniform_in_the_region() -> None:
+    """Few particles, all near a corner of it, are spread over it."""
+    rng = np.random.default_rng(0)
+    points = [uniform(rng, 12, 0, 0.02) for _ in range(8)]
+    cube = cube_of(largest)
+    run = splitting_of(cube, [come_down(one, one.max(axis=0), 0.1) for one in points])
+    ends, places = run.wander(0.1, 20_000)
+    assert [one.shape for one in ends] == [(3, 12)] * 8
+    assert 20_000 <= cube.n_scored <= 22_000
+    visited = np.concatenate(places, axis=1)
+    assert visited.shape[1] > 500
+    assert ((visited >= 0) & (visited < 0.1)).all()
+    assert visited.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.01)
+    assert visited.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.2)
+    # Too few calls to move anything: they stay.
+    before = cube.n_scored
+    ends, places = run.wander(0.1, 100)
+    assert cube.n_scored == before
+    assert (ends[0] == points[0]).all()
+    assert [one.shape for one in places] == [(3, 12)] * 8
