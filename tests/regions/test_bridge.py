@@ -190,9 +190,3 @@ def test_places_of_moving_particles_are_uniform_in_the_region() -> None:
     assert ((visited >= 0) & (visited < 0.1)).all()
     assert visited.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.01)
     assert visited.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.2)
-    # Too few calls to move anything: they stay.
-    before = cube.n_scored
-    ends, places = run.wander(0.1, 100)
-    assert cube.n_scored == before
-    assert (ends[0] == points[0]).all()
-    assert [one.shape for one in places] == [(3, 12)] * 8

@@ -27,9 +27,9 @@ FEWEST_DRAWS = 20_000
 # Particles in the region that it takes.
 _FEWEST_POINTS = 40
 # Draws of a pilot, as a part of all; and pilots at most.
-_PILOT_PART, _N_PILOTS = 0.05, 8
-# Before, particles move on in the region with this part of them.
-_WANDERING_PART = 0.25
+_PILOT_PART, _N_PILOTS = 0.04, 8
+# Before and after, particles move on in the region with this part of them.
+_WANDERING_PART = 0.2
 # A pilot in which a draw is worth so many independent ones needs no other; below the least it is
 # no density of the region.
 _GOOD, _LEAST = 0.3, 0.01
@@ -39,6 +39,8 @@ _BLOCK = 2**13
 # Part of each repeat's particles that the density must cover; it covers a point where it is so much
 # of the region's uniform density.
 _COVERED, _LOG_THIN = 0.5, math.log(0.01)
+# None of n particles is in a part of 3 / n with a probability of 5 %.
+_RULE_OF_THREE = 3.0
 _ITERATIONS, _CLOSE = 500, 1e-10
 
 
@@ -53,11 +55,15 @@ class Bridge(NamedTuple):
         Its fraction, for each repeat.
     variance : float
         Of these logarithms, were all points independent; the mean of the repeats'.
+    missed : float
+        Fraction of the region that a part may have which none of the particles is in, and which
+        the density may leave out: the same in all repeats, it does not show in their scatter.
     """
 
     threshold: float
     log_fractions: FloatVector
     variance: float
+    missed: float
 
 
 class _Draws(NamedTuple):
@@ -102,6 +108,9 @@ def bridge(
     fitted = _fit(cube, mixture, points, threshold, int(_PILOT_PART * n_draws), rng, report)
     if fitted is None:
         return None
+    # The density is larger at the particles that it was fitted to than at others.
+    inside, _ = splitting.wander(threshold, int(_WANDERING_PART * n_draws))
+    report()
     logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
     each = (last - cube.n_scored) // len(repeats)
     for i, particles in enumerate(inside):
@@ -110,7 +119,8 @@ def bridge(
         logs[i], variances[i], covered = _bridge(drawn, densities)
         if covered < _COVERED:
             return None
-    return Bridge(threshold, logs, float(variances.mean()))
+    n_particles = sum(particles.shape[1] for particles in inside)
+    return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_particles)
 
 
 def _fit(
@@ -212,7 +222,7 @@ def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
     if drawn.logs.shape[0] == 0:
         return -math.inf, math.inf, 0.0
     log_n, log_m = math.log(n / (n + m)), math.log(m / (n + m))
-    log_fraction = float(logsumexp(-drawn.logs)) - math.log(n)
+    log_fraction = -float(np.median(logs))
     for _ in range(_ITERATIONS):
         # Of draws: h; of particles: q h.
         h = -np.logaddexp(log_n + drawn.logs, log_m - log_fraction)

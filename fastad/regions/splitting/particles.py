@@ -254,23 +254,26 @@ class Splitting:
 
         Of few particles, akin to each other, these become many that are less so: all places where
         they have been are points of the region (as in waste-free sequential Monte Carlo, Dau and
-        Chopin 2022). Where particles are so many that they hardly could move, they stay.
+        Chopin 2022). Of more than can move far some do. They replace what they were.
 
         Returns
         -------
         list of numpy.ndarray of shape (n_features, n_particles)
-            Where the particles of each repeat are at the end.
+            Where those of each repeat are at the end.
         list of numpy.ndarray of shape (n_features, n_points)
             Where those of each have been.
         """
-        inside = [repeat.scores < target for repeat in self.repeats]
+        most = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
+        inside = []
+        for repeat in self.repeats:
+            below = np.flatnonzero(repeat.scores < target)
+            inside.append(below[:: -(-below.shape[0] // most)])
         points = [r.points[:, i] for r, i in zip(self.repeats, inside, strict=True)]
         scores = [r.scores[i] for r, i in zip(self.repeats, inside, strict=True)]
         places = points  # of the last turn
         begin = self._cube.n_scored
         n_particles = sum(one.shape[1] for one in points)
-        can_move = n_calls >= 2 * _TURNS * _SWEEPS * n_particles
-        for turn in range(1, _TURNS + 1 if can_move else 1):
+        for turn in range(1, _TURNS + 1):
             walkers = []
             for k, repeat in enumerate(self.repeats):
                 others = np.concatenate([one for i, one in enumerate(places) if i != k], axis=1)
@@ -293,6 +296,8 @@ class Splitting:
             places = [np.concatenate(view, axis=1) for view in views]
             points = [walker.points for walker in walkers]
             scores = [walker.scores for walker in walkers]
+        for repeat, i, moved, their in zip(self.repeats, inside, points, scores, strict=True):
+            repeat.points[:, i], repeat.scores[i] = moved, their
         return points, places
 
     def _walkers(self, repeat: Particles, loss: Loss) -> list[Walkers]:

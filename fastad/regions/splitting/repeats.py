@@ -36,8 +36,6 @@ _DOWN = 0.7
 _OVER = 1.1
 # With less than this part of the budget nothing more is begun.
 _WORTH_MORE = 0.4
-# Or with this, of what was kept for a bridge that there is none of.
-_WORTH_AGAIN = 0.15
 # Coordinates of all particles: 128 megabytes.
 _LARGEST = 2**24
 # P-values that are warned of; and up to how many times the variance of independent particles is no
@@ -99,8 +97,7 @@ def split(
     # Particles have the budget, but for what is kept for bridges: the first ones, until these fail.
     n_kept = math.floor((1 - _DOWN) * n_draws)
     n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
-    least = _WORTH_MORE
-    while (left := n_draws - cube.n_scored) > least * n_draws:
+    while (left := n_draws - cube.n_scored) > _WORTH_MORE * n_draws:
         left, before = max(left - n_kept, left // 2), cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
@@ -119,7 +116,7 @@ def split(
                 report()
                 return SplittingRun.of(sets, found)
         if n_kept:
-            n_kept, least = 0, _WORTH_AGAIN
+            n_kept = 0
     report()
     return SplittingRun.of(sets or [trial])  # the trial where it alone took most of the budget
 
@@ -240,6 +237,8 @@ def _estimate_at(
     if np.isneginf(logs).any():
         return _bound(run, logs, quantile, level, fields)
     log_value, error = _Scatter.of(repeats, logs, threshold, run.bridge).log_value()
+    if run.bridge is not None:
+        error = math.hypot(error, run.bridge.missed)
     fields["reason"] = _condition(repeats, level)
     return _estimate(
         log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
