@@ -136,13 +136,15 @@ def test_few_draws_build_no_bridge() -> None:
     assert abs(float(found.log_fractions.mean()) - 3 * math.log(0.1)) < 0.1
 
 
-def test_a_repeat_whose_particles_the_density_leaves_out_is_refused() -> None:
-    """All are in one cube but those of one repeat, which are too few to have a component."""
+def test_a_part_that_a_single_repeat_has_found_counts() -> None:
+    """All are in one cube but the few particles of one repeat."""
     rng = np.random.default_rng(0)
     points = [uniform(rng, 100, 0, 0.1) for _ in range(7)] + [1 - uniform(rng, 3, 0, 0.1)]
     own = [come_down(one, np.full(one.shape[1], 0.05), 0.1) for one in points]
     cube = cube_of(in_two_cubes)
-    assert bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing) is None
+    found = bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing)
+    assert found is not None
+    assert found.log_fractions == pytest.approx(np.full(8, math.log(2e-3)), abs=0.1)
 
 
 @pytest.mark.parametrize("shape", ["ball", "ellipsoid", "simplex", "two_balls", "shell"])
