@@ -157,15 +157,6 @@ def test_tiny_regions_of_ten_features(shape: str) -> None:
         assert found.n_scored <= 110_000
 
 
-@pytest.mark.evidence
-@pytest.mark.parametrize("shape", ["ball", "two_balls"])
-def test_a_million_calls_suffice_for_fifty_features(shape: str) -> None:
-    region = SHAPES[shape](50)
-    found = of(region, 10**6, 1, confidence_level=0.9999)
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert abs(found.log_value - region.log_fraction) < 0.1
-
-
 def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:
     region = SHAPES["ball"](8)
     curve = volume_curve(region.jitted, region.threshold, region.box, n_draws=100_000, rng=0)

@@ -43,8 +43,8 @@ def test_a_million_calls_tell_tiny_balls() -> None:
     assert abs(math.expm1(found.log_value - ball(20).log_fraction)) < 0.15
     assert found.log_high - found.log_low < 0.6
     found = of(ball(50), 10**6, 0)
-    assert abs(found.log_value - ball(50).log_fraction) < 1
-    assert found.log_high - found.log_low < 3
+    assert abs(found.log_value - ball(50).log_fraction) < 0.1
+    assert found.log_high - found.log_low < 0.3
 
 
 def test_one_feature_down_to_its_last_digits() -> None:
