@@ -1,5 +1,6 @@
 """Importance sampling: closed forms of tiny fractions, coverage, refusals, several thresholds."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 from fastad._core.threads import thread_limit
+from fastad._core.types import FloatMatrix
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
+from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
 from fastad.regions.importance_sampling.sampling import (
     FEWEST_EFFECTIVE,
     RefusedError,
@@ -279,3 +282,45 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
             found += estimates(region.jitted, region.box, [1.0], X, 30_000, 5)
     assert len({(one.log_value, one.log_low, one.n_inside, one.n_scored) for one in found}) == 1
     assert estimates(region.jitted, region.box, [1.0], X, 30_000, 6)[0].value != found[0].value
+
+
+# --- draws around single points
+
+
+def slab_of(d: int, width: float, seed: int, n: int) -> tuple[FloatMatrix, float]:
+    """Return points uniform where the first two features differ by less, and their fraction."""
+    points = np.random.default_rng(seed).random((20 * n, d))
+    points[:, 1] = points[:, 0] + width * (2 * points[:, 1] - 1)
+    inside = points[(points[:, 1] >= 0) & (points[:, 1] < 1)]
+    assert inside.shape[0] >= n
+    return inside[:n], -math.expm1(2 * math.log1p(-width))
+
+
+@pytest.mark.evidence
+def test_the_ends_of_a_diagonal_slab_are_reached() -> None:
+    """Normal distributions along the diagonal hardly reach the two corners."""
+    covered = 0
+    for seed in range(10):
+        X, fraction = slab_of(2, 0.005, seed, 500)
+        found = estimates(
+            lambda X: np.abs(X[:, 0] - X[:, 1]), Box([0, 0], [1, 1]), [0.005], X, 10_000, seed
+        )[0]
+        covered += found.log_low <= math.log(fraction) <= found.log_high
+    # 91 of 100, less two standard deviations of ten.
+    assert covered >= 7
+
+
+@pytest.mark.parametrize("n_values", [(0, 0, 0), (0, 4, 0), (3, 2, 5)])
+def test_neighbourhoods_have_the_density_of_their_draws(n_values: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(3)
+    near = neighbourhoods(rng.uniform(0.2, 0.8, (3, 40)), n_values, rng)
+    drawn = near.draw(100_000, rng).T
+    for low in itertools.product((0.0, 0.25, 0.5, 0.75), repeat=3):
+        inside = np.all((drawn >= low) & (drawn < np.add(low, 0.25)), axis=1)
+        # The density's integral over the box.
+        points = np.array(low)[:, None] + 0.25 * rng.random((3, 4000))
+        densities = np.exp(near.log_density(points)) / 64
+        error = math.hypot(
+            densities.std() / math.sqrt(4000), math.sqrt(inside.mean() + 1e-5) / math.sqrt(100_000)
+        )
+        assert abs(inside.mean() - densities.mean()) < 5 * error

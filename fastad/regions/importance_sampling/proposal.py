@@ -12,6 +12,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot, eigen_of, mean_of, product_of, products_of
 from fastad.regions.importance_sampling.marginals import Marginals, fit_marginals
+from fastad.regions.importance_sampling.neighbourhoods import Neighbourhoods
 
 Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item")
@@ -107,7 +108,7 @@ class Component(NamedTuple):
 class Mixture(NamedTuple):
     """Components and their weights; the weights sum to one."""
 
-    components: tuple[Component, ...]
+    components: tuple[Component | Neighbourhoods, ...]
     weights: FloatVector
 
     def log_densities(self, points: FloatMatrix) -> FloatMatrix:
@@ -176,6 +177,11 @@ def mixed(mixtures: Sequence[Mixture]) -> Mixture:
     return Mixture(
         components, np.concatenate([mixture.weights for mixture in mixtures]) / len(mixtures)
     )
+
+
+def beside(mixture: Mixture, others: Neighbourhoods, part: float) -> Mixture:
+    """Return a mixture of which a part are draws around single points."""
+    return Mixture((*mixture.components, others), np.append((1 - part) * mixture.weights, part))
 
 
 def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator) -> Mixture:

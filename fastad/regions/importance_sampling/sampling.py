@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, stdtrit
+from scipy.special import betaincinv, logsumexp, stdtrit
 
 from fastad._core.progress import Progress
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.algebra import dot
-from fastad.regions.importance_sampling.proposal import Mixture, adapt, mixed, start
+from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
+from fastad.regions.importance_sampling.proposal import Mask, Mixture, adapt, beside, mixed, start
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 
@@ -51,6 +52,10 @@ _GOOD = 0.4
 _POOLED = 3
 # Hits that a fit reads; more do not improve it by what they cost.
 _MOST_HITS = 30_000
+# Part of the draws around single data points, where the mixture misses some.
+_NEAR_PART = 0.2
+# Where a larger part of the data is missed even then, there is no estimate.
+_MOST_MISSED = 0.25
 _BLOCK = 2**13
 # Parts of the draws that the errors of many thresholds are estimated from.
 N_PARTS = 16
@@ -84,6 +89,55 @@ class _Hits(NamedTuple):
     scores: FloatVector
     logs: FloatVector  # of weights, 1 / density
     numbers: IntVector  # among the draws of their component
+
+
+class _Missed(NamedTuple):
+    """How many data points in a region lie where hardly any draw falls.
+
+    Attributes
+    ----------
+    n_missed, n_points : int
+        Of so many points that no draw is around.
+    """
+
+    n_missed: int
+    n_points: int
+
+    def check(self, threshold: float) -> None:
+        """Refuse draws that miss too many."""
+        if self.n_missed > _MOST_MISSED * self.n_points:
+            raise RefusedError(
+                "method='importance' needs draws that reach what the data do; found "
+                f"{self.n_missed} of {self.n_points} data points below {threshold} where hardly "
+                "any draw falls: raise n_draws, give more data, or use method='splitting'",
+                why="draws around the data miss parts of the region",
+                numbers=f"{self.n_missed} of {self.n_points} data points where hardly any falls",
+            )
+
+    def most(self, level: float) -> float:
+        """Return how much of the region draws may miss, on a logarithmic scale; 0 of no points."""
+        if self.n_missed == 0:
+            return 0.0
+        part = betaincinv(self.n_missed + 1, self.n_points - self.n_missed, (1 + level) / 2)
+        return -math.log1p(-float(part))
+
+
+class _Draws(NamedTuple):
+    """What an estimate is made from.
+
+    Attributes
+    ----------
+    n_drawn : int
+        Number of draws.
+    missed : dict
+        What they miss below some of the thresholds.
+    blocks : iterator
+        The draws themselves.
+    """
+
+    n_drawn: int
+    missed: dict[float, _Missed]
+    blocks: Iterator[_Hits]
 
 
 class _Sums:
@@ -169,8 +223,11 @@ def estimate_fractions(
     The mixture is fitted to other draws than those of the estimate, which is thus unbiased. The
     standard error is that of independent draws from the mixture: fixed numbers only lower it.
 
-    A part of the region that holds no data, and is too small for uniform draws to find, is missed
-    without a trace: the estimate is then that of the other parts.
+    Where the mixture misses data in the region, half of these have draws around themselves, and the
+    interval rises by the part of the region that the other half says is missed still; of data that
+    are denser in the middle than at the sides it says too little. A part of the region that holds
+    no data, and is too small for uniform draws to find, is missed without a trace: the estimate is
+    then that of the other parts.
 
     References
     ----------
@@ -183,14 +240,14 @@ def estimate_fractions(
     """
     first = cube.n_scored
     try:
-        n_drawn, blocks = _weighted_draws(cube, thresholds, data, n_draws, rng, progress)
-        sums = {threshold: _Sums(n_drawn) for threshold in thresholds}
-        for hits in blocks:
+        draws = _weighted_draws(cube, thresholds, data, n_draws, rng, progress)
+        sums = {threshold: _Sums(draws.n_drawn) for threshold in thresholds}
+        for hits in draws.blocks:
             for threshold, weights in sums.items():
                 weights.add(hits.logs[hits.scores < threshold])
         n_scored = cube.n_scored - first
         return [
-            _estimate(sums[threshold], threshold, n_drawn, n_scored, level)
+            _estimate(sums[threshold], threshold, draws, n_scored, level)
             for threshold in thresholds
         ]
     except RefusedError as error:
@@ -219,12 +276,13 @@ def repeat_log_fractions(
     # Below the first ones are too few data, where each score of these is a threshold.
     indices = np.linspace(min(FEWEST_POINTS, len(rising) - 1), len(rising) - 1, _REGIONS_OF_MANY)
     some = rising[indices.round().astype(int)].tolist()
-    n_drawn, blocks = _weighted_draws(cube, some, data, n_draws, rng, progress)
+    n_drawn, missed, blocks = _weighted_draws(cube, some, data, n_draws, rng, progress)
     hits = _together(list(blocks))
     for threshold in some:
         sums = _Sums(n_drawn)
         sums.add(hits.logs[hits.scores < threshold])
         _check_weights(sums, threshold, n_drawn)
+        missed[threshold].check(threshold)
     # The first threshold that each draw is below; in units that no sum leaves.
     first = np.searchsorted(rising, hits.scores, side="right")
     largest = float(hits.logs.max())
@@ -244,8 +302,8 @@ def _weighted_draws(
     n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None,
-) -> tuple[int, Iterator[_Hits]]:
-    """Fit a mixture to the data below thresholds; return how many are drawn, and the draws."""
+) -> _Draws:
+    """Fit a mixture to the data below thresholds, and draw from it."""
     if n_draws < FEWEST_DRAWS:
         raise InvalidInputError(
             f"n_draws must be at least {FEWEST_DRAWS} for method='importance'; found {n_draws}",
@@ -262,9 +320,16 @@ def _weighted_draws(
         data = data[:, np.sort(rng.choice(data.shape[1], most, replace=False))]
     inside = _points_below(cube, thresholds, data)
     report()
-    mixture = _refined(cube, inside, int(_PILOT_PART * n_draws), rng, report)
+    mixture, log_fractions = _refined(cube, inside, int(_PILOT_PART * n_draws), rng, report)
     n_drawn = n_draws - (cube.n_scored - first)
-    return n_drawn, _drawn(cube, mixture, n_drawn, max(thresholds), rng, report)
+    n_values = _numbers_of_values(cube)
+    mixture, missed = _reaching(mixture, inside, log_fractions, n_drawn, n_values, rng)
+    return _Draws(n_drawn, missed, _drawn(cube, mixture, n_drawn, max(thresholds), rng, report))
+
+
+def _numbers_of_values(cube: Cube) -> list[int]:
+    """Return the numbers of values of the features, 0 for those of any value."""
+    return [0 if values is None else values.shape[0] for values in cube.box.values]
 
 
 def _points_below(
@@ -295,9 +360,17 @@ def _refined(
     n_pilot: int,
     rng: np.random.Generator,
     report: Callable[[], None],
-) -> Mixture:
-    """Fit a mixture to the data below each threshold, and then to the weighted hits of pilots."""
-    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
+) -> tuple[Mixture, dict[float, float]]:
+    """Fit a mixture to the data below each threshold, and then to the weighted hits of pilots.
+
+    Returns
+    -------
+    mixture : Mixture
+        Of all thresholds.
+    log_fractions : dict
+        Logarithms of the fractions below them, from the pilots.
+    """
+    n_values = _numbers_of_values(cube)
     mixtures = {threshold: start(points, n_values, rng) for threshold, points in inside.items()}
     pilots: list[_Hits] = []
     for _ in range(_N_PILOTS):
@@ -313,7 +386,66 @@ def _refined(
                 mixtures[threshold] = adapt(mixture, points, logs, n_values, rng)
         if min(efficiencies) * len(efficiencies) >= _GOOD:
             break
-    return mixed(list(mixtures.values()))
+    log_fractions = {}
+    for threshold in inside:
+        sums = _Sums(n_pilot * len(pilots))
+        for pilot in pilots:
+            sums.add(pilot.logs[pilot.scores < threshold])
+        log_fractions[threshold] = sums.log_sum - math.log(n_pilot * len(pilots))
+    return mixed(list(mixtures.values())), log_fractions
+
+
+def _reaching(
+    mixture: Mixture,
+    inside: dict[float, FloatMatrix],
+    log_fractions: dict[float, float],
+    n_drawn: int,
+    n_values: Sequence[int],
+    rng: np.random.Generator,
+) -> tuple[Mixture, dict[float, _Missed]]:
+    """Let some draws be around single data points where a mixture misses any.
+
+    The region may have a part in which there are data, but no draws, and no weights tell of it.
+    What is still missed is counted at points that are not drawn around.
+    """
+
+    def missed(mixture: Mixture, without: FloatMatrix) -> dict[float, _Missed]:
+        return {
+            threshold: _missed_below(
+                mixture, points, _are_others(points, without), log_fractions[threshold], n_drawn
+            )
+            for threshold, points in inside.items()
+        }
+
+    found = missed(mixture, np.empty((len(n_values), 0)))
+    points = [inside[threshold] for threshold, of_it in found.items() if of_it.n_missed]
+    if not points:
+        return mixture, found
+    distinct = np.unique(np.concatenate(points, axis=1), axis=1)
+    centres = distinct[:, rng.permutation(distinct.shape[1]) < distinct.shape[1] / 2]
+    wider = beside(mixture, neighbourhoods(centres, n_values, rng), _NEAR_PART)
+    return wider, missed(wider, centres)
+
+
+def _missed_below(
+    mixture: Mixture, points: FloatMatrix, are_checked: Mask, log_fraction: float, n_drawn: int
+) -> _Missed:
+    """Count points in whose share of a region fewer than one draw is expected."""
+    n, checked = points.shape[1], points[:, are_checked]
+    if checked.shape[1] == 0:
+        return _Missed(0, 0)
+    logs = np.logaddexp(
+        logsumexp(mixture.log_densities(checked), axis=0) + math.log1p(-_UNIFORM_PART),
+        math.log(_UNIFORM_PART),
+    )
+    log_expected = logs + log_fraction - math.log(n) + math.log(n_drawn)
+    return _Missed(int(np.count_nonzero(log_expected < 0)), checked.shape[1])
+
+
+def _are_others(points: FloatMatrix, without: FloatMatrix) -> Mask:
+    """Tell which points are none of some others."""
+    listed = set(map(tuple, without.T.tolist()))
+    return np.array([tuple(point) not in listed for point in points.T.tolist()])
 
 
 def _together(blocks: Sequence[_Hits]) -> _Hits:
@@ -400,9 +532,13 @@ def _weighted(
 
 
 def _estimate(
-    sums: _Sums, threshold: float, n_drawn: int, n_scored: int, level: float
+    sums: _Sums, threshold: float, draws: _Draws, n_scored: int, level: float
 ) -> VolumeEstimate:
+    n_drawn = draws.n_drawn
+    # Of regions that nothing was fitted to, what is missed in the next larger one.
+    missed = draws.missed[min(x for x in draws.missed if x >= threshold)]
     _check_weights(sums, threshold, n_drawn)
+    missed.check(threshold)
     n_effective = sums.effective
     log_value = sums.log_sum - math.log(n_drawn)
     error = math.sqrt(max(1 / n_effective - 1 / n_drawn, 0.0))
@@ -411,7 +547,7 @@ def _estimate(
         log_value,
         error,
         min(log_value - half, 0.0),
-        log_value + half,
+        log_value + math.hypot(half, missed.most(level)),
         n_drawn=n_drawn,
         n_inside=sums.n_inside,
         method="importance",
