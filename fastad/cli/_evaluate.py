@@ -47,7 +47,7 @@ class Uncertainty:
     n_resamples, seed : int
         Replicates for both.
     blocks : int, "auto" or None
-        Mean length of blocks of rows in the order of time, for intervals.
+        Mean length of blocks of rows in the order of time, for intervals and levels of chance.
     """
 
     confidence_level: float | None = None

@@ -49,7 +49,6 @@ _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor levels of chance"
 _ONE_DESIGN = "rows come in clusters or in time"
-_INDEPENDENT = "levels of chance are of independent rows"
 _NO_DRAWS = "the exact method draws nothing"
 
 # By command, then by parameter; every parameter of every command stands here.
@@ -73,11 +72,9 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
             Excludes("summary", _NO_RUNS),
             Excludes("contamination", "no level of chance is derived for it"),
             *_NOT_STREAMED,
-            Excludes("clusters", _INDEPENDENT),
-            Excludes("blocks", _INDEPENDENT),
         ],
-        "clusters": [Needs(["ci"])],
-        "blocks": [Needs(["ci"]), Excludes("clusters", _ONE_DESIGN)],
+        "clusters": _UNCERTAIN,
+        "blocks": [*_UNCERTAIN, Excludes("clusters", _ONE_DESIGN)],
         "n_resamples": _UNCERTAIN,
         "seed": _UNCERTAIN,
         "as_json": _FREE,

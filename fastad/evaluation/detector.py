@@ -64,7 +64,7 @@ class EvaluationRequest:
     contamination : Fraction
         Fraction of anomalies among the normals, for which the measures are corrected.
     design : SamplingDesign or None
-        Clusters or blocks of all rows, for intervals.
+        Clusters or blocks of all rows, for intervals and levels of chance.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -159,7 +159,7 @@ def _designed(
     name: str, scores: ScoreVector, labels: Labels, request: EvaluationRequest
 ) -> "DesignedSample | None":
     """Return the sample with what intervals need to know of how rows were sampled."""
-    if request.intervals is None:
+    if request.intervals is None and (request.chance is None or request.design is None):
         return None
     # Here, as the functions of intervals are.
     from fastad.uncertainty.sampling import INDEPENDENT, DesignedSample, needs_design
@@ -204,7 +204,7 @@ def evaluate_measures(
     intervals = _intervals(counts, defined, request, sample)
     # By chance, a number of samples is what it is.
     merits = [bound for bound in defined if bound.measure.higher_is_better is not None]
-    chance = _chance(counts, merits, request)
+    chance = _chance(counts, merits, request, sample)
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -269,23 +269,29 @@ def _intervals(
 
 
 def _chance(
-    counts: OrderedCounts, measures: Sequence[BoundMeasure], request: EvaluationRequest
+    counts: OrderedCounts,
+    measures: Sequence[BoundMeasure],
+    request: EvaluationRequest,
+    sample: "DesignedSample | None",
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
     """Return the level of chance of each value, or why that is undefined."""
     options = request.chance
     if options is None:
         return {}
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.chance import chances_of
+    from fastad.uncertainty.chance import chances_of, chances_of_sample
 
     with _part(request.progress) as report:
-        levels = chances_of(
-            counts,
-            measures,
-            n_resamples=options.n_resamples,
-            key=options.key,
-            progress=report,
-        )
+        draws: dict[str, Any] = {
+            "n_resamples": options.n_resamples,
+            "key": options.key,
+            "progress": report,
+        }
+        # Real weights alone are refused as those of independent rows.
+        if sample is not None and request.design is not None:
+            levels = chances_of_sample(sample, measures, **draws)
+        else:
+            levels = chances_of(counts, measures, **draws)
     return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
 
 

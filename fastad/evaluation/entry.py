@@ -153,8 +153,8 @@ def evaluate(
         values are corrected for them, as by `rank_scores`. By default those for which no
         correction is derived are undefined.
     clusters, blocks : optional
-        With ``confidence_level``: clusters of the rows, or the mean length of blocks of rows in
-        the order of time, as for `interval`.
+        With ``confidence_level`` or ``chance``: clusters of the rows, or the mean length of blocks
+        of rows in the order of time, as for `interval` and `chance_level`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -303,19 +303,15 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
 
 def _check_beside_design(request: EvaluationRequest) -> None:
     """Refuse clusters and blocks where nothing allows for them."""
-    if request.intervals is None:
+    if request.intervals is None and request.chance is None:
         raise InvalidInputError(
-            "confidence_level must be given with clusters or blocks, which change intervals alone; "
-            "found None",
+            "confidence_level must be given with clusters or blocks, which change intervals and "
+            "levels of chance alone; found None",
             argument="confidence_level",
         )
-    for argument, is_given in (
-        ("chance", request.chance is not None),
-        ("contamination", bool(request.contamination)),
-    ):
-        if is_given:
-            raise InvalidInputError(
-                f"{argument} must not be given with clusters or blocks, for which it is not "
-                "derived; found both",
-                argument=argument,
-            )
+    if request.contamination:
+        raise InvalidInputError(
+            "contamination must not be given with clusters or blocks, for which it is not "
+            "derived; found both",
+            argument="contamination",
+        )

@@ -186,22 +186,38 @@ def chance_level(
             counts = count_scores(scores, labels)
             return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)
         sample = DesignedSample.of(scores, labels, design)
-        return _chance_of_design(sample, bound, n_drawn, key, report)
+        (level,) = chances_of_sample(sample, [bound], n_resamples=n_drawn, key=key, progress=report)
+        if isinstance(level, UndefinedMeasureError):
+            raise level
+        return level
 
 
-def _chance_of_design(
+def chances_of_sample(
     sample: DesignedSample,
-    bound: BoundMeasure,
+    measures: Sequence[BoundMeasure],
+    *,
     n_resamples: int,
     key: np.uint64,
-    progress: Progress | None,
+    progress: Progress | None = None,
+) -> list[ChanceLevel | UndefinedMeasureError]:
+    """Return the same where labels are shifted, or exchanged between clusters."""
+    try:
+        values, n_drawn = values_by_chance(sample, measures, n_resamples, key, progress)
+    except UndefinedMeasureError as error:
+        return [error] * len(measures)
+    return [
+        _or_error(_by_design, sample.counts, bound, row, n_drawn)
+        for bound, row in zip(measures, values, strict=True)
+    ]
+
+
+def _by_design(
+    counts: OrderedCounts, bound: BoundMeasure, values: FloatVector, n_drawn: int
 ) -> ChanceLevel:
-    """Return the level of chance where labels are shifted, or exchanged between clusters."""
-    if math.isnan(bound.value(sample.counts)):
+    if math.isnan(bound.value(counts)):
         raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
-    values, n_drawn = values_by_chance(sample, bound, n_resamples, key, progress)
     drawn = NullDistribution(values, np.full(values.shape[0], 1 / values.shape[0]))
-    return _from_distribution(sample.counts, bound, drawn, n_drawn, one_by_one=False)
+    return _from_distribution(counts, bound, drawn, n_drawn, one_by_one=False)
 
 
 def chance_of(

@@ -1,6 +1,6 @@
 """Values of a measure by chance where samples come in clusters or in time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
-from fastad._core.types import FloatVector, IntVector, LabelVector
+from fastad._core.types import FloatMatrix, IntVector, LabelVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.uncertainty.sampling import DesignedSample
@@ -18,17 +18,29 @@ _SAMPLES_PER_STEP = 1_000_000
 
 def values_by_chance(
     sample: DesignedSample,
-    bound: BoundMeasure,
+    measures: Sequence[BoundMeasure],
     n_resamples: int,
     key: np.uint64,
     progress: Progress | None = None,
-) -> tuple[FloatVector, int]:
-    """Return a measure's values on labels by chance, and how many were drawn; 0 if all are there.
+) -> tuple[FloatMatrix, int]:
+    """Return values of measures on labels by chance, and how many were drawn; 0 if all are there.
 
     The labels of a series are shifted in a circle; the labels of whole clusters are exchanged
-    between clusters of the same size. O(n) for each value.
+    between clusters of the same size. O(n) for each; all measures share them.
+
+    Returns
+    -------
+    values : numpy.ndarray of shape (n_measures, n_values)
+        NaN where a measure is undefined.
+    n_drawn : int
+        Number of values, or 0.
     """
     refusal = sample.refusal("the level of chance")
+    if refusal is None and (sample.weights != 1).any():
+        refusal = UndefinedMeasureError(
+            "the level of chance is undefined for sample weights beside clusters or blocks: "
+            "weights would stay with the rows while labels move between them"
+        )
     if refusal is not None:
         raise refusal
     n = sample.labels.shape[0]
@@ -39,7 +51,7 @@ def values_by_chance(
         relabelled, n_drawn = (lambda shift: np.roll(sample.labels, shift)), 0
     else:
         relabelled = _shifted(sample.labels, key)
-    values = np.empty(n_drawn or n)
+    values = np.empty((len(measures), n_drawn or n))
     flagged = as_readonly(sample.ends.astype(np.int64))
 
     def fill(part: range) -> None:
@@ -47,9 +59,9 @@ def values_by_chance(
             sums = np.concatenate([[0], np.cumsum(relabelled(i)[sample.rows], dtype=np.int64)])
             tps = sums[flagged]
             counts = replace(sample.counts, fps=as_readonly(flagged - tps), tps=as_readonly(tps))
-            values[i] = bound.value_or_nan(counts)
+            values[:, i] = [bound.value_or_nan(counts) for bound in measures]
 
-    fill_in_steps(fill, values.shape[0], max(1, _SAMPLES_PER_STEP // n), progress)
+    fill_in_steps(fill, values.shape[1], max(1, _SAMPLES_PER_STEP // n), progress)
     return values, n_drawn
 
 

@@ -52,6 +52,36 @@ def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
     assert found.standard_deviation == pytest.approx(deviation, rel=0.06)
 
 
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 3}])
+@pytest.mark.parametrize("with_intervals", [False, True])
+def test_tables_have_the_level_of_each_measure(design: Any, with_intervals: bool) -> None:
+    table = fastad.evaluate(
+        Y,
+        {"a": S, "b": -S},
+        measures=["auc", "tpr@0.2", "ap"],
+        chance=True,
+        confidence_level=0.9 if with_intervals else None,
+        n_resamples=100,
+        rng=3,
+        **design,
+    )
+    for name, scores in (("a", S), ("b", -S)):
+        for key, found in table[name].chance.items():
+            alone = fastad.chance_level(Y, scores, measure=key, n_resamples=100, rng=3, **design)
+            assert repr(found) == repr(alone)
+        assert list(table[name].chance) == ["auc", "tpr@0.2", "ap"]
+        assert bool(table[name].intervals) == with_intervals
+
+
+def test_weights_beside_clusters_have_no_level() -> None:
+    weights = np.where(np.arange(60) == 7, 2, 1)
+    table = fastad.evaluate(
+        Y, S, measures=["auc"], chance=True, clusters=CLUSTERS, sample_weight=weights
+    )
+    assert not table["score"].chance
+    assert "weights" in table["score"].interval_errors["auc"]
+
+
 def test_a_cluster_for_each_row_changes_nothing() -> None:
     for measure in ("auc", "ap", "tpr@0.1"):
         plain = fastad.chance_level(Y, S, measure=measure, rng=0, n_resamples=200)
