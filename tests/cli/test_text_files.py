@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[pd.DataFrame, tuple[object, ...]]] = {
     "evaluate": (SCORES, ("--group", "site, or town")),
     "compare": (SCORES, ()),
     "compare-runs": (RUNS, ("--n-resamples", 20)),
+    "explain": (SCORES, ("--value", 0.5, "--group", "site, or town")),
     "volume": (POINTS, FEW),
     "evaluate-unsupervised": (POINTS, (*FEW, "--n-resamples", 20)),
 }

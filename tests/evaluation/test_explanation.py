@@ -162,6 +162,7 @@ def test_data_of_proc_61_are_those_that_were_printed() -> None:
 # --- right numbers
 
 
+@pytest.mark.evidence
 def test_a_thousand_right_values_get_no_other_name() -> None:
     rng = np.random.default_rng(0)
     n_asked = 0

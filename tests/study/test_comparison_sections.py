@@ -25,6 +25,8 @@ from fastad.study.results import StudyTables
 from tests.support.study_sections import HOW, SECTIONS, numbers, sections_of, table
 from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS, make_study
 
+pytestmark = pytest.mark.system
+
 SAFE = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -135,7 +137,6 @@ def test_the_picture_of_distances_has_dots_for_each_measure(
     assert [label.get_text() for label in axes.get_xticklabels()] == result.datasets
 
 
-@pytest.mark.system
 def test_matplotlib_is_loaded_when_a_picture_is_drawn_and_pyplot_never() -> None:
     code = """
 import sys

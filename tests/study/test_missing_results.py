@@ -17,6 +17,8 @@ from fastad.study.results import StudyTables
 from tests.support.study_sections import HOW, SECTIONS, sections_of, table
 from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study
 
+pytestmark = pytest.mark.system
+
 SAFE = re.compile(r"[A-Za-z0-9._-]+")
 
 

@@ -19,6 +19,8 @@ from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.study_sections import HOW, sections_of, table
 from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def study() -> StudyTables:
@@ -82,7 +84,6 @@ def test_the_leader_has_the_best_mean_rank(
         assert dict(zip(shown["detector"], shown[where], strict=True)) == pytest.approx(own)
 
 
-@pytest.mark.system
 def test_sentences_are_those_of_the_comparisons(study: StudyTables, answer: Section) -> None:
     for name in PROBLEMS:
         results = study.results(collection=name)

@@ -22,6 +22,8 @@ from tests.support.report_pages import Cells, Page, small_figure
 from tests.support.study_sections import HOW, sections_of
 from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study
 
+pytestmark = pytest.mark.system
+
 # Pixels in a window of 1400: of a card; of the widest characters of usual fonts, a digit in bold
 # and the widest letter apart, in the type of tables; around the text of a cell.
 CARD, DIGIT, AROUND = 1020, 0.636 * 13.44, 16
@@ -158,7 +160,6 @@ def test_narrow_tables_are_one() -> None:
 # --- type
 
 
-@pytest.mark.system
 def test_type_of_all_pictures_can_be_read() -> None:
     made = make_sections(make_study(n_repeats=2, contaminations=(0.0,)), **HOW)
     sizes: dict[float, str] = {}
