@@ -171,7 +171,7 @@ def roc_band(
     distributed within their class. The confidence is at least as given, and higher with ties.
 
     In clusters, series and with real weights each class counts as its effective number of samples
-    [4]_, which follows from the variance of the rates between clusters or blocks and has a
+    [4], which follows from the variance of the rates between clusters or blocks and has a
     correction for few of them. As the classes may depend on each other, each has half of the
     probability that a bound fails. This is approximate, and was measured to be conservative.
     O(n log n) time. A simultaneous band takes some 0.4 s

@@ -117,11 +117,11 @@ def chance_level(
     clusters : array-like of shape (n_samples,), optional
         Cluster of each sample, such as a user or a device. By chance means that the labels of a
         whole cluster, in the order of its rows, are given to another cluster of the same size: the
-        clusters of a size are exchangeable, and their labels independent of their scores [4]_.
+        clusters of a size are exchangeable, and their labels independent of their scores [4].
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time. By chance
         means that the series of labels is shifted in a circle against that of the scores: it is
-        stationary, and independent of the scores [5]_. The length decides only whether there
+        stationary, and independent of the scores [5]. The length decides only whether there
         are the ten blocks that are needed.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.

@@ -118,7 +118,7 @@ def threshold_with_guarantee(
     ties, and conservative with them. O(n) time.
 
     In clusters, series and with real weights the confidence is that of the binomial distribution
-    with an effective number of samples and of errors [3]_. The number of samples is divided by a
+    with an effective number of samples and of errors [3]. The number of samples is divided by a
     design effect, the variance of the flagged fraction over that of independent samples: the
     largest of those at the rate, twice the rate and so on up to one half; and by the square of
     Student's over the normal quantile. This is approximate, and was measured to be conservative.

@@ -270,7 +270,7 @@ def test_any_text_is_read_alike_with_and_without_pyarrow(
 
 
 @pytest.mark.evidence
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(any_text)
 def test_much_text_is_read_alike_with_and_without_pyarrow(
     folder: Path, file: tuple[str, bytes]

@@ -172,8 +172,11 @@ def test_bad_arguments_are_named() -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("n", "m"), [(100, 900), (1000, 9000)])
-@pytest.mark.parametrize("measure", [BENEFIT, MATTHEWS], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    ("measure", "n", "m"),
+    [(BENEFIT, 100, 900), (MATTHEWS, 100, 900), (BENEFIT, 1000, 9000)],
+    ids=lambda x: getattr(x, "name", None),
+)
 def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: int) -> None:
     cuts = np.array([0.03, 0.05, 0.1, 0.15, 0.2, 0.3])
     y, a, b = detectors(999, 1000 * n, 1000 * m)

@@ -204,7 +204,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         X,
         box=box,
         method="splitting",
-        n_draws=200_000,
+        n_draws=66_000,
         lowest_mass=0.9,
         rng=0,
     )
