@@ -3,14 +3,14 @@
     python -m bench.reproduction FOLDER    keeps the results of a finished study beside the page
     python -m bench.reproduction           writes what they say into the page
 
-The study itself: ``fastad study run docs/evidence/reproduction/medium.toml --data FOLDER_OF_DATA``.
+The study itself: ``python -m bench.papers_f1 FOLDER_OF_DATA FOLDER``, which is ``fastad study run
+docs/evidence/reproduction/medium.toml`` with the F1 scores of the papers' code as further columns.
 """
 
 import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastad
+from bench.papers_f1 import PAPERS_F1 as PAPERS_F1_MEASURE
 from fastad._core.files import written_aside
 from fastad.benchmarking.matrix import RowMeans
 from fastad.benchmarking.operating_points import CriterionName
@@ -47,10 +48,14 @@ OTHERS = (
     *("ap", "auc_pr", "tpr@0.4", "fpr@tpr0.8", "ht_auc@0.4", "lf_auc@0.8"),
     *("cost_auc@1.25", "cost_auc@0.8", "em", "mv"),
 )
+# F1 scores as the papers' code has them, and which of the measures they stand for.
+PAPERS_F1 = {f"{PAPERS_F1_MEASURE.key}{rate}": f"f1@{rate}" for rate in ("0.05", "0.01")}
 CLASS_MEASURES = tuple(label for label in MEASURES if not label.endswith("0.01"))
 # Labels that an anomaly shares with a normal row: every one of this data set's.
 CONTRADICTORY = "vertebral-column"
 DETECTORS = ("kNN", "LOF", "IForest", "OCSVM")
+# Of these the table of F1 scores shows the losses.
+F1_ROWS = ("f1@0.01", "f1@0.05", "tpr@0.01")
 CRITERIA: Sequence[CriterionName] = (
     *("tukey-mean", "tukey-median", "tukey-q"),
     *("welch-mean", "welch-median"),
@@ -63,7 +68,6 @@ def keep(folder: Path) -> None:
     study = read_study(folder)
     if study.n_done < study.n_batches:
         raise SystemExit(f"{folder}: {study.n_done} of {study.n_batches} batches are done")
-    study = replace(study, tasks=without_noise(study.tasks))
     at_rates = [name for name in study.tasks.column_names if re.match(r"(auc|tpr)@", name)]
     well = study.tasks.filter(pc.equal(study.tasks["reason"], ""))
     chosen = (np.asarray(well["contamination"]) == 0) & in_group(well, "full")
@@ -71,18 +75,6 @@ def keep(folder: Path) -> None:
     for path, table in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.extra["goix"])):
         with written_aside(path) as aside:
             pq.write_table(table, aside, compression="zstd", compression_level=19)
-
-
-def without_noise(tasks: Any) -> Any:
-    """Round the expectations of precision, so that those of equal curves are equal.
-
-    The run that the page shows was made when the order of a sum could move their last digits.
-    """
-    for name in tasks.column_names:
-        if name.startswith("precision@p"):
-            rounded = np.round(np.asarray(tasks[name]), 12)
-            tasks = tasks.set_column(tasks.column_names.index(name), name, pa.array(rounded))
-    return tasks
 
 
 def means_of(study: StudyTables) -> Any:
@@ -106,7 +98,9 @@ def means_of(study: StudyTables) -> Any:
                 "detector": names * n_problems,
                 "params": params * n_problems,
             }
-            columns |= {label: own.means(label).ravel() for label in (*MEASURES, *OTHERS)}
+            columns |= {
+                label: own.means(label).ravel() for label in (*MEASURES, *OTHERS, *PAPERS_F1)
+            }
             found = pa.table(columns)
             defined = ~np.isnan([columns[label] for label in MEASURES]).all(axis=0)
             parts.append(found.filter(defined))
@@ -114,12 +108,19 @@ def means_of(study: StudyTables) -> Any:
 
 
 @lru_cache
-def results(group: str, contamination: float, path: Path = RESULTS) -> fastad.ResultTable:
-    """Return the results of a group of data sets at one contamination."""
+def results(
+    group: str, contamination: float, path: Path = RESULTS, papers_f1: bool = False
+) -> fastad.ResultTable:
+    """Return the results of a group of data sets at one contamination.
+
+    With ``papers_f1``, the F1 scores are those of the papers' code.
+    """
     table = pq.read_table(path)
     chosen = (np.asarray(table["contamination"]) == contamination) & in_group(table, group)
     own = table.filter(chosen)
-    columns = {name: own[name] for name in own.column_names}
+    columns = {name: own[name] for name in own.column_names if name not in PAPERS_F1}
+    if papers_f1:
+        columns |= {label: own[name] for name, label in PAPERS_F1.items()}
     classes = own["anomaly_class"].to_pylist()
     columns["anomaly_class"] = [ONE_CLASS if one is None else one for one in classes]
     fold = "repeat" if "repeat" in columns else None
@@ -234,6 +235,36 @@ def losses() -> str:
     )
 
 
+def f1() -> str:
+    """Return losses and ranks at full dimension with either F1 score beside the papers'."""
+    body = []
+    for contamination, key in zip(CONTAMINATIONS, ("2019-6", "2019-7", "2019-8"), strict=True):
+        printed = printed_means(key, 1.0)
+        for label in F1_ROWS:
+            cells = [f"{printed[label]:.1f}"]
+            for papers_f1 in (False, True):
+                own = results("full", contamination, papers_f1=papers_f1)
+                found = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
+                means, i = found.means["mean"], list(found.rows).index(label)
+                cells.append(
+                    f"{100 * means.value[i]:.1f} "
+                    f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
+                )
+            body.append([f"mean loss, {label}, {100 * contamination:g} %", *cells])
+    rows = lower(json.loads((HERE / "papers.json").read_text("utf-8"))["2019-3"])
+    for label in F1_ROWS[:2]:
+        for j, detector in enumerate(DETECTORS):
+            cells = [f"{rows[label][j][0]:.2f}"]
+            for papers_f1 in (False, True):
+                own = results("full", 0.0, papers_f1=papers_f1)
+                ranked = fastad.benchmarking.average_ranks(own, measures=[label], **OPTIONS)
+                place = ranked.detectors.index(detector)
+                low, high = ranked.low[0, place], ranked.high[0, place]
+                cells.append(f"{ranked.mean[0, place]:.2f} [{low:.2f}, {high:.2f}]")
+            body.append([f"mean rank of {detector}, {label}", *cells])
+    return table(["", "paper", "`f1_at_fpr`", "the papers' code"], body)
+
+
 def classes() -> str:
     """Return the mean loss on other classes of anomalies beside the papers'."""
     printed = json.loads((HERE / "papers.json").read_text("utf-8"))
@@ -329,6 +360,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "ranks": ranks,
     "correlation": correlation,
     "losses": losses,
+    "f1": f1,
     "classes": classes,
     "operating": operating,
     "agreement": agreement,

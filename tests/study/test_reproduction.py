@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastad
 from bench import reproduction
+from bench.papers_f1 import PAPERS_F1
 from bench.reproduction import MEASURES, OPTIONS, RESULTS, SPLITS, results
 
 GROUPS = ("full", "umap", "adbench")
@@ -80,3 +83,45 @@ def test_rates_of_criteria_lie_between() -> None:
     shown = re.search(r"between AUC@0.05 \(([\d.]+) %\) and AUC \(([\d.]+) %\)", text)
     assert shown is not None
     assert shown.groups() == tuple(f"{100 * means[one]:.1f}" for one in ("auc@0.05", "auc"))
+
+
+def f1_sample_by_sample(y_true: list[int], score: list[int], fpr: float) -> float:
+    """F1 score at the threshold of the papers' code, as its rule is written."""
+    samples = sorted(zip(score, y_true, strict=True), key=lambda one: (-one[0], one[1]))
+    n_normals = y_true.count(0)
+    passed, kept = 0, []
+    for _, label in samples:
+        passed += label == 0
+        kept.append(passed / n_normals <= fpr)
+    n_kept = sum(kept)
+    if n_kept == 0:
+        return 0.0  # no threshold: nothing is flagged
+    if n_kept == len(samples):
+        threshold = float(samples[-1][0])
+    else:
+        left, right = samples[n_kept - 1], samples[n_kept]
+        before = sum(label == 0 for _, label in samples[:n_kept])
+        part = fpr * n_normals - before
+        threshold = left[0] if left[0] == right[0] else right[0] * part + left[0] * (1 - part)
+    tp = sum(label for value, label in samples if value >= threshold)
+    flagged = sum(value >= threshold for value, _ in samples)
+    return 2 * tp / (flagged + y_true.count(1))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), min_size=2, max_size=12).filter(
+        lambda rows: len({label for label, _ in rows}) == 2
+    ),
+    st.sampled_from([0.015625, 0.25, 0.5, 0.75]),
+)
+def test_f1_of_the_papers_code_is_that_of_its_rule(rows: list[tuple[int, int]], fpr: float) -> None:
+    y_true, score = map(list, zip(*rows, strict=True))
+    assert PAPERS_F1.of(y_true, score, fpr=fpr) == pytest.approx(
+        f1_sample_by_sample(y_true, score, fpr), abs=1e-12
+    )
+
+
+def test_a_tie_at_the_threshold_is_flagged_whole_by_the_papers_code() -> None:
+    y_true, score = [0] * 100 + [1] * 100, [0.0] * 98 + [1.0] * 2 + [0.0] * 90 + [2.0] * 10
+    assert PAPERS_F1.of(y_true, score, fpr=0.03) == pytest.approx(2 / 3)
+    assert fastad.f1_at_fpr(y_true, score, fpr=0.03) == pytest.approx(20 / 112)
