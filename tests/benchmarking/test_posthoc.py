@@ -169,7 +169,7 @@ def test_signed_ranks_of_demsar() -> None:
 @given(
     st.lists(st.integers(-3, 4), min_size=1, max_size=9),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_exact_p_values_count_signs(differences: list[int]) -> None:
     found, advantage = signed_ranks(
         np.array([[d, 0.0] for d in differences]), np.array([0]), np.array([1])

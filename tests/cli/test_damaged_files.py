@@ -198,7 +198,7 @@ def check(path: Path, content: bytes, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(files(), st.sampled_from(OPTIONS))
 def test_any_bytes_as_a_file(
     folder: Path, file: tuple[str, bytes], options: tuple[str, ...]

@@ -148,9 +148,9 @@ def test_many_calls_keep_no_memory() -> None:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        call(20_000)
+        call(8_000)
         gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+        assert tracemalloc.get_traced_memory()[0] - before < 8_000
     finally:
         tracemalloc.stop()
 

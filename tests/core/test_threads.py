@@ -180,7 +180,7 @@ threading.Thread(target=interrupt).start()
 try:
     fastad.evaluate(y, {str(i): s for i in range(10_000)})
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - sent[0] < 5)
+    print("interrupted", time.monotonic() - sent[0] < 20)
 print(fastad.evaluate(y, few).to_json() == expected)
 """
     assert run(program).split() == ["interrupted", "True", "True"]

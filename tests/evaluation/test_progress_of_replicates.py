@@ -96,8 +96,3 @@ def test_an_error_of_the_function_ends_the_call(name: str) -> None:
 
     with pytest.raises(RuntimeError, match="no more"):
         CALLS[name][0](progress=progress)
-
-
-def test_nothing_is_drawn_of_what_is_done_within_a_second(capsys: Any) -> None:
-    CALLS["evaluate"][0](progress=True)
-    assert capsys.readouterr() == ("", "")

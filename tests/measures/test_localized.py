@@ -96,7 +96,7 @@ def integral(sample: Sample, density: Callable[[float], float]) -> float:
 # --- against the definitions
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(samples(), rates, shares)
 def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, share: float) -> None:
     weights = law(sample[0].count(0), rate, share)
@@ -106,13 +106,13 @@ def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, share
     assert found == pytest.approx(float(expected), rel=1e-14, abs=1e-15)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(samples(distinct=True), rates, shares)
 def test_the_law_of_places_is_that_of_thresholds(sample: Sample, rate: float, share: float) -> None:
     assert law_of_scores(sample, rate, share) == law(sample[0].count(0), rate, share)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(samples(), rates, shares, st.sampled_from([0.95, 0.5, Fraction(2, 3), 0.2]))
 def test_localized_is_the_central_part_of_all_subsamples(
     sample: Sample, rate: float, share: float, coverage: Any

@@ -110,7 +110,7 @@ def test_cost_auc_compares_ranks_in_a_ratio(sample: Points, cost_ratio: float) -
     assert fastad.measures.cost_auc(y, s, cost_ratio=1) == fastad.roc_auc(y, s)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(points(most=6), st.integers(1, 6))
 def test_rank_power_is_the_mean_over_orders_of_ties(sample: Points, k: int) -> None:
     y, s = sample

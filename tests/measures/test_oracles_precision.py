@@ -96,7 +96,7 @@ SHARES: st.SearchStrategy[Any] = st.one_of(
 
 
 @WEIGHTS
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data(), p=SHARES)
 def test_precision_at_p_is_the_mean_over_all_subsamples(
     weights: str, data: st.DataObject, p: Any

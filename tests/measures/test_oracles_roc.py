@@ -163,7 +163,7 @@ def test_auc_at_tpr(weights: str, data: st.DataObject, normalize: Any) -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), normalize=st.sampled_from(["width", "none"]))
 def test_partial_areas_and_rates_under_real_weights(data: st.DataObject, normalize: Any) -> None:
     sample = data.draw(samples(weights="real"))

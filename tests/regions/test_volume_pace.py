@@ -74,7 +74,7 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
             TAKERS[name](n_draws=400_000, rng=0)  # a minute or more
     finally:
         timer.cancel()
-    assert time.perf_counter() - sent[0] < 5
+    assert time.perf_counter() - sent[0] < 20
 
 
 def test_batches_of_python_functions_are_the_same_each_time() -> None:

@@ -111,7 +111,7 @@ def worst_chance_to_fail(n: int, m: int, x: float, height: float, alpha: float) 
 
 
 @pytest.mark.evidence
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.integers(1, 80),
     st.integers(1, 80),

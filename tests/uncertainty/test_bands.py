@@ -143,7 +143,7 @@ def test_the_band_is_narrow_for_large_samples() -> None:
     assert roc_band(y, y, fpr=1 - 0.974 ** (1 / 500)).low[0] == 0
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(samples(both=True), st.sampled_from([0.95, 0.6, 0.01]), st.booleans())
 def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: bool) -> None:
     for make in BANDS:
@@ -163,7 +163,7 @@ def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: 
         assert band.simultaneous is simultaneous
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(samples(both=True), st.sampled_from([0.95, 0.3]))
 def test_the_simultaneous_band_contains_the_pointwise_one(sample: Sample, level: float) -> None:
     for make in BANDS:
@@ -173,7 +173,7 @@ def test_the_simultaneous_band_contains_the_pointwise_one(sample: Sample, level:
         assert (narrow.high <= wide.high).all()
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(samples(both=True), st.booleans(), st.randoms(use_true_random=False))
 def test_only_the_order_of_the_scores_counts(
     sample: Sample, simultaneous: bool, random: Any
