@@ -26,7 +26,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
-from fastad.regions.volume_estimation import VolumeMethod
+from fastad.regions.plan import VolumeMethod
 
 DATA = (
     *("mammography", "Pima", "breastw", "cover", "vowels", "pendigits"),

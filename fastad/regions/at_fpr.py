@@ -18,9 +18,10 @@ from fastad.errors import InvalidInputError
 from fastad.measures.thresholds import threshold_at_fpr
 from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
+from fastad.regions.plan import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Score, block_score
-from fastad.regions.volume_estimation import VolumeMethod, check_plan, estimate_volumes, volume
+from fastad.regions.volume_estimation import estimate_volumes, volume
 
 
 @overload

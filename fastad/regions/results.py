@@ -125,6 +125,18 @@ class VolumeEstimate:
             _more=None,
         )
 
+    @property
+    def relative_error(self) -> float:
+        """Standard error as a fraction of the value, also of one too small for a float.
+
+        Infinite where the value is a bound.
+        """
+        if self.is_bound:
+            return math.inf
+        if self.value > 0:
+            return self.standard_error / self.value
+        return 1 / math.sqrt(self.effective_sample_size)
+
     def extend(self, n_draws: int) -> "VolumeEstimate":
         """Return the estimate with so many draws more, those of a longer run with the same seed.
 

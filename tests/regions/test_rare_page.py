@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench import rare_study as study
-from fastad.regions.volume_estimation import VolumeMethod
+from fastad.regions.plan import VolumeMethod
 
 ROWS = study.read()
 

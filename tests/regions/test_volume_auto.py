@@ -1,6 +1,7 @@
 """The choice of a method, what it says of it, data, and the cube that stands for a box."""
 
 import math
+import re
 from typing import Any
 
 import numba
@@ -73,8 +74,11 @@ def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
         plain = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed, method="uniform")
         for one, other in zip(found, plain, strict=True):
             assert one.method == "uniform"
-            assert one.reason.startswith("enough uniform draws fall inside (")
-            assert one.reason.endswith(" of 12500 first draws)")
+            assert re.fullmatch(
+                r"enough uniform draws fall inside \(\d+ of 12500 first draws\), with an expected "
+                r"relative error of [\d.]+; rejected: importance sampling \(no data\)",
+                one.reason,
+            )
             assert other.reason == ""
             assert numbers(one, "reason") == numbers(other, "reason")
 
@@ -84,7 +88,7 @@ def test_first_draws_are_counted_in_what_is_said() -> None:
     region = ball(3)
     first = volume(region.jitted, 0.5, region.box, n_draws=2**14, rng=7, method="uniform")
     found = volume(region.jitted, 0.5, region.box, n_draws=200_000, rng=7)
-    assert found.reason.endswith(f"({first.n_inside} of 16384 first draws)")
+    assert f" ({first.n_inside} of 16384 first draws)" in found.reason
 
 
 @pytest.mark.parametrize("d", [2, 12])
@@ -92,8 +96,7 @@ def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
     score = Seen(lambda X: X[:, 0] + X[:, 1])
     found = volume(score, 0.5, Box([0] * d, [1] * d), n_draws=2**15, rng=0)
     assert found.method == "sobol"
-    assert "few enough for Sobol points (" in found.reason
-    assert found.reason.endswith(" of 1024 first draws)")
+    assert re.search(r"few enough for Sobol points \(\d+ of 1024 first draws\)", found.reason)
     assert found.low <= 0.125 <= found.high
     assert found.n_scored == score.n
 
@@ -113,8 +116,12 @@ def test_data_say_where_to_look(kind: str) -> None:
     score = Seen(region.batch) if kind == "batch" else region.jitted
     found = volume(score, 1.0, region.box, data=region.data(500, 0), n_draws=50_000, rng=0)
     assert found.method == "importance"
-    assert "too few uniform draws fall inside, and data say where to look (" in found.reason
-    assert found.reason.endswith(f" of {1024 if kind == 'batch' else 6250} first draws)")
+    assert re.fullmatch(
+        r"too few uniform draws fall inside, and data say where to look \(0 of "
+        rf"{1024 if kind == 'batch' else 6250} first draws\); rejected: uniform draws "
+        r"\(at least [\d.]+\), splitting \(by levels [\d.]+\)",
+        found.reason,
+    )
     assert abs(found.log_value - region.log_fraction) < 0.3
     if isinstance(score, Seen):
         assert found.n_scored == score.n
@@ -127,10 +134,11 @@ def test_particles_without_data() -> None:
     score = Seen(region.batch)
     found = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
     assert found.method == "splitting"
-    choice, assumption = found.reason.split("; ", 1)
+    choice, rejected, assumption = found.reason.split("; ", 2)
     assert choice == (
         "too few uniform draws fall inside, and no data say where to look (0 of 1024 first draws)"
     )
+    assert rejected == f"rejected: uniform draws (at least {math.sqrt(1023 / 100_000):.2g})"
     assert assumption.startswith("the interval assumes that no part of the region was missed")
     assert found.log_low <= truth <= found.log_high
     assert found.n_scored == score.n
@@ -150,7 +158,7 @@ def test_particles_where_importance_sampling_is_refused() -> None:
         confidence_level=0.9999,
     )
     assert found.method == "splitting"
-    assert found.reason.split("; the interval assumes")[0] == (
+    assert found.reason.split("; rejected: ")[0] == (
         "too few uniform draws fall inside, and importance sampling is not reliable, because too "
         "few of the data lie in the region (0 of 1024 first draws; 0 of at least 5 distinct points)"
     )
@@ -166,13 +174,57 @@ def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
     assert found.n_scored == score.n
 
 
-def test_data_are_not_looked_at_where_uniform_draws_do() -> None:
+def test_data_are_not_looked_at_where_uniform_draws_are_as_good() -> None:
     region = ball(2)
     options: dict[str, Any] = {"n_draws": 50_000, "rng": 0}
     found = volume(region.jitted, 1.0, region.box, data=region.data(100, 0), **options)
     assert found.method == "uniform"
+    assert found.reason.endswith("; rejected: importance sampling (at best 0.0045)")
     without = volume(region.jitted, 1.0, region.box, **options)
-    assert numbers(found) == numbers(without)
+    assert numbers(found, "reason") == numbers(without, "reason")
+
+
+@pytest.mark.parametrize("kind", ["jitted", "batch"])
+def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
+    region = ball(6)
+    score = Seen(region.batch) if kind == "batch" else region.jitted
+    options: dict[str, Any] = {"n_draws": 60_000, "rng": 2}
+    found = volume(score, 0.7, region.box, data=region.data(300, 0), **options)
+    plain = volume(region.jitted, 0.7, region.box, method="uniform", **options)
+    assert found.method == "importance"
+    what = "Sobol points" if kind == "batch" else "uniform draws"
+    pattern = (
+        r"data say where to look, and by a pilot the relative error is ([\d.]+); "
+        rf"rejected: {what} \(([\d.]+); (\d+) of (\d+) first draws\)"
+    )
+    told = re.fullmatch(pattern, found.reason)
+    assert told is not None
+    expected, rejected = float(told[1]), float(told[2])
+    assert expected < rejected
+    assert found.relative_error == pytest.approx(expected, rel=0.4)
+    if isinstance(score, Seen):
+        assert found.n_scored == score.n
+    else:
+        assert plain.relative_error == pytest.approx(rejected, rel=0.4)
+    assert found.n_scored <= 1.05 * 60_000
+
+
+@numba.njit
+def of_two_discs(x: Any) -> float:
+    return min(math.hypot(x[0] - 0.2, x[1] - 0.5), math.hypot(x[0] - 0.8, x[1] - 0.5))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
+    data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(seed).normal(size=(200, 2))
+    found = volume(
+        *(of_two_discs, 0.1, Box([0, 0], [1, 1])),
+        data=data,
+        n_draws=60_000,
+        rng=seed,
+        confidence_level=0.9999,
+    )
+    assert found.low <= 2 * math.pi * 0.1**2 <= found.high
 
 
 def test_few_score_calls_are_uniform() -> None:
@@ -192,13 +244,6 @@ def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
     for score in (simplex(d).jitted, simplex(d).batch):
         found = volume(score, 1.0, simplex(d).box, n_draws=n_draws, rng=0)
         assert found.n_scored <= 1.25 * n_draws
-
-
-def test_a_relative_error_is_uniform() -> None:
-    region = ball(3)
-    found = volume(region.batch, 1.0, region.box, rtol=0.1, rng=0, data=region.data(9, 0))
-    assert found.method == "uniform"
-    assert found.reason == "only uniform draws reach a given relative error"
 
 
 def test_no_region_at_all_is_uniform() -> None:
@@ -229,9 +274,9 @@ def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:
     )
     assert found.method == "splitting"
     assert found.is_bound
-    first, second = found.reason.split("; ")
+    first, _, last = found.reason.split("; ")
     assert first.endswith("(0 of 1024 first draws)")
-    assert second.startswith("all particles have the same score above the threshold")
+    assert last.startswith("all particles have the same score above the threshold")
 
 
 def test_named_methods_give_no_reason() -> None:
@@ -287,13 +332,6 @@ def test_importance_sampling_of_useless_data_is_refused() -> None:
     region = ball(3)
     with pytest.raises(InvalidInputError, match="found 0"):
         volume(region.jitted, 0.1, region.box, method="importance", data=np.full((9, 3), 0.9))
-
-
-@pytest.mark.parametrize("method", ["splitting", "sobol", "importance", "exact"])
-def test_a_relative_error_takes_uniform_draws(method: Any) -> None:
-    region = ball(3)
-    with pytest.raises(InvalidInputError, match="rtol takes uniform draws"):
-        volume(region.jitted, 1.0, region.box, method=method, rtol=0.1, data=region.data(9, 0))
 
 
 def test_data_of_any_kind_of_number() -> None:

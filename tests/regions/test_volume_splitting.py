@@ -237,11 +237,6 @@ def test_few_score_calls_are_refused(n_draws: int) -> None:
         split(lambda X: X[:, 0], 0.1, Box([0], [1]), n_draws)
 
 
-def test_a_relative_error_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"rtol takes uniform draws.*'splitting'"):
-        split(lambda X: X[:, 0], 0.1, Box([0], [1]), rtol=0.1)
-
-
 # --- the same bits
 
 

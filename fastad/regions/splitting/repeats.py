@@ -16,7 +16,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
-from fastad.regions.splitting.diagnostics import insertion_p_value, warn_of_mixing
+from fastad.regions.splitting.diagnostics import insertion_p_value
 from fastad.regions.splitting.particles import Particles, Splitting
 from fastad.uncertainty.closed_forms import clopper_pearson
 
@@ -148,20 +148,6 @@ def _try(
     # Of levels the last ones matter most. There may be one more.
     each_level = max(_CHEAPER * float(np.mean(long[-2:])), float(np.mean(short)))
     return trial, level, 1.0 + (level + 0.5) * each_level
-
-
-def estimate_fractions(
-    cube: Cube,
-    thresholds: Sequence[float],
-    n_draws: int,
-    level: float,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> list[VolumeEstimate]:
-    """Estimate the fraction below each threshold, by one set of particles."""
-    run = split(cube, min(thresholds), n_draws, rng, progress)
-    warn_of_mixing(mixing_problems(run, min(thresholds)))
-    return estimates(run, thresholds, level, cube.n_scored)
 
 
 def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:

@@ -1,0 +1,226 @@
+"""``method="auto"``: the method with the smallest expected error, and why it was chosen."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.types import IntVector
+from fastad.regions import uniform
+from fastad.regions.box import Box
+from fastad.regions.forest_leaves import is_small
+from fastad.regions.importance_sampling.sampling import FEWEST_DRAWS, RefusedError
+from fastad.regions.methods import estimate_by
+from fastad.regions.plan import FEWEST_FOR_OTHERS, Plan
+from fastad.regions.results import VolumeEstimate
+from fastad.regions.scores import BlockScore
+from fastad.uncertainty.closed_forms import clopper_pearson
+
+# Sobol points pay where a score is expensive, features are few and regions smooth.
+_FEW_FEATURES = 12
+_MANY = 1024
+# First draws, of an expensive score and of a cheap one, and how many of them must fall inside for
+# draws from the whole box to come into question.
+_FIRST_EXPENSIVE, _FIRST = 2**10, 2**14
+_ENOUGH = 16
+# This part of the points at most.
+_PART = 8
+# Part of the budget of importance sampling that a pilot has, and the error that is worth one: in
+# units of that of as many independent draws, all inside, which a good proposal hardly beats.
+_PILOT_PART, _WORTH = 0.1, 1.5
+# A gain below this factor is not worth a method that sees only what is near the data.
+_GAIN = 0.8
+# First draws that contradict importance sampling at this level reject it.
+_CONTRADICTION = 1e-4
+# Error of splitting by levels: ln(1 / fraction) in units of the root of the score calls, for moves
+# that make particles independent.
+_BY_LEVELS = 1.24
+
+
+class _First(NamedTuple):
+    """First draws from the whole box."""
+
+    counts: IntVector
+    n_drawn: int
+
+    def __str__(self) -> str:
+        return f"{self.counts.min()} of {self.n_drawn} first draws"
+
+    def contradict(self, estimates: Sequence[VolumeEstimate]) -> bool:
+        """Tell whether an estimate cannot be that of the draws below its threshold."""
+        ends = [
+            clopper_pearson(count, self.n_drawn, _CONTRADICTION) for count in self.counts.tolist()
+        ]
+        return any(
+            one.high < low or one.low > high
+            for one, (low, high) in zip(estimates, ends, strict=True)
+        )
+
+
+def choose(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
+) -> list[VolumeEstimate]:
+    """Choose a method, estimate by it, and say why."""
+    if score.scorer is not None and is_small(score.scorer, thresholds, box):
+        why = "the forest is small enough to intersect its leaves"
+        return _with_reason(why, estimate_by("exact", score, thresholds, box, plan))
+    plain = _plain_method(score, box, plan)
+    if (reason := _why_plain(thresholds, plan, plain)) is not None:
+        return _with_reason(reason, estimate_by(plain, score, thresholds, box, plan))
+    n_first = min(_FIRST if score.on_threads else _FIRST_EXPENSIVE, plan.budget(plain) // _PART)
+    # The first ones of the uniform draws, should these be chosen.
+    draws = plan.draws(box)
+    if plan.rtol is not None:
+        until = plan.rtol, n_first, plan.level
+        soon = uniform.estimate_until(draws, score, thresholds, *until)
+        if max(one.relative_error for one in soon) <= plan.rtol:
+            return _with_reason("few uniform draws reach the relative error", soon)
+    first = _First(uniform.count_draws(draws, score, thresholds, n_first), n_first)
+    if first.counts.min() < _ENOUGH:
+        return _by_rare_event_method(score, thresholds, box, plan, first)
+    expected = _expected(plain, first.counts.min() / n_first, plan.budget(plain), box)
+    n_before, why_not = 0, "no data"
+    if plan.data is not None:
+        found, n_before, why_not = _by_data(score, thresholds, box, plan, first, expected, plain)
+        if found is not None:
+            return found
+    inside = "enough uniform draws fall inside"
+    if plain == "sobol":
+        inside = "enough draws fall inside, and features are few enough for Sobol points"
+    why = (
+        f"{inside} ({first}), with an expected relative error of {expected:.2g}; rejected: "
+        f"importance sampling ({why_not})"
+    )
+    left = plan.after(n_before, plain)
+    if plan.rtol is not None or plain == "sobol":
+        return _with_reason(
+            why, estimate_by(plain, score, thresholds, box, left), n_before + n_first
+        )
+    options = max(left.budget(plain), n_first), plan.level, plan.progress, (n_first, first.counts)
+    return _with_reason(
+        why, uniform.estimate_fractions(draws, score, thresholds, *options), n_before
+    )
+
+
+def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
+    """Return the better one of the methods that draw from the whole box."""
+    is_smooth = box.n_features <= _FEW_FEATURES and not box.discrete.any()
+    is_expensive = not score.on_threads and plan.rtol is None and plan.budget("sobol") >= _MANY
+    return "sobol" if is_expensive and is_smooth else "uniform"
+
+
+def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | None:
+    """Return why only draws from the whole box come into question, if that is so."""
+    if plan.budget(plain) < FEWEST_FOR_OTHERS:
+        return f"n_draws is too small for other methods (they take {FEWEST_FOR_OTHERS} points)"
+    if min(thresholds) == -np.inf:
+        return "no score is below the threshold (-inf)"
+    return None
+
+
+def _expected(method: str, fraction: float, n_draws: int, box: Box) -> float:
+    """Return the relative error that draws from the whole box are expected to have.
+
+    That of Sobol points in theory, for a region with a smooth boundary (He and Wang 2015).
+    """
+    error = math.sqrt((1 - fraction) / (fraction * n_draws))
+    return error * n_draws ** (-0.5 / box.n_features) if method == "sobol" else error
+
+
+def _by_data(
+    score: BlockScore,
+    thresholds: Sequence[float],
+    box: Box,
+    plan: Plan,
+    first: _First,
+    plain_error: float,
+    plain: str,
+) -> tuple[list[VolumeEstimate] | None, int, str]:
+    """Estimate by importance sampling where a pilot expects a smaller error than that of others.
+
+    Returns
+    -------
+    estimates : list of VolumeEstimate or None
+        None where it is rejected.
+    n_scored : int
+        Points that were scored in vain.
+    why : str
+        Why it is rejected.
+    """
+    budget = plan.budget("importance")
+    best = _WORTH / math.sqrt(budget)
+    if plain_error < best:
+        return None, 0, f"at best {best / _WORTH:.2g}"
+    n_pilot = max(int(_PILOT_PART * budget), FEWEST_DRAWS)
+    n_before = 0
+    pilot_plan = plan._replace(n_draws=n_pilot, rtol=None, progress=None)
+    try:
+        pilot = estimate_by("importance", score, thresholds, box, pilot_plan)
+        n_before = pilot[0].n_scored
+        expected = max(one.relative_error for one in pilot) * math.sqrt(
+            n_pilot / (budget - n_before)
+        )
+        if expected > _GAIN * plain_error:
+            return None, n_before, f"{expected:.2g}"
+        contradiction = "the first draws contradict it"
+        if first.contradict(pilot):
+            return None, n_before, contradiction
+        left = plan.after(n_before + first.n_drawn, "importance")
+        found = estimate_by("importance", score, thresholds, box, left)
+    except RefusedError as error:
+        return None, n_before + error.n_scored, f"not reliable: {error.why}; {error.numbers}"
+    if first.contradict(found):
+        return None, n_before + found[0].n_scored, contradiction
+    other = "Sobol points" if plain == "sobol" else "uniform draws"
+    why = (
+        f"data say where to look, and by a pilot the relative error is {expected:.2g}; rejected: "
+        f"{other} ({plain_error:.2g}; {first})"
+    )
+    return _with_reason(why, found, n_before + first.n_drawn), 0, ""
+
+
+def _by_rare_event_method(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan, first: _First
+) -> list[VolumeEstimate]:
+    """Estimate by a method for tiny regions, where few of the first draws fell inside."""
+    few = "too few uniform draws fall inside"
+    least = (first.counts.min() + 1) / first.n_drawn
+    rejected = (
+        f"uniform draws (at least {_expected('uniform', least, plan.budget('uniform'), box):.2g})"
+    )
+    why, n_before = f"{few}, and no data say where to look ({first})", first.n_drawn
+    if plan.data is not None:
+        left = plan.after(n_before, "importance")
+        try:
+            found = estimate_by("importance", score, thresholds, box, left)
+        except RefusedError as error:
+            n_before += error.n_scored
+            why = (
+                f"{few}, and importance sampling is not reliable, because {error.why} ({first}; "
+                f"{error.numbers})"
+            )
+        else:
+            levels = max(_BY_LEVELS * -one.log_value for one in found)
+            levels /= math.sqrt(plan.budget("splitting"))
+            why = f"{few}, and data say where to look ({first})"
+            rejected = f"{rejected}, splitting (by levels {levels:.2g})"
+            return _with_reason(f"{why}; rejected: {rejected}", found, n_before)
+    left = plan.after(n_before, "splitting")
+    found = estimate_by("splitting", score, thresholds, box, left)
+    return _with_reason(f"{why}; rejected: {rejected}", found, n_before)
+
+
+def _with_reason(
+    why: str, estimates: Sequence[VolumeEstimate], n_before: int = 0
+) -> list[VolumeEstimate]:
+    """Add to estimates why their method was chosen, and the points that were scored before."""
+    return [
+        replace(
+            estimate,
+            n_scored=estimate.n_scored + n_before,
+            reason=f"{why}; {estimate.reason}" if estimate.reason else why,
+        )
+        for estimate in estimates
+    ]

@@ -1,0 +1,121 @@
+"""Draws until a relative error is reached, by every method."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad import Box, InvalidInputError, volume
+from fastad.regions import methods
+from tests.support.rare import ball
+
+REGION = ball(4)
+DATA = REGION.data(200, 0)
+METHODS = ("uniform", "sobol", "importance", "splitting", "auto")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rtol", [0.2, 0.03])
+def test_every_method_reaches_it(method: Any, rtol: float) -> None:
+    found = volume(
+        *(REGION.jitted, 0.5, REGION.box),
+        method=method,
+        rtol=rtol,
+        data=DATA,
+        rng=1,
+        confidence_level=0.9999,
+    )
+    truth = REGION.log_fraction + 2 * math.log(0.5)
+    assert found.relative_error <= rtol
+    assert found.log_low <= truth <= found.log_high
+    assert found.n_scored >= found.n_drawn
+
+
+def test_the_smaller_the_error_the_more_draws() -> None:
+    for method in ("sobol", "importance", "splitting"):
+        n_scored = [
+            volume(
+                *(REGION.jitted, 0.5, REGION.box), method=method, rtol=rtol, data=DATA, rng=0
+            ).n_scored
+            for rtol in (0.1, 0.005)
+        ]
+        assert n_scored[0] < n_scored[1], method
+
+
+@pytest.mark.parametrize("method", ["sobol", "importance", "splitting", "auto"])
+def test_of_several_regions_each_reaches_it(method: Any) -> None:
+    found = volume(
+        *(REGION.jitted, [1.0, 0.3], REGION.box), method=method, rtol=0.05, data=DATA, rng=0
+    )
+    assert max(one.relative_error for one in found) <= 0.05
+    # Those of uniform draws end with each region.
+    assert len({one.n_scored for one in found}) == (2 if found[0].method == "uniform" else 1)
+
+
+@pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
+def test_the_budget_ends_it(method: Any) -> None:
+    calls = [0]
+
+    def score(X: Any) -> Any:
+        calls[0] += len(X)
+        return REGION.batch(X)
+
+    found = volume(
+        *(score, 0.5, REGION.box), method=method, rtol=1e-6, data=DATA, n_draws=60_000, rng=0
+    )
+    assert found.relative_error > 1e-6
+    assert found.n_scored == calls[0]
+    assert 20_000 <= found.n_scored <= 1.25 * 60_000
+
+
+def test_progress_never_falls_and_has_no_end() -> None:
+    for method in METHODS:
+        done: list[int] = []
+        ends: set[int | None] = set()
+
+        def progress(n: int, of: int | None, done: Any = done, ends: Any = ends) -> None:
+            done.append(n)
+            ends.add(of)
+
+        options: dict[str, Any] = {"method": method, "rtol": 0.02, "data": DATA, "rng": 0}
+        volume(REGION.batch, 0.5, REGION.box, progress=progress, **options)
+        assert done == sorted(done), method
+        assert ends == {None}, method
+
+
+def test_few_data_are_refused_at_once() -> None:
+    calls = [0]
+
+    def score(X: Any) -> Any:
+        calls[0] += len(X)
+        return REGION.batch(X)
+
+    with pytest.raises(InvalidInputError, match="at least 5 distinct points"):
+        volume(score, 0.5, REGION.box, method="importance", rtol=0.1, data=DATA[:3], rng=0)
+    assert calls[0] <= 3
+
+
+def test_a_refusal_for_few_draws_is_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(methods._FIRST_RUN, "importance", 1000)
+    region = ball(10)
+    options: dict[str, Any] = {"method": "importance", "data": region.data(50, 0), "rng": 0}
+    with pytest.raises(InvalidInputError, match=r"independent ones|with a tail"):
+        volume(region.batch, 1.0, region.box, n_draws=1000, **options)
+    found = volume(region.batch, 1.0, region.box, rtol=0.1, **options)
+    assert found.relative_error <= 0.1
+    with pytest.raises(InvalidInputError, match=r"independent ones|with a tail"):
+        volume(region.batch, 1.0, region.box, rtol=0.1, n_draws=1500, **options)
+
+
+def test_what_is_exact_has_no_error() -> None:
+    from sklearn.ensemble import IsolationForest
+
+    X = np.random.default_rng(0).normal(0, 0.3, (300, 2))
+    model = IsolationForest(n_estimators=5, max_samples=32, random_state=0).fit(X)
+    scorer = fastad.compile_scorer(model)
+    threshold = float(np.median(scorer.score_samples(X)))
+    for method in ("exact", "auto"):
+        found = volume(scorer, threshold, Box([-1, -1], [1, 1]), method=method, rtol=1e-9)
+        assert (found.method, found.relative_error) == ("exact", 0.0)
