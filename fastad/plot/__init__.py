@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fastad.plot.regions import DecisionRegion as DecisionRegion
     from fastad.plot.regions import DecisionRegionDisplay as DecisionRegionDisplay
     from fastad.plot.regions import ScoreMap as ScoreMap
-    from fastad.plot.regions import VolumeDisplay as VolumeDisplay
     from fastad.plot.roc import RocCurveDisplay as RocCurveDisplay
     from fastad.plot.roc import RocMark as RocMark
     from fastad.plot.roc_variation import RocVariation as RocVariation
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from fastad.plot.sensitivity import (
         ContaminationSensitivityDisplay as ContaminationSensitivityDisplay,
     )
+    from fastad.plot.volumes import VolumeCurveDisplay as VolumeCurveDisplay
+    from fastad.plot.volumes import VolumeDisplay as VolumeDisplay
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -51,7 +52,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "DecisionRegion",
             "DecisionRegionDisplay",
             "ScoreMap",
-            "VolumeDisplay",
         ),
         "fastad.plot.roc": ("RocCurveDisplay", "RocMark"),
         "fastad.plot.roc_variation": ("RocVariation", "RocVariationDisplay"),
@@ -62,5 +62,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ScoreDistributionDisplay",
         ),
         "fastad.plot.sensitivity": ("ContaminationSensitivityDisplay",),
+        "fastad.plot.volumes": ("VolumeCurveDisplay", "VolumeDisplay"),
     },
 )

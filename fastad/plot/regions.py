@@ -1,4 +1,4 @@
-"""Decision regions of a detector in the plane, and volumes by false positive rate."""
+"""Decision regions of a detector in the plane."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Rate, check_choice, check_count
+from fastad._core.parameters import Rate, check_count
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
@@ -16,9 +16,8 @@ from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
-from fastad.plot.curves import name_of_estimator, read_points
-from fastad.plot.roc import SCALES, Scale
-from fastad.regions.at_fpr import Volumes, volume_at_fpr, volumes
+from fastad.plot.curves import read_points
+from fastad.regions.at_fpr import volume_at_fpr
 from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Score, block_score
@@ -341,145 +340,6 @@ class DecisionRegionDisplay(drawing.Display):
             if len(points):
                 drawn[name] = axes.scatter(*points.T, label=name, zorder=2, **style)
         return drawn
-
-
-class VolumeDisplay(drawing.Display):
-    """VOL@FPR of one detector or several by the false positive rate, with its intervals.
-
-    Parameters
-    ----------
-    volumes : Volumes
-        What `fastad.volumes` returns for several rates.
-
-    Attributes
-    ----------
-    volumes : Volumes
-        As given.
-    ax_, figure_, lines_, line_
-        Axes, figure, line of each detector, line of the first; once drawn.
-
-    See Also
-    --------
-    fastad.volumes : The volumes.
-    DecisionRegionDisplay : The regions themselves, in two dimensions.
-
-    References
-    ----------
-    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
-       anomaly detectors?", 2019, section 2.7.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fastad
-    >>> from fastad.plot import VolumeDisplay
-    >>> from matplotlib.figure import Figure
-    >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> scores = {"round": lambda rows: np.hypot(*rows.T)}
-    >>> volumes = fastad.volumes(scores, X, np.zeros(500), fpr=[0.01, 0.05, 0.2], rng=0)
-    >>> VolumeDisplay(volumes).plot(Figure().subplots()).line_.get_label()
-    'round'
-    """
-
-    def __init__(self, volumes: Volumes) -> None:
-        if not isinstance(volumes, Volumes):
-            raise InvalidTypeError(
-                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}",
-                argument="volumes",
-            )
-        self.volumes = volumes
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        y_true: ArrayLike,
-        *,
-        fpr: Points,
-        name: str | None = None,
-        volume_kw: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> "Self":
-        """Estimate the volumes of a fitted detector, and draw them.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted detector, as `fastad.volumes` takes it.
-        X : array-like of shape (n_samples, n_features)
-            Points whose scores give the thresholds; finite numbers.
-        y_true : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        fpr : sequence of floats
-            False positive rates.
-        name : str, optional
-            Name of the detector in the legend; by default that of its class.
-        volume_kw : mapping of str, optional
-            Options of `fastad.volumes`: ``box``, ``n_draws``, ``rng``, ….
-        **options
-            As `plot` takes them.
-
-        Returns
-        -------
-        VolumeDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
-        """
-        shown = name or name_of_estimator(estimator)
-        return cls(volumes({shown: estimator}, X, y_true, fpr=fpr, **(volume_kw or {}))).plot(
-            **options
-        )
-
-    def plot(
-        self,
-        ax: "Axes | None" = None,
-        *,
-        xscale: Scale = "log",
-        legend: bool = True,
-        line_kw: Mapping[str, Any] | None = None,
-    ) -> "Self":
-        """Draw the volumes, and their intervals beside the lines.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure of pyplot.
-        xscale : {"log", "linear"}, default "log"
-            Scale of the false positive rate.
-        legend : bool, default True
-            Whether to draw the legend.
-        line_kw : mapping of str, optional
-            Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        VolumeDisplay
-            This display.
-        """
-        check_choice(xscale, SCALES, "xscale")
-        order = np.argsort(self.volumes.fpr)
-        rates = np.array(self.volumes.fpr)[order]
-        estimates = {
-            name: [list(by_rate.values())[i] for i in order]
-            for name, by_rate in self.volumes.items()
-        }
-        (axes,) = drawing.open_axes(ax, n_rows=drawing.count_rows(list(estimates)))
-        paths = {
-            name: (rates, np.array([volume.value for volume in volumes]))
-            for name, volumes in estimates.items()
-        }
-        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
-        for name, line in self.lines_.items():
-            low = [volume.low for volume in estimates[name]]
-            high = [volume.high for volume in estimates[name]]
-            axes.fill_between(rates, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
-        return self._finish(axes, legend="upper right" if legend else None)
 
 
 def _check_points(

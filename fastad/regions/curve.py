@@ -35,6 +35,8 @@ class VolumeCurve(Result):
         intervals.
     log_volume : numpy.ndarray of shape (n_thresholds,)
         Of the volumes, in units of the features.
+    confidence_level : float
+        Of the intervals, each by itself, in (0, 1).
     n_scored : int
         Points that were scored.
     """
@@ -42,7 +44,7 @@ class VolumeCurve(Result):
     def __init__(
         self, run: SplittingRun, lowest: float, box: Box, level: float, n_scored: int
     ) -> None:
-        self._run, self._lowest, self._level = run, lowest, level
+        self._run, self._lowest, self.confidence_level = run, lowest, level
         self.box, self.n_scored = box, n_scored
         passed = [passed for passed in run.repeats[0].levels if lowest < passed < np.inf]
         column = estimates(run, (*passed, lowest), level, n_scored)
@@ -86,7 +88,7 @@ class VolumeCurve(Result):
                 f"{threshold}",
                 argument="threshold",
             )
-        return estimates(self._run, [checked], self._level, self.n_scored)[0]
+        return estimates(self._run, [checked], self.confidence_level, self.n_scored)[0]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each threshold.

@@ -1,11 +1,13 @@
-"""The volume of decision regions against the false positive rate."""
+"""The volume of decision regions against the false positive rate, and against the threshold."""
+
+import math
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import fastad
-from fastad.plot import VolumeDisplay
+from fastad.plot import VolumeCurveDisplay, VolumeDisplay
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 SCORES = {
@@ -41,3 +43,55 @@ def test_what_is_no_table_of_volumes_is_refused() -> None:
         VolumeDisplay({"a": 1})  # type: ignore[arg-type]
     with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
         VolumeDisplay(VOLUMES).plot(Figure().subplots(), xscale="cubic")  # type: ignore[arg-type]
+
+
+# --- by threshold
+
+BOX = fastad.Box([-4, -4], [4, 4])
+CURVES = {
+    name: fastad.regions.volume_curve(score, 0.01, BOX, n_draws=20_000, rng=0, confidence_level=0.9)
+    for name, score in SCORES.items()
+}
+
+
+def test_lines_are_the_logarithms_of_the_fractions() -> None:
+    display = VolumeCurveDisplay(CURVES).plot(Figure().subplots())
+    assert list(display.lines_) == ["round", "square"]
+    for name, line in display.lines_.items():
+        x, y = line.get_data()
+        assert np.array_equal(x, CURVES[name].threshold)
+        assert np.allclose(np.asarray(y), CURVES[name].log_fraction / math.log(10))
+    # A disc of radius 1 in a square of side 8.
+    x, y = (np.asarray(values)[::-1] for values in display.lines_["round"].get_data())
+    at_one = np.interp(1, x, y)
+    assert at_one == pytest.approx(math.log10(math.pi / 64), abs=0.1)
+
+
+def test_intervals_are_filled_around_the_curves() -> None:
+    display = VolumeCurveDisplay(CURVES["round"]).plot(Figure().subplots())
+    (band,) = display.ax_.collections
+    heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
+    for ends in (CURVES["round"].log_low, CURVES["round"].log_high):
+        assert np.isclose(heights[:, None], ends / math.log(10)).any(axis=0).all()
+    legend = display.ax_.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "score",
+        "90 %, each volume by itself",
+    ]
+
+
+def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
+    curve = fastad.regions.volume_curve(
+        lambda X: np.maximum(X[:, 0], 0.01), 0.01, BOX, n_draws=20_000, rng=0
+    )
+    assert curve.log_low[-1] == -math.inf
+    display = VolumeCurveDisplay(curve).plot(Figure().subplots())
+    assert np.isfinite(display.ax_.get_ylim()).all()
+
+
+def test_what_is_no_curve_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"curves\['a'\] must be a .*VolumeCurve; found int"):
+        VolumeCurveDisplay({"a": 1})  # type: ignore[dict-item]
+    with pytest.raises(fastad.InvalidInputError, match="at least one curve; found none"):
+        VolumeCurveDisplay({})

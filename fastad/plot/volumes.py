@@ -1,0 +1,312 @@
+"""Volumes of decision regions: by false positive rate, and by threshold."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._core.parameters import check_choice
+from fastad._core.types import ArrayLike, Points, Threshold
+from fastad.detectors.scorer import check_samples
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.plot import drawing
+from fastad.plot.curves import name_of_estimator
+from fastad.plot.roc import SCALES, Scale
+from fastad.regions.at_fpr import Volumes, volumes
+from fastad.regions.box import Box, check_box
+from fastad.regions.curve import VolumeCurve, volume_curve
+from fastad.regions.scores import block_score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+# Part of the samples that score below the lowest threshold of a curve.
+_LOWEST = 0.1
+
+
+class VolumeDisplay(drawing.Display):
+    """VOL@FPR of one detector or several by the false positive rate, with its intervals.
+
+    Parameters
+    ----------
+    volumes : Volumes
+        What `fastad.volumes` returns for several rates.
+
+    Attributes
+    ----------
+    volumes : Volumes
+        As given.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.volumes : The volumes.
+    DecisionRegionDisplay : The regions themselves, in two dimensions.
+
+    References
+    ----------
+    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
+       anomaly detectors?", 2019, section 2.7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> from fastad.plot import VolumeDisplay
+    >>> from matplotlib.figure import Figure
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> scores = {"round": lambda rows: np.hypot(*rows.T)}
+    >>> volumes = fastad.volumes(scores, X, np.zeros(500), fpr=[0.01, 0.05, 0.2], rng=0)
+    >>> VolumeDisplay(volumes).plot(Figure().subplots()).line_.get_label()
+    'round'
+    """
+
+    def __init__(self, volumes: Volumes) -> None:
+        if not isinstance(volumes, Volumes):
+            raise InvalidTypeError(
+                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}",
+                argument="volumes",
+            )
+        self.volumes = volumes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y_true: ArrayLike,
+        *,
+        fpr: Points,
+        name: str | None = None,
+        volume_kw: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Estimate the volumes of a fitted detector, and draw them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted detector, as `fastad.volumes` takes it.
+        X : array-like of shape (n_samples, n_features)
+            Points whose scores give the thresholds; finite numbers.
+        y_true : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        fpr : sequence of floats
+            False positive rates.
+        name : str, optional
+            Name of the detector in the legend; by default that of its class.
+        volume_kw : mapping of str, optional
+            Options of `fastad.volumes`: ``box``, ``n_draws``, ``rng``, ….
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        VolumeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        shown = name or name_of_estimator(estimator)
+        return cls(volumes({shown: estimator}, X, y_true, fpr=fpr, **(volume_kw or {}))).plot(
+            **options
+        )
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        xscale: Scale = "log",
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the volumes, and their intervals beside the lines.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        xscale : {"log", "linear"}, default "log"
+            Scale of the false positive rate.
+        legend : bool, default True
+            Whether to draw the legend.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        VolumeDisplay
+            This display.
+        """
+        check_choice(xscale, SCALES, "xscale")
+        order = np.argsort(self.volumes.fpr)
+        rates = np.array(self.volumes.fpr)[order]
+        estimates = {
+            name: [list(by_rate.values())[i] for i in order]
+            for name, by_rate in self.volumes.items()
+        }
+        (axes,) = drawing.open_axes(ax, n_rows=drawing.count_rows(list(estimates)))
+        paths = {
+            name: (rates, np.array([volume.value for volume in volumes]))
+            for name, volumes in estimates.items()
+        }
+        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        for name, line in self.lines_.items():
+            low = [volume.low for volume in estimates[name]]
+            high = [volume.high for volume in estimates[name]]
+            axes.fill_between(rates, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
+        return self._finish(axes, legend="upper right" if legend else None)
+
+
+class VolumeCurveDisplay(drawing.Display):
+    """Volume of the region below each threshold, of one detector or several, with intervals.
+
+    The volume is the logarithm to base 10 of its fraction of the box, which may be too small for a
+    float.
+
+    Parameters
+    ----------
+    curves : VolumeCurve or mapping of str to VolumeCurve
+        The curve of one detector, or curves by the names of detectors.
+
+    Attributes
+    ----------
+    curves : dict of str to VolumeCurve
+        Curves by detector.
+    ax_, figure_, lines_, line_
+        Axes, figure, line of each detector, line of the first; once drawn.
+
+    See Also
+    --------
+    fastad.regions.volume_curve : The curve.
+    VolumeDisplay : Volumes by false positive rate.
+
+    References
+    ----------
+    .. [1] F. Cérou and A. Guyader, "Adaptive multilevel splitting for rare event analysis", 2007.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import VolumeCurveDisplay
+    >>> from matplotlib.figure import Figure
+    >>> box = fastad.Box([-1] * 4, [1] * 4)
+    >>> curve = fastad.regions.volume_curve(
+    ...     lambda X: (X**2).sum(axis=1), 1e-4, box, n_draws=20_000, rng=0
+    ... )
+    >>> VolumeCurveDisplay({"distance": curve}).plot(Figure().subplots()).ax_.get_ylabel()
+    'Volume (log₁₀ of the fraction of the box)'
+    """
+
+    def __init__(self, curves: VolumeCurve | Mapping[str, VolumeCurve]) -> None:
+        several = curves if isinstance(curves, Mapping) else {"score": curves}
+        for name, curve in several.items():
+            if not isinstance(curve, VolumeCurve):
+                item = f"curves[{name!r}]" if isinstance(curves, Mapping) else "curves"
+                raise InvalidTypeError(
+                    f"{item} must be a fastad.regions.VolumeCurve; found {type(curve).__name__}",
+                    argument="curves",
+                )
+        if not several:
+            raise InvalidInputError(
+                "curves must contain at least one curve; found none", argument="curves"
+            )
+        self.curves = {str(name): curve for name, curve in several.items()}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        threshold: Threshold | None = None,
+        box: Box | None = None,
+        name: str | None = None,
+        volume_kw: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Estimate the curve of a fitted detector, and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted detector, as `fastad.regions.volume_curve` takes it.
+        X : array-like of shape (n_samples, n_features)
+            Points that the defaults of the threshold and the box are from; finite numbers.
+        threshold : float, optional
+            The lowest one; by default a tenth of X scores below it.
+        box : Box, optional
+            Where points are drawn; by default the box of X.
+        name : str, optional
+            Name of the detector in the legend; by default that of its class.
+        volume_kw : mapping of str, optional
+            Options of `fastad.regions.volume_curve`: ``n_draws``, ``rng``, ….
+        **options
+            As `plot` takes them.
+
+        Returns
+        -------
+        VolumeCurveDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described; the message says which and where.
+        """
+        samples = check_samples(X, None)
+        region = Box.from_data(samples) if box is None else check_box(box)
+        scored = block_score(estimator, region.n_features)
+        if threshold is None:
+            threshold = float(np.quantile(scored.of_rows(samples), _LOWEST))
+        curve = volume_curve(estimator, threshold, region, **(volume_kw or {}))
+        return cls({name or name_of_estimator(estimator): curve}).plot(**options)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        legend: bool = True,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> "Self":
+        """Draw the curves, and around them the interval of each volume by itself.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot.
+        legend : bool, default True
+            Whether to draw the legend.
+        line_kw : mapping of str, optional
+            Properties of the detectors' lines, as ``Axes.plot`` takes them.
+
+        Returns
+        -------
+        VolumeCurveDisplay
+            This display.
+        """
+        (axes,) = drawing.open_axes(ax, n_rows=len(self.curves) + 1)
+        unit = math.log(10)
+        paths = {
+            name: (curve.threshold, curve.log_fraction / unit)
+            for name, curve in self.curves.items()
+        }
+        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        for name, line in self.lines_.items():
+            curve = self.curves[name]
+            # Where nothing but a bound is known, down to the lowest end of the others.
+            low = np.where(np.isneginf(curve.log_low), np.nan, curve.log_low)
+            low = np.where(np.isnan(low), np.nanmin([*low, curve.log_fraction[-1]]), low)
+            label = f"{100 * curve.confidence_level:g} %, each volume by itself"
+            low, high = low / unit, curve.log_high / unit
+            style: dict[str, Any] = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
+            axes.fill_between(curve.threshold, low, high, label=label, **style)
+        axes.set(xlabel="Threshold", ylabel="Volume (log₁₀ of the fraction of the box)")
+        return self._finish(axes, legend="lower right" if legend else None)
