@@ -371,7 +371,11 @@ def grow(training: FloatMatrix) -> Tree:
             inside = rows[start:stop]
             values = training[inside]
             with np.errstate(over="ignore"):
-                widest = values[:, np.ptp(values, axis=0).argmax()]
+                widths = np.ptp(values, axis=0)
+            if not widths.any():  # duplicates in order, so that the first rows are in few leaves
+                rows[start:stop] = np.sort(inside)
+                continue
+            widest = values[:, widths.argmax()]
             rows[start:stop] = inside[np.argpartition(widest, middle - start)]
         starts = sorted(starts + middles)
     return plant(training, rows, starts)
@@ -384,18 +388,24 @@ def plant(training: FloatMatrix, rows: npt.NDArray[Any], starts: Sequence[int]) 
     points = np.full((n_leaves, training.shape[1], size), np.inf)
     leaf_rows = np.zeros((n_leaves, size), np.int64)
     low, high = np.empty((2, n_leaves, training.shape[1]))
+    first = np.empty(n_leaves, np.int64)
     for leaf, (start, stop) in enumerate(pairwise(starts)):
         inside = rows[start:stop]
         values = training[inside]
         points[leaf, :, : inside.size] = values.T
         leaf_rows[leaf, : inside.size] = inside
         low[leaf], high[leaf] = values.min(axis=0), values.max(axis=0)
-    levels = [np.empty((0, training.shape[1], 4))]
+        first[leaf] = inside.min()
+    levels, lowest = [np.empty((0, training.shape[1], 4))], [first]
     while len(low) > 1:
         levels.append(np.stack([low[::2], high[::2], low[1::2], high[1::2]], axis=2))
         low, high = np.minimum(low[::2], low[1::2]), np.maximum(high[::2], high[1::2])
+        lowest.append(np.minimum(lowest[-1][::2], lowest[-1][1::2]))
     return Tree(
-        set_readonly(np.concatenate(levels[::-1])), set_readonly(points), set_readonly(leaf_rows)
+        set_readonly(np.concatenate(levels[::-1])),
+        set_readonly(points),
+        set_readonly(leaf_rows),
+        set_readonly(np.concatenate(lowest[::-1])),
     )
 
 

@@ -108,6 +108,22 @@ def test_of_equal_distances_the_first_rows_count(n_train: int, side: int) -> Non
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12, err_msg=str(rule))
 
 
+@pytest.mark.parametrize("values", [1, 2, 5, 40])
+@pytest.mark.parametrize("k", [1, 7, 50])
+def test_tied_places_are_filled_without_comparing_all_rows(values: int, k: int) -> None:
+    """Which would take a time in the square of the rows among many duplicates."""
+    rng = np.random.default_rng(values)
+    training = np.floor(values * rng.random((3000, 3)) ** 2)
+    X = np.concatenate([training[:60], rng.integers(-1, 2 * values, size=(60, 3)) / 2])
+    squares, expected = _neighbours(training, X)
+    distances, rows = np.empty((120, k)), np.empty((120, k), np.int64)
+    no_tiles, no_sums = np.empty((0, 3, 8)), np.empty((1, 0))
+    points = np.ascontiguousarray(X.T)
+    nearest_in_tree(grow(training), no_tiles, points, 0, no_sums, distances, rows)
+    np.testing.assert_array_equal(distances, np.sqrt(squares[:, :k]))
+    np.testing.assert_array_equal(rows, expected[:, :k])
+
+
 def test_more_duplicates_than_neighbours() -> None:
     training = np.repeat(_data(6, 3)[0], 60, axis=0)
     found = Neighbourhood(training, RULES).score_rows(training[::7])

@@ -7,7 +7,9 @@ all searches find the same distances.
 
 They differ in the order of the neighbours. `nearest` serves one k: it leaves them on the heap, and
 of tied ones keeps those that scikit-learn keeps. `nearest_of_all` and `nearest_in_tree` serve every
-k up to theirs: they sort by distance, and at the same one by row.
+k up to theirs: they sort by distance, and at the same one by row. Where the last place is tied, a
+second search of the tree looks for the first rows at that distance alone, and leaves out the nodes
+of later rows: among many duplicates it takes no longer than the first.
 """
 
 import math
@@ -30,6 +32,7 @@ class Tree(NamedTuple):
     boxes: FloatMatrix  # (inner nodes, d, 4) lowest and highest of one child, then of the other
     points: FloatMatrix  # (leaves, d, m) coordinate by coordinate; leaves are filled up with +inf
     rows: IntMatrix  # (leaves, m) of the training data
+    lowest: IntVector  # (nodes,) the lowest row of each
 
 
 @kernel
@@ -108,6 +111,7 @@ def nearest_in_tree(
     nodes = np.empty(_LEVELS, np.int64)
     bounds = np.empty(_LEVELS)
     heap = np.empty(k + 1)
+    order = np.empty(k)
     # What is infinitely far is not put on the heap, and its position stays what it was.
     positions = np.zeros(k + 1, np.int64)
     for i in range(m):
@@ -116,13 +120,82 @@ def nearest_in_tree(
         heap[:] = math.inf
         search(tree, x, 2.0, 0.0, heap, positions, leaf, nodes, bounds)
         last = max(heap[1], heap[2]) if k > 1 else heap[1]
-        if last < heap[0]:
-            for j in range(k + 1):
-                positions[j] = tree.rows[positions[j] // size, positions[j] % size]
-            sort(heap, positions, distances[i], rows[i])
-        else:
-            # The k-th distance is tied, and the search has kept whichever came first.
+        if heap[0] == math.inf:
             nearest_of_all(tiles, points, first + i, sums, distances[i : i + 1], rows[i : i + 1])
+            continue
+        limit = heap[0]
+        for j in range(k + 1):
+            positions[j] = tree.rows[positions[j] // size, positions[j] % size]
+        if last < limit:
+            sort(heap, positions, distances[i], rows[i])
+            continue
+        # The k-th distance is tied, and the search has kept whichever came first.
+        nearer = 0
+        for j in range(k + 1):
+            if heap[j] < limit:
+                heap[nearer] = heap[j]
+                positions[nearer] = positions[j]
+                nearer += 1
+        heap[nearer:] = limit
+        first_rows(tree, x, limit, order[nearer:k], positions[nearer:k], leaf, nodes)
+        sort(heap[:k], positions[:k], distances[i], rows[i])
+
+
+@kernel
+def first_rows(
+    tree: Tree,
+    x: FloatVector,
+    square: float,  # of a distance, at which there are at least as many rows
+    order: FloatVector,  # (m,) working memory
+    rows: IntVector,  # (m,) written here, in any order
+    sums: FloatVector,
+    nodes: IntVector,
+) -> None:
+    """Find the first rows at a distance, the nodes of lower rows first."""
+    boxes = tree.boxes
+    points = tree.points
+    n_inner = boxes.shape[0]
+    d = x.shape[0]
+    size = sums.shape[0]
+    order[:] = math.inf
+    nodes[0] = 0
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = nodes[waiting]
+        if not tree.lowest[node] < order[0]:
+            continue
+        if node < n_inner:
+            left = 0.0
+            right = 0.0
+            for j in range(d):
+                a = outside(boxes[node, j, 0], boxes[node, j, 1], x[j])
+                b = outside(boxes[node, j, 2], boxes[node, j, 3], x[j])
+                left += a * a
+                right += b * b
+            later = 2 * node + 1
+            sooner = later + 1
+            if tree.lowest[later] < tree.lowest[sooner]:
+                sooner, later = later, sooner
+                left, right = right, left
+            # The last one on the list is looked at next.
+            if left <= square:
+                nodes[waiting] = later
+                waiting += 1
+            if right <= square:
+                nodes[waiting] = sooner
+                waiting += 1
+            continue
+        leaf = node - n_inner
+        sums[:] = 0.0
+        for j in range(d):
+            for i in range(size):
+                gap = points[leaf, j, i] - x[j]
+                sums[i] += gap * gap
+        for i in range(size):
+            row = tree.rows[leaf, i]
+            if sums[i] == square and row < order[0]:
+                replace(order, rows, float(row), row)
 
 
 @kernel
