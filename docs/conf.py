@@ -14,6 +14,7 @@ import fastad
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pages
+import pictures
 
 project = "fastad"
 author = "the fastad authors"
@@ -46,6 +47,13 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 html_theme = "furo"
 html_title = f"fastad {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
+
+
+def draw_pictures(app: Sphinx) -> None:
+    """Draw what pages show."""
+    pictures.draw_all()
 
 
 def add_generated_text(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -102,6 +110,7 @@ def resolve_short_name(
 
 def setup(app: Sphinx) -> None:
     """Connect what completes pages, docstrings and references."""
+    app.connect("builder-inited", draw_pictures)
     app.connect("source-read", add_generated_text)
     app.connect("autodoc-process-docstring", list_references, priority=600)
     app.connect("autodoc-process-signature", hide_constructor)

@@ -5,6 +5,7 @@ A page is the text in its file; `complete` adds the rest when Sphinx reads it.
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 
 HERE = Path(__file__).parent
-# Where generated text goes.
+# Where generated text goes, and the pictures of `pictures`.
 MARK = "<!-- generated -->"
+PICTURE = re.compile(r"<!-- picture: (\w+), (.+) -->")
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
 PACKAGES.append("study.papers")
 # Of the functions that are called the same for scores elsewhere, such as in files, the first.
@@ -28,6 +30,11 @@ HOMES = {
     for name in importlib.import_module(f"fastad.{package}").__all__
     if (package, name) not in SAME_NAMES
 }
+
+_ABOUT_PICTURES = """Scores of both classes are normally distributed: of a weak, a fair and a good
+detector those of anomalies are 0.8, 1.6 and 2.6 standard deviations higher. There are ten
+normal samples for an anomaly. A measure with an operating point is shown by it, others by the
+distance of the classes."""
 
 _KINDS = {
     "value": "a value",
@@ -69,6 +76,7 @@ def check_pages(names: Iterable[str] = MEASURES, folder: Path = HERE / "measures
 def complete(docname: str, text: str) -> str:
     """Return the text of a page with what is generated for it."""
     folder, _, name = docname.rpartition("/")
+    text = PICTURE.sub(lambda found: picture(found[1], found[2]), text)
     if folder == "measures" and name in MEASURES:
         return complete_measure(MEASURES[name], text)
     if docname in GENERATED:
@@ -85,8 +93,27 @@ def complete_measure(row: Measure[Any], text: str) -> str:
     reference = f"```{{eval-rst}}\n.. autofunction:: fastad.measures.{row.name}\n```\n"
     summary = f"{row.title[:1].upper()}{row.title[1:]}."
     return "\n\n".join(
-        [title, summary, _table(head, lines), rest.strip(), "## Reference", reference]
+        [
+            title,
+            summary,
+            picture(row.name, f"{row.name}: {row.title}"),
+            _table(head, lines),
+            rest.strip(),
+            "## Reference",
+            reference,
+        ]
     )
+
+
+def picture(name: str, alt: str) -> str:
+    """Return the directive that shows a picture on a page of a folder."""
+    lines = [
+        f"```{{image}} ../_build/pictures/{name}.svg",
+        ":class: picture",
+        f":alt: {alt}",
+        "```",
+    ]
+    return "\n".join(lines)
 
 
 def facts(row: Measure[Any]) -> dict[str, str]:
@@ -119,8 +146,16 @@ def measure_table() -> str:
         ]
         for row in MEASURES.values()
     ]
+    gallery = [
+        f"[![{row.name}: {row.title}](../_build/pictures/{row.name}.svg)]({row.name}.md)\n"
+        f"[`{row.name}`]({row.name}.md)\n"
+        for row in MEASURES.values()
+    ]
     contents = "\n".join(["```{toctree}", ":hidden:", "", *MEASURES, "```"])
-    return _table(head, lines) + "\n\n" + contents
+    shown = "\n".join(["````{container} gallery", "", *gallery, "````"])
+    return "\n\n".join(
+        ["## Gallery", _ABOUT_PICTURES, shown, "## Table", _table(head, lines), contents]
+    )
 
 
 def short_names() -> str:

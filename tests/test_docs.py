@@ -109,6 +109,10 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: Module
     for name in MEASURES:
         page = (html / "measures" / f"{name}.html").read_text(encoding="utf-8")
         assert f"fastad.measures.{name}" in page
+        assert re.search(rf'<img [^>]*src="\.\./_images/{name}\.svg"', page), name
+    # What they show lies in the folder of generated files, which is made anew.
+    gallery = (html / "measures" / "index.html").read_text(encoding="utf-8")
+    assert len(re.findall(r"<img [^>]*_images/\w+\.svg", gallery)) == len(MEASURES)
     # Every public name is described, on the page of its package or of its measure.
     inventory = (html / "objects.inv").read_bytes().split(b"\n", 4)[4]
     entries = [line.split(" ") for line in zlib.decompress(inventory).decode().splitlines()]

@@ -1,0 +1,227 @@
+"""Pictures of the documentation, drawn by fastad when it is built.
+
+Each measure has one: by its operating point, as its declaration names it, for three detectors; by
+the separation of the classes where it has none; or the curve that it returns.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy import stats
+
+import fastad
+from fastad.measures.measure import Measure
+from fastad.measures.registry import MEASURES
+from fastad.plot.drawing import line_style
+
+FOLDER = Path(__file__).parent / "_build" / "pictures"
+# Of the normal samples, and of the anomalies.
+_SIZES = 2000, 200
+# Separation of the classes, in standard deviations, by detector.
+_DETECTORS = {"weak": 0.8, "fair": 1.6, "good": 2.6}
+_PREVALENCES = {"1 % anomalies": 20, "10 % anomalies": 222, "half anomalies": 2000}
+# All scores lie in it.
+_RANGE = (-4.0, 8.0)
+_LOW_RATES = np.geomspace(0.001, 1, 60)
+_ALL_RATES = np.linspace(0.01, 0.99, 50)
+# By the name of an operating point: its values, and whether their axis is logarithmic.
+_POINTS: Mapping[str, tuple[Any, bool]] = {
+    "fpr": (_LOW_RATES[:-1], True),
+    "rate": (_LOW_RATES[:-1], True),
+    "fraction": (_LOW_RATES, True),
+    "min_fpr": (_LOW_RATES[:-1], True),
+    "p": (_ALL_RATES, False),
+    "tpr": (_ALL_RATES, False),
+    "min_tpr": (_ALL_RATES, False),
+    "precision": (_ALL_RATES, False),
+    "recall": (_ALL_RATES, False),
+    "prevalence": (np.geomspace(0.001, 0.5, 30), True),
+    "cost_ratio": (np.geomspace(0.1, 10, 31), True),
+    "k": (np.unique(np.geomspace(1, sum(_SIZES), 60).astype(int)), True),
+    "threshold": (np.linspace(-2, 5, 50), False),
+    "alpha": (_ALL_RATES, False),
+}
+# Of some measures the operating point is on another scale.
+_OWN_POINTS: Mapping[str, tuple[Any, bool]] = {
+    "bedroc": (np.geomspace(1, 200, 30), True),
+    "robust_initial_enhancement": (np.geomspace(1, 200, 30), True),
+    "rp_distance": (np.linspace(50, 99, 50), False),
+    "precision_at_p": (np.geomspace(0.001, 0.09, 30), True),
+    "log_auc": (np.geomspace(0.0001, 0.09, 30), True),
+}
+# Horizontal and vertical field of the curves.
+_FIELDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "roc_curve": ("fpr", ("tpr",)),
+    "det_curve": ("fpr", ("fnr",)),
+    "precision_recall_curve": ("recall", ("precision",)),
+    "np_curve": ("thresholds", ("score",)),
+    "class_percentiles": ("p", ("normals", "anomalies")),
+    "rp_curve": ("p", ("distance",)),
+}
+
+
+def scores_of(separation: float, n_anomalies: int = _SIZES[1]) -> tuple[Any, Any]:
+    """Return labels and scores of two normal distributions, by their quantiles."""
+    normals, anomalies = (
+        stats.norm.ppf((np.arange(n) + 0.5) / n) for n in (_SIZES[0], n_anomalies)
+    )
+    y_true = np.repeat([0, 1], [len(normals), len(anomalies)])
+    return y_true, np.concatenate([normals, anomalies + separation])
+
+
+def draw_measure(measure: Measure[Any]) -> Figure:
+    """Draw a measure of detectors that anybody can imagine."""
+    figure = Figure(figsize=(5.4, 3.4), layout="constrained")
+    axes = figure.subplots()
+    options = {"score_range": _RANGE} if measure.takes_score_range else {}
+    if measure.kind == "curve":
+        _draw_curves(axes, measure, options)
+    elif measure.operating_point is not None:
+        _draw_by_point(axes, measure, options)
+    else:
+        _draw_by_separation(axes, measure, options)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def _draw_curves(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> None:
+    across, up = _FIELDS[measure.name]
+    if measure.operating_point == "p":
+        options |= {"p": np.linspace(1, 99, 99)}
+    elif measure.operating_point is not None:
+        options |= {measure.operating_point: 0.05}
+    for i, (name, separation) in enumerate(_DETECTORS.items()):
+        curve = measure.of(*scores_of(separation), **options)
+        for field in up:
+            label = name if len(up) == 1 else f"{name}, {field}"
+            style = line_style(i)
+            style["linestyle"] = "solid" if field == up[0] else "dashed"
+            axes.plot(getattr(curve, across), getattr(curve, field), label=label, **style)
+    axes.set(xlabel=across.replace("_", " "), ylabel=" or ".join(up))
+
+
+def _draw_by_point(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> None:
+    point = str(measure.operating_point)
+    points, is_log = _OWN_POINTS.get(measure.name, _POINTS[point])
+    for i, (name, separation) in enumerate(_DETECTORS.items()):
+        data = scores_of(separation)
+        values = [value_of(measure, data, {**options, point: at}) for at in points.tolist()]
+        axes.plot(points, values, label=name, **line_style(i))
+    axes.set(
+        xscale="log" if is_log else "linear",
+        xlabel=point.replace("_", " "),
+        ylabel=_name_of_value(measure),
+    )
+
+
+def _draw_by_separation(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> None:
+    separations = np.linspace(0, 4, 41)
+    for i, (name, n_anomalies) in enumerate(_PREVALENCES.items()):
+        values = [
+            value_of(measure, scores_of(separation, n_anomalies), options)
+            for separation in separations.tolist()
+        ]
+        axes.plot(separations, values, label=name, **line_style(i))
+    axes.set(
+        xlabel="Distance of the classes' means, in standard deviations",
+        ylabel=_name_of_value(measure),
+    )
+
+
+def _name_of_value(measure: Measure[Any]) -> str:
+    return "precision" if measure.kind == "counts" else measure.name
+
+
+def value_of(measure: Measure[Any], data: tuple[Any, Any], options: Mapping[str, Any]) -> float:
+    """Return a measure's value, or NaN where it is undefined."""
+    try:
+        found = measure.of(*data, **options)
+    except fastad.UndefinedMeasureError:
+        return math.nan
+    return float(found.precision if measure.kind == "counts" else found)
+
+
+def draw_volume_by_dimension() -> Figure:
+    """Draw the fraction of the cube that its ball fills, by the number of features."""
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    features = np.arange(1, 51)
+    exact = features / 2 * math.log(math.pi) - [math.lgamma(d / 2 + 1) for d in features]
+    axes.plot(features, (exact - features * math.log(2)) / math.log(10), color="0.4", label="exact")
+    data = np.random.default_rng(0)
+    for i, (method, dimensions, n_draws) in enumerate(
+        (
+            ("uniform", (2, 5, 8, 11, 14, 17), 10**6),
+            ("importance", (2, 5, 10, 15, 20, 30, 40, 50), 20_000),
+            ("splitting", (3, 9, 13, 25, 35, 45), 200_000),
+        )
+    ):
+        found = []
+        for d in dimensions:
+            box = fastad.Box([-1] * d, [1] * d)
+            white = data.normal(size=(500, d))
+            inside = white / np.linalg.norm(white, axis=1)[:, None]
+            inside *= data.random((500, 1)) ** (1 / d)
+            options: dict[str, Any] = {"method": method, "n_draws": n_draws, "rng": 0}
+            found.append(fastad.volume(_squared, 1.0, box, data=inside, **options))
+        values = np.array([one.log_value for one in found]) / math.log(10)
+        lows = np.array([max(one.log_low, one.log_value - 2) for one in found]) / math.log(10)
+        highs = np.array([one.log_high for one in found]) / math.log(10)
+        style = {"color": line_style(i)["color"], "markersize": 5, "capsize": 3}
+        label = f"{method}, {n_draws:,} draws".replace(",000", " 000")
+        axes.errorbar(
+            dimensions, values, (values - lows, highs - values), fmt="o", label=label, **style
+        )
+    axes.set(xlabel="Features", ylabel="Volume (log₁₀ of the fraction of the box)")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+def _squared(X: Any) -> Any:
+    return (X**2).sum(axis=1)
+
+
+def draw_volume_curve() -> Figure:
+    """Draw the volume curve of a detector in ten features."""
+    from sklearn.neighbors import NearestNeighbors
+
+    X = np.random.default_rng(0).normal(size=(500, 10))
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    fastad.plot.VolumeCurveDisplay.from_estimator(
+        NearestNeighbors(n_neighbors=5).fit(X),
+        X,
+        name="distance to the fifth neighbour",
+        volume_kw={"n_draws": 50_000, "rng": 0},
+        ax=figure.subplots(),
+    )
+    return figure
+
+
+# Of pages that are written by hand, by the name in their comment.
+PICTURES: Mapping[str, Callable[[], Figure]] = {
+    "volume_by_dimension": draw_volume_by_dimension,
+    "volume_curve": draw_volume_curve,
+}
+
+
+def draw_all(folder: Path = FOLDER) -> None:
+    """Draw all pictures into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in PICTURES.items():
+        save(draw(), folder / f"{name}.svg")
+    for measure in MEASURES.values():
+        save(draw_measure(measure), folder / f"{measure.name}.svg")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Save a picture, with the same bytes each time."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "path"}):
+        figure.savefig(path, metadata={"Date": None})
