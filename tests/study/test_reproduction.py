@@ -85,6 +85,26 @@ def test_rates_of_criteria_lie_between() -> None:
     assert shown.groups() == tuple(f"{100 * means[one]:.1f}" for one in ("auc@0.05", "auc"))
 
 
+def test_f1_of_the_papers_code_loses_most_and_ranks_machines_first() -> None:
+    own, theirs = (
+        fastad.benchmarking.selection_loss(
+            results("full", 0.0, papers_f1=papers), measures=MEASURES, **OPTIONS
+        )
+        for papers in (False, True)
+    )
+    with_labels = [label for label in MEASURES if not label.startswith("cvol")]
+    losses = dict(zip(theirs.rows, theirs.means["mean"].value.tolist(), strict=True))
+    assert sorted(with_labels, key=losses.__getitem__)[-2:] == ["f1@0.05", "f1@0.01"]
+    assert losses["f1@0.01"] > 5 * losses["tpr@0.01"]
+    before = dict(zip(own.rows, own.means["mean"].value.tolist(), strict=True))
+    assert before["f1@0.01"] < 1.5 * before["tpr@0.01"]
+    for papers, first in ((False, "kNN"), (True, "OCSVM")):
+        ranked = fastad.benchmarking.average_ranks(
+            results("full", 0.0, papers_f1=papers), measures=["f1@0.01"], **OPTIONS
+        )
+        assert ranked.detectors[int(np.argmin(ranked.mean[0]))] == first
+
+
 def f1_sample_by_sample(y_true: list[int], score: list[int], fpr: float) -> float:
     """F1 score at the threshold of the papers' code, as its rule is written."""
     samples = sorted(zip(score, y_true, strict=True), key=lambda one: (-one[0], one[1]))
