@@ -18,7 +18,8 @@ from bench.families import FAMILIES
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
-from fastad.uncertainty.intervals import check_interval_options, intervals_of
+from fastad.uncertainty.interval_estimation import intervals_of
+from fastad.uncertainty.intervals import check_interval_options
 
 ANOMALIES = (30, 400)
 NORMALS = (60, 300, 1000)

@@ -29,12 +29,8 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 from fastad.uncertainty.enclosing_curves import fiducial_values
-from fastad.uncertainty.intervals import (
-    IntervalOptions,
-    Task,
-    check_interval_options,
-    estimate_interval,
-)
+from fastad.uncertainty.interval_estimation import IntervalOptions, Task, estimate_interval
+from fastad.uncertainty.intervals import check_interval_options
 from fastad.uncertainty.methods import RESAMPLING, limits_of, methods_of
 
 ANOMALIES = (10, 30, 100, 1000)

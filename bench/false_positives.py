@@ -25,9 +25,10 @@ from bench.coverage import write
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
+from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import INFLUENCES
 from fastad.uncertainty.methods import limits_of
-from fastad.uncertainty.paired import PAIRED_METHODS, ComparisonOptions, rank_detectors
+from fastad.uncertainty.paired import PAIRED_METHODS, rank_detectors
 
 ANOMALIES = (10, 30, 100, 300, 1000)
 NORMALS = (30, 100, 300, 1000, 3000)

@@ -32,8 +32,8 @@ from fastad.cli.table_files import (
 from fastad.cli.table_files.results import ResultColumns, file_names, read_results
 from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparison import compare_all
+from fastad.uncertainty.comparison_results import Comparisons
 from fastad.uncertainty.corrections import CORRECTIONS
-from fastad.uncertainty.results import Comparisons
 
 _DPI = 150
 # Tables of more rows are saved, and not printed.

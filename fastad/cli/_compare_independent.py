@@ -14,9 +14,9 @@ from fastad._core.results import json_text, with_versions
 from fastad.cli._console import DataError, data_from, print_message, print_result, progress_bar
 from fastad.cli.table_files import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError
+from fastad.uncertainty.comparison_results import IndependentComparison
 from fastad.uncertainty.corrections import CORRECTIONS
 from fastad.uncertainty.independent import compare_independent
-from fastad.uncertainty.results import IndependentComparison
 
 
 def run_compare_independent(

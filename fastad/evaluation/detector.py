@@ -35,7 +35,7 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
-    from fastad.uncertainty.intervals import IntervalOptions
+    from fastad.uncertainty.interval_estimation import IntervalOptions
     from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
 
 Result = TypeVar("Result")
@@ -258,7 +258,8 @@ def _intervals(
     if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.intervals import intervals_of, intervals_of_sample
+    from fastad.uncertainty.interval_estimation import intervals_of
+    from fastad.uncertainty.intervals import intervals_of_sample
 
     with _part(request.progress) as report:
         if sample is not None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import chance_level as chance_level
     from fastad.uncertainty.comparison import compare as compare
     from fastad.uncertainty.comparison import compare_all as compare_all
+    from fastad.uncertainty.comparison_results import Comparison as Comparison
+    from fastad.uncertainty.comparison_results import Comparisons as Comparisons
+    from fastad.uncertainty.comparison_results import IndependentComparison as IndependentComparison
     from fastad.uncertainty.covariance import delong_covariance as delong_covariance
     from fastad.uncertainty.cross_validated import CrossValidatedInterval as CrossValidatedInterval
     from fastad.uncertainty.cross_validated import (
@@ -25,10 +28,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.guarantee import threshold_with_guarantee as threshold_with_guarantee
     from fastad.uncertainty.independent import compare_independent as compare_independent
     from fastad.uncertainty.intervals import interval as interval
-    from fastad.uncertainty.results import Comparison as Comparison
-    from fastad.uncertainty.results import Comparisons as Comparisons
     from fastad.uncertainty.results import Covariance as Covariance
-    from fastad.uncertainty.results import IndependentComparison as IndependentComparison
     from fastad.uncertainty.results import Interval as Interval
     from fastad.uncertainty.results import SamplingEffect as SamplingEffect
     from fastad.uncertainty.sensitivity import ContaminationSensitivity as ContaminationSensitivity
@@ -57,6 +57,11 @@ __getattr__, __dir__, __all__ = lazy_names(
             "chance_level",
         ),
         "fastad.uncertainty.comparison": ("compare", "compare_all"),
+        "fastad.uncertainty.comparison_results": (
+            "Comparison",
+            "Comparisons",
+            "IndependentComparison",
+        ),
         "fastad.uncertainty.covariance": ("delong_covariance",),
         "fastad.uncertainty.cross_validated": (
             "CrossValidatedInterval",
@@ -69,14 +74,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "fastad.uncertainty.independent": ("compare_independent",),
         "fastad.uncertainty.intervals": ("interval",),
-        "fastad.uncertainty.results": (
-            "Comparison",
-            "Comparisons",
-            "Covariance",
-            "IndependentComparison",
-            "Interval",
-            "SamplingEffect",
-        ),
+        "fastad.uncertainty.results": ("Covariance", "Interval", "SamplingEffect"),
         "fastad.uncertainty.sensitivity": (
             "ContaminationSensitivity",
             "contamination_sensitivity",

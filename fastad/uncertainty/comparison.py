@@ -1,14 +1,11 @@
 """``compare`` and ``compare_all``: the difference of detectors on the same samples."""
 
-import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri, ndtri
 
 from fastad._core.parameters import (
     N_RESAMPLES,
@@ -25,23 +22,14 @@ from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, 
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.labels import Labels, check_labels
+from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
-from fastad.uncertainty.bootstrap import too_few_samples
+from fastad.uncertainty.comparison_options import ComparisonOptions, check_method_of_comparison
+from fastad.uncertainty.comparison_results import Comparison, Comparisons
 from fastad.uncertainty.corrections import CORRECTIONS
-from fastad.uncertainty.designed_comparison import estimate_pairs, order_designed
-from fastad.uncertainty.influence import has_influence
-from fastad.uncertainty.methods import select_paired_method
-from fastad.uncertainty.paired import (
-    PAIRED_METHODS,
-    ComparisonOptions,
-    Detectors,
-    PairEstimate,
-    rank_detectors,
-)
-from fastad.uncertainty.results import Comparison, Comparisons, SamplingEffect
-from fastad.uncertainty.sampling import SamplingDesign, check_design, needs_design
+from fastad.uncertainty.pair_comparison import compare_detectors
+from fastad.uncertainty.paired import PAIRED_METHODS
+from fastad.uncertainty.sampling import check_design
 
 
 def compare(
@@ -182,7 +170,7 @@ def compare(
         design = check_design(clusters, blocks, labels.n_rows)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
-        result = _compare(labels, list(arguments), design, bound, options)[0]
+        result = compare_detectors(labels, list(arguments), design, bound, options)[0]
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
     return result
@@ -309,7 +297,7 @@ def compare_all(
             raise InvalidInputError(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
-        comparisons = _compare(labels, detectors, design, bound, options)
+        comparisons = compare_detectors(labels, detectors, design, bound, options)
     note = comparisons[0].reliability_note
     if note is not None:
         warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
@@ -329,18 +317,7 @@ def check_comparison_options(
     power: Point,
 ) -> ComparisonOptions:
     """Check the options of a comparison."""
-    check_choice(method, ("auto", *PAIRED_METHODS), "method")
-    if bound.measure.higher_is_better is None:
-        raise InvalidInputError(
-            f"measure must be one of which more, or less, is better; found {bound.key}",
-            argument="measure",
-        )
-    if method == "delong" and not has_influence(bound.measure):
-        raise InvalidInputError(
-            f"method must be 'bootstrap' or 'permutation' for {bound.measure.name}, because "
-            "'delong' needs a smooth measure; found 'delong'",
-            argument="method",
-        )
+    check_method_of_comparison(bound, method, PAIRED_METHODS)
     return ComparisonOptions(
         method,
         check_inside(confidence_level, "confidence_level"),
@@ -350,139 +327,3 @@ def check_comparison_options(
         None if min_difference is None else check_positive(min_difference, "min_difference"),
         check_inside(power, "power"),
     )
-
-
-def compare_pairs(
-    detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
-) -> list[Comparison]:
-    """Compare all pairs of the detectors; all share their replicates."""
-    method, false_positive_rate = options.method, None
-    if method == "auto":
-        method, false_positive_rate = select_paired_method(
-            bound, detectors.n_anomalies, detectors.n_normals
-        )
-    error = too_few_samples(
-        f"a comparison of {bound.key}", detectors.n_anomalies, detectors.n_normals
-    )
-    if method != "permutation" and error is not None:
-        raise error
-    values = [
-        _value(bound, ranking.counts, name)
-        for ranking, name in zip(detectors.rankings, detectors.score_names, strict=True)
-    ]
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [values[i] - values[j] for i, j in pairs]
-    estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
-    sizes = detectors.n_anomalies, detectors.n_normals
-    return _comparisons(
-        detectors.names, values, estimates, sizes, bound, options, rate=false_positive_rate
-    )
-
-
-def _compare(
-    labels: Labels,
-    scores: Sequence[tuple[str, str, ArrayLike]],
-    design: SamplingDesign,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-) -> list[Comparison]:
-    """Compare all pairs of detectors, given their names, names in messages, and scores."""
-    if needs_design(design, labels):
-        return _compare_designed(labels, scores, design, bound, options)
-    return compare_pairs(rank_detectors(labels.repeated(), scores), bound, options)
-
-
-def _compare_designed(
-    labels: Labels,
-    scores: Sequence[tuple[str, str, ArrayLike]],
-    design: SamplingDesign,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-) -> list[Comparison]:
-    """Compare detectors on samples that depend on each other, or have weights."""
-    samples = order_designed(labels, scores, design)
-    values = [
-        _value(bound, sample.counts, name)
-        for sample, (_, name, _) in zip(samples, scores, strict=True)
-    ]
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [values[i] - values[j] for i, j in pairs]
-    estimates = estimate_pairs(samples, bound, options, pairs, differences)
-    sizes = labels.n_anomalies, int(labels.values.shape[0]) - labels.n_anomalies
-    names = [name for name, _, _ in scores]
-    effect = samples[0].effect()
-    return _comparisons(names, values, estimates, sizes, bound, options, sampling=effect)
-
-
-def _comparisons(
-    names: Sequence[str],
-    values: Sequence[float],
-    estimates: Sequence[PairEstimate],
-    sizes: tuple[int, int],
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-    *,
-    rate: float | None = None,
-    sampling: SamplingEffect | None = None,
-) -> list[Comparison]:
-    """Return the comparison of each pair from its estimate."""
-    n_anomalies, n_normals = sizes
-    results = []
-    for (i, j), estimate in zip(combinations(range(len(values)), 2), estimates, strict=True):
-        required = _required_anomalies(n_anomalies, estimate, options)
-        results.append(
-            Comparison(
-                difference=values[i] - values[j],
-                low=estimate.low,
-                high=estimate.high,
-                p_value=float(estimate.p_value),
-                method=estimate.method,
-                confidence_level=float(options.level),
-                measure=bound.key,
-                higher_is_better=bool(bound.measure.higher_is_better),
-                names=(names[i], names[j]),
-                values=(values[i], values[j]),
-                n_anomalies=n_anomalies,
-                n_normals=n_normals,
-                min_difference=(
-                    None if options.min_difference is None else float(options.min_difference)
-                ),
-                power=float(options.power),
-                required_anomalies=required[0],
-                required_anomalies_interval=required[1],
-                false_positive_rate=rate,
-                n_resamples=estimate.n_resamples,
-                n_undefined=estimate.n_undefined,
-                sampling=sampling,
-            )
-        )
-    return results
-
-
-def _value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
-    try:
-        return bound.value(counts)
-    except InvalidInputError as error:
-        # A measure of values, which these scores violate.
-        message = str(error).replace("y_score", score_name)
-        raise InvalidInputError(message, argument=score_name.split("[")[0]) from None
-
-
-def _required_anomalies(
-    n_anomalies: int, estimate: PairEstimate, options: ComparisonOptions
-) -> tuple[int | None, tuple[int, int] | None]:
-    """Return the number of anomalies with which the smallest difference is detected.
-
-    With k times the samples of both classes the variance is k times smaller. Its interval is that
-    of the variance, from a chi-square distribution.
-    """
-    if options.min_difference is None:
-        return None, None
-    quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
-    required = n_anomalies * estimate.variance * (quantiles / float(options.min_difference)) ** 2
-    ends = (required, required)
-    if estimate.df < math.inf:
-        low, high = chdtri(estimate.df, [options.alpha / 2, 1 - options.alpha / 2]).tolist()
-        ends = (required * estimate.df / low, required * estimate.df / high)
-    n_low, n_required, n_high = (max(2, math.ceil(x)) for x in (ends[0], required, ends[1]))
-    return n_required, (n_low, n_high)

@@ -23,8 +23,8 @@ from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.bands import rank_above, rank_below, rate_bounds
 from fastad.uncertainty.closed_forms import Bounds, clopper_pearson
+from fastad.uncertainty.effective_ranks import rank_above, rank_below, rate_bounds
 from fastad.uncertainty.order_statistics import EachRank, last_rank
 
 # Measures of one point of the curve, for which bounds at that point suffice.

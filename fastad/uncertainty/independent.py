@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import (
-    N_RESAMPLES,
-    check_choice,
-    check_count,
-    check_generator,
-    check_inside,
-)
+from fastad._core.parameters import N_RESAMPLES, check_count, check_generator, check_inside
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
@@ -25,9 +19,8 @@ from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
 from fastad.uncertainty.bootstrap import too_few_samples
-from fastad.uncertainty.influence import has_influence
-from fastad.uncertainty.paired import ComparisonOptions
-from fastad.uncertainty.results import IndependentComparison
+from fastad.uncertainty.comparison_options import ComparisonOptions, check_method_of_comparison
+from fastad.uncertainty.comparison_results import IndependentComparison
 from fastad.uncertainty.unpaired import UNPAIRED_METHODS, Pair, Sample, select_unpaired_method
 
 
@@ -157,18 +150,7 @@ def compare_independent(
 def _check_options(
     bound: BoundMeasure, method: str, confidence_level: Point, n_resamples: int
 ) -> ComparisonOptions:
-    check_choice(method, ("auto", *UNPAIRED_METHODS), "method")
-    if bound.measure.higher_is_better is None:
-        raise InvalidInputError(
-            f"measure must be one of which more, or less, is better; found {bound.key}",
-            argument="measure",
-        )
-    if method == "delong" and not has_influence(bound.measure):
-        raise InvalidInputError(
-            f"method must be 'hybrid', 'bootstrap' or 'permutation' for {bound.measure.name}, "
-            "because 'delong' needs a smooth measure; found 'delong'",
-            argument="method",
-        )
+    check_method_of_comparison(bound, method, UNPAIRED_METHODS)
     return ComparisonOptions(
         method,
         check_inside(confidence_level, "confidence_level"),

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import limits_of
 
@@ -35,25 +35,6 @@ from fastad.uncertainty.methods import limits_of
 # Below this fraction of a measure's range a standard deviation is 0 but for rounding.
 _ROUNDING = 1e-12
 _SAMPLES_PER_STEP = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparisonOptions:
-    """Options of a comparison, checked."""
-
-    method: str
-    level: Fraction
-    n_resamples: int
-    stratified: bool
-    key: np.uint64
-    min_difference: Fraction | None
-    power: Fraction
-    progress: Progress | None = None
-
-    @property
-    def alpha(self) -> float:
-        """Nominal probability that an interval does not cover the true difference."""
-        return float(1 - self.level)
 
 
 class PairEstimate(NamedTuple):

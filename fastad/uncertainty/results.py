@@ -1,25 +1,19 @@
-"""Results: intervals, comparisons of detectors, and their covariance.
+"""Results: intervals, the effect of a sampling design, and the covariance of detectors.
 
 No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.results import ShortRepr, TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.results import ShortRepr
 
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
-# Comparisons at 95 % with more false positives than this are reported as unreliable.
-_HIGHEST_FALSE_POSITIVE_RATE = 0.065
-
-
 # From so many clusters or blocks on the variance between them is known well enough.
 _ENOUGH_UNITS = 30
 
@@ -58,7 +52,7 @@ class SamplingEffect:
             return None
         return (
             f"with {self.n_units:.3g} {self.kind}, fewer than {_ENOUGH_UNITS}, how much they "
-            + ("vary is hardly known")
+            "vary is hardly known"
         )
 
     def __str__(self) -> str:
@@ -120,26 +114,26 @@ class Interval:
             return "the estimated variance is zero and the interval has no width"
         if self.sampling is not None and self.sampling.reliability_note is not None:
             return self.sampling.reliability_note
-        return _coverage_note(self.coverage, self.method)
+        return coverage_note(self.coverage, self.method)
 
     def __str__(self) -> str:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        return _plain(asdict(self))
+        return plain_values(asdict(self))
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
+def plain_values(values: dict[str, Any]) -> dict[str, Any]:
     """Return values of which none is NaN, without a sampling effect that there is not."""
     if values.get("sampling") is None:
         values.pop("sampling", None)
     else:
-        values["sampling"] = _plain(values["sampling"])
+        values["sampling"] = plain_values(values["sampling"])
     return {name: None if x != x else x for name, x in values.items()}
 
 
-def _coverage_note(coverage: float | None, method: str) -> str | None:
+def coverage_note(coverage: float | None, method: str) -> str | None:
     """Return why intervals of such a coverage are unreliable, or None."""
     if coverage is None or coverage >= _LEAST_COVERAGE:
         return None
@@ -149,306 +143,6 @@ def _coverage_note(coverage: float | None, method: str) -> str | None:
         f"on generated data of this size the best 95 % intervals, by {method!r}, cover the true "
         f"value in {coverage:.0%} of the samples"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The difference of two detectors in one measure, with its confidence interval.
-
-    Attributes
-    ----------
-    difference : float
-        Value of the first minus that of the second.
-    low, high : float
-        Ends of its interval.
-    p_value : float
-        Two-sided p-value of the hypothesis that the detectors are equal.
-    method : str
-        How interval and p-value were computed: never "auto", and "exact permutation" where all
-        permutations were enumerated.
-    confidence_level : float
-        Nominal probability that such an interval covers the true difference, in (0, 1).
-    measure : str
-        Key of the measure.
-    higher_is_better : bool
-        Direction of the measure.
-    names : tuple of str
-        Names of the two detectors.
-    values : tuple of float
-        The measure of each.
-    n_anomalies, n_normals : int
-        Numbers of samples.
-    min_difference : float or None
-        The smallest difference of interest, as given.
-    power : float
-        Probability with which that difference is to be detected.
-    required_anomalies : int or None
-        Number of anomalies that this needs, at the present ratio of normal samples to anomalies.
-    required_anomalies_interval : (int, int) or None
-        Its interval at this confidence level: the variance is an estimate.
-    false_positive_rate : float or None
-        Highest rate of significant differences between equal detectors by this method, at a
-        confidence level of 95 %, on generated data with no more samples of either class or beyond
-        the operating point; None where the method was not selected by it, or keeps its level by
-        construction; NaN where it is not known.
-    n_resamples, n_undefined : int
-        Number of replicates, and how many of them left the measure undefined.
-    sampling : SamplingEffect or None
-        Where samples come in clusters or in time, or have real weights: what those of the first
-        detector are worth.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    method: str
-    confidence_level: float
-    measure: str
-    higher_is_better: bool
-    names: tuple[str, str]
-    values: tuple[float, float]
-    n_anomalies: int
-    n_normals: int
-    min_difference: float | None = None
-    power: float = 0.8
-    required_anomalies: int | None = None
-    required_anomalies_interval: tuple[int, int] | None = None
-    false_positive_rate: float | None = None
-    n_resamples: int = 0
-    n_undefined: int = 0
-    sampling: SamplingEffect | None = None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is significant at this confidence level."""
-        return self.p_value <= 1 - self.confidence_level
-
-    @property
-    def reliability_note(self) -> str | None:
-        """Why the verdict is unreliable, or None."""
-        if self.sampling is not None and self.sampling.reliability_note is not None:
-            return self.sampling.reliability_note
-        rate = self.false_positive_rate
-        if rate is None or rate <= _HIGHEST_FALSE_POSITIVE_RATE:
-            return None
-        if rate != rate:
-            return f"how often {self.method!r} finds equal detectors to differ here is not known"
-        return (
-            f"on generated data of this size {self.method!r} finds that {rate:.0%} of equal "
-            "detectors differ"
-        )
-
-    @property
-    def _better(self) -> str:
-        return _better_of(self)
-
-    @property
-    def summary(self) -> str:
-        """The result in a sentence."""
-        summary = _difference_text(self)
-        if self.required_anomalies is None or self.required_anomalies_interval is None:
-            return summary
-        fewest, most = self.required_anomalies_interval
-        return (
-            f"{summary} To detect a difference of {self.min_difference:g} with probability "
-            f"{self.power:g} requires about {self.required_anomalies} anomalies "
-            f"({100 * self.confidence_level:g} % interval {fewest} to {most}), with "
-            f"{self.n_normals / self.n_anomalies:.3g} normal samples for each; here are "
-            f"{self.n_anomalies}."
-        )
-
-    def __str__(self) -> str:
-        return self.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary; NaN becomes None."""
-        return {**_plain(asdict(self)), "summary": self.summary}
-
-
-@dataclass(frozen=True, slots=True)
-class IndependentComparison:
-    """The difference of one measure on two independent samples, with its confidence interval.
-
-    Attributes
-    ----------
-    difference : float
-        Value on the first sample minus that on the second.
-    low, high : float
-        Ends of its interval.
-    p_value : float
-        Two-sided p-value of the hypothesis that the measure is the same for both; by
-        permutations, that the scores of each class are distributed equally.
-    method : str
-        How interval and p-value were computed: never "auto", and "exact permutation" where all
-        permutations were enumerated.
-    confidence_level : float
-        Nominal probability that such an interval covers the true difference, in (0, 1).
-    measure : str
-        Key of the measure.
-    higher_is_better : bool
-        Direction of the measure.
-    names : tuple of str
-        Names of the two samples.
-    values : tuple of float
-        The measure on each.
-    intervals : tuple of Interval
-        Of each, where the difference's is made of them (method "hybrid"); else empty.
-    n_anomalies, n_normals : tuple of int
-        Numbers of samples on each side.
-    df : float
-        Degrees of freedom of Student's distribution (method "delong"), else infinity.
-    coverage : float or None
-        Where the method was selected: the lower coverage of the two ``intervals``, as in
-        `Interval`; NaN where it is not known.
-    n_resamples, n_undefined : int
-        Number of replicates, and how many of them left the measure undefined.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    method: str
-    confidence_level: float
-    measure: str
-    higher_is_better: bool
-    names: tuple[str, str]
-    values: tuple[float, float]
-    intervals: tuple[Interval, ...]
-    n_anomalies: tuple[int, int]
-    n_normals: tuple[int, int]
-    df: float = math.inf
-    coverage: float | None = None
-    n_resamples: int = 0
-    n_undefined: int = 0
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is significant at this confidence level."""
-        return self.p_value <= 1 - self.confidence_level
-
-    @property
-    def reliability_note(self) -> str | None:
-        """Why the verdict is unreliable, or None."""
-        if self.low == self.high:
-            return "the estimated variance is zero and the interval has no width"
-        return _coverage_note(self.coverage, self.method)
-
-    @property
-    def summary(self) -> str:
-        """The result in a sentence."""
-        return _difference_text(self)
-
-    def __str__(self) -> str:
-        return self.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary; what is not finite becomes None."""
-        values = {
-            name: None if isinstance(x, float) and not math.isfinite(x) else x
-            for name, x in asdict(self).items()
-        }
-        values["intervals"] = [interval.to_dict() for interval in self.intervals]
-        return {**values, "summary": self.summary}
-
-
-def _better_of(result: "Comparison | IndependentComparison") -> str:
-    """Return the name of the better of two."""
-    return result.names[0 if (result.difference > 0) == result.higher_is_better else 1]
-
-
-def _difference_text(result: "Comparison | IndependentComparison") -> str:
-    """Return a difference in a sentence."""
-    first, second = result.names
-    if result.is_significant:
-        better = _better_of(result)
-        worse = second if better == first else first
-        text = f"{better} is better than {worse} in {result.measure}"
-    else:
-        text = f"{first} and {second} do not differ significantly in {result.measure}"
-    return (
-        f"{text}: {first} - {second} = {result.difference:.4f} "
-        f"({100 * result.confidence_level:g} % interval {result.low:.4f} to {result.high:.4f}, "
-        f"p = {result.p_value:.2g}, {result.method})."
-    )
-
-
-class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
-    """Comparisons of all pairs of detectors, by their names; prints as a table.
-
-    Attributes
-    ----------
-    adjusted : mapping of (str, str) to float
-        p-values that allow for the number of comparisons.
-    correction : str
-        How they were adjusted.
-    """
-
-    __slots__ = ("_comparisons", "adjusted", "correction")
-
-    def __init__(
-        self, comparisons: Sequence[Comparison], adjusted: Sequence[float], correction: str
-    ) -> None:
-        self._comparisons = {comparison.names: comparison for comparison in comparisons}
-        self.adjusted = dict(zip(self._comparisons, adjusted, strict=True))
-        self.correction = correction
-
-    def __getitem__(self, names: tuple[str, str]) -> Comparison:
-        return self._comparisons[names]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._comparisons)
-
-    def __len__(self) -> int:
-        return len(self._comparisons)
-
-    def __repr__(self) -> str:
-        return f"<Comparisons of {len(self)} pairs, {self.correction}>"
-
-    def text_table(self) -> TextTable:
-        """Return differences, intervals and p-values as strings."""
-        first = next(iter(self.values()))
-        level = f"{100 * first.confidence_level:g} % interval"
-        header = [first.measure, "difference", level, "p", f"p, {self.correction}", "better"]
-        rows = []
-        for names, comparison in self.items():
-            adjusted = self.adjusted[names]
-            is_significant = adjusted <= 1 - comparison.confidence_level
-            rows.append(
-                [
-                    " - ".join(names),
-                    f"{comparison.difference:.4f}",
-                    f"[{comparison.low:.4f}, {comparison.high:.4f}]",
-                    f"{comparison.p_value:.2g}",
-                    f"{adjusted:.2g}",
-                    comparison._better if is_significant else "not significant",
-                ]
-            )
-        return TextTable(header, rows)
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each pair.
-
-        Columns are ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
-        ``adjusted_p_value``.
-        """
-        columns: dict[str, list[Any]] = {
-            "first": [first for first, _ in self],
-            "second": [second for _, second in self],
-        }
-        for field in ("difference", "low", "high", "p_value"):
-            columns[field] = [getattr(comparison, field) for comparison in self.values()]
-        columns["adjusted_p_value"] = list(self.adjusted.values())
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, and the comparison of each pair."""
-        comparisons = [
-            {**comparison.to_dict(), "adjusted_p_value": self.adjusted[names]}
-            for names, comparison in self.items()
-        ]
-        return with_versions({"correction": self.correction, "comparisons": comparisons})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

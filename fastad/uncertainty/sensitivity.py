@@ -27,7 +27,8 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import CorrectedCounts, largest_contamination
 from fastad.uncertainty.corrected import fractions_between
-from fastad.uncertainty.intervals import IntervalOptions, check_interval_options, intervals_of
+from fastad.uncertainty.interval_estimation import IntervalOptions, intervals_of
+from fastad.uncertainty.intervals import check_interval_options
 from fastad.uncertainty.methods import check_method
 from fastad.uncertainty.results import Interval
 

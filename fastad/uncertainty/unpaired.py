@@ -22,12 +22,12 @@ from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
 from fastad.uncertainty.closed_forms import Bounds, variance
+from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.enclosing_curves import fiducial_values
 from fastad.uncertainty.influence import has_influence, influence
-from fastad.uncertainty.intervals import IntervalOptions, Task, estimate_interval
+from fastad.uncertainty.interval_estimation import IntervalOptions, Task, estimate_interval
 from fastad.uncertainty.methods import RESAMPLING, limits_of, select_method, select_paired_method
 from fastad.uncertainty.paired import (
-    ComparisonOptions,
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,

@@ -34,7 +34,8 @@ from fastad.uncertainty.bootstrap import (
     replicate_values,
 )
 from fastad.uncertainty.influence import influence
-from fastad.uncertainty.intervals import check_interval_options, intervals_of
+from fastad.uncertainty.interval_estimation import intervals_of
+from fastad.uncertainty.intervals import check_interval_options
 from fastad.uncertainty.paired import rank_detectors
 from tests.support.operating import domain, options_of
 from tests.support.strategies import samples

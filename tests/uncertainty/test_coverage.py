@@ -13,7 +13,8 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.intervals import Task, check_interval_options, estimate_interval
+from fastad.uncertainty.interval_estimation import Task, estimate_interval
+from fastad.uncertainty.intervals import check_interval_options
 from fastad.uncertainty.methods import (
     ANY_SIZE,
     Coverage,

@@ -1,0 +1,52 @@
+"""Checks of the options of a comparison."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import check_choice
+from fastad._core.progress import Progress
+from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty.influence import has_influence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonOptions:
+    """Options of a comparison, checked."""
+
+    method: str
+    level: Fraction
+    n_resamples: int
+    stratified: bool
+    key: np.uint64
+    min_difference: Fraction | None
+    power: Fraction
+    progress: Progress | None = None
+
+    @property
+    def alpha(self) -> float:
+        """Nominal probability that an interval does not cover the true difference."""
+        return float(1 - self.level)
+
+
+def check_method_of_comparison(
+    bound: BoundMeasure, method: str, methods: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Check that a measure says which detector is better, and that a method can compare it."""
+    check_choice(method, ("auto", *methods), "method")
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"measure must be one of which more, or less, is better; found {bound.key}",
+            argument="measure",
+        )
+    if method == "delong" and not has_influence(bound.measure):
+        *others, last = [repr(other) for other in methods if other != "delong"]
+        raise InvalidInputError(
+            f"method must be {', '.join(others)} or {last} for {bound.measure.name}, because "
+            "'delong' needs a smooth measure; found 'delong'",
+            argument="method",
+        )
