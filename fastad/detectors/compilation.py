@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import write_rows
-from fastad.detectors import density, forest, knn, linear, support
+from fastad.detectors import centres, density, forest, knn, linear, support
 from fastad.detectors.scorer import CompiledScorer, is_exactly
 from fastad.detectors.transformation import after, can_compile
 from fastad.errors import BatchScorerWarning, InvalidInputError
@@ -21,7 +21,8 @@ class _Compiler(NamedTuple):
     module: str  # where users import it from
     name: str
     attribute: str
-    compile: Callable[[Any], CompiledScorer]
+    # None where one like this has no compiled form: it scores itself.
+    compile: Callable[[Any], CompiledScorer | None]
 
 
 _COMPILERS = {
@@ -54,11 +55,21 @@ _COMPILERS = {
         _Compiler("pyod.models.lof", "LOF", "decision_scores_", knn.compile_lof),
         _Compiler("pyod.models.hbos", "HBOS", "decision_scores_", density.HistogramScorer),
         _Compiler("pyod.models.pca", "PCA", "decision_scores_", linear.compile_pca),
+        _Compiler("pyod.models.loda", "LODA", "decision_scores_", density.ProjectionScorer),
+        _Compiler("pyod.models.cblof", "CBLOF", "decision_scores_", centres.compile_cblof),
+        _Compiler("pyod.models.inne", "INNE", "decision_scores_", centres.SphereScorer),
+        _Compiler("pyod.models.mcd", "MCD", "decision_scores_", density.compile_mcd),
+        _Compiler("pyod.models.gmm", "GMM", "labels_", density.compile_gmm),
+        _Compiler("pyod.models.kde", "KDE", "labels_", density.compile_kde),
         _Compiler("fastad.detectors.knn", "KNNDetector", "_scorer", knn.compile_knn_detector),
     )
 }
-# Detectors that score a batch by the ranks of its points among themselves and the training data.
-OF_BATCHES = {("pyod", "ECOD"), ("pyod", "COPOD")}
+# Detectors of PyOD whose score of a point depends on the others of the batch: ranks among them and
+# the training data (ECOD, COPOD), or a fit to the batch itself.
+OF_BATCHES = {
+    ("pyod", name)
+    for name in ("ECOD", "COPOD", "COF", "SOS", "SOD", "LOCI", "LMDD", "ROD", "CD")
+}
 
 
 def compile_scorer(fitted: Any) -> CompiledScorer:
@@ -70,8 +81,9 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
         Of scikit-learn: IsolationForest, OneClassSVM, LocalOutlierFactor (``novelty=True``),
         NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope, GaussianMixture,
         KernelDensity (gaussian), and a Pipeline of StandardScaler, MinMaxScaler, RobustScaler,
-        QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA. A
-        `KNNDetector`. Every other detector whose orientation is known scores batch by batch itself.
+        QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA, LODA,
+        INNE, CBLOF (with k-means), MCD, GMM, KDE (gaussian). A `KNNDetector`. Every other detector
+        whose orientation is known scores batch by batch itself.
 
     Returns
     -------
@@ -82,7 +94,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     ------
     InvalidInputError
         If the detector is not fitted, has an option that cannot be compiled, or scores no single
-        point (PyOD's ECOD and COPOD).
+        point (PyOD's ECOD, COPOD, COF, SOS, SOD, LOCI, LMDD, ROD and CD).
 
     Warns
     -----
@@ -150,8 +162,8 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
     if kind in OF_BATCHES:
         raise InvalidInputError(
-            f"{argument} must score single points; {kind[1]} scores a batch together with the "
-            "training data, so that the score of a point depends on the others",
+            f"{argument} must score single points; {kind[1]} scores a batch together, so "
+            "that the score of a point depends on the others",
             argument=argument,
         )
     if kind in _COMPILERS:
@@ -161,7 +173,8 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
             raise InvalidInputError(
                 f"{argument} must be fitted; found an unfitted {compiler.name}", argument=argument
             )
-        return compiler.compile(fitted)
+        scorer = compiler.compile(fitted)
+        return BatchScorer(fitted, argument) if scorer is None else scorer
     if kind == ("sklearn", "Pipeline") and all(can_compile(step) for _, step in fitted.steps[:-1]):
         _check_class(fitted, "sklearn.pipeline", "Pipeline", argument)
         *before, (_, last) = fitted.steps

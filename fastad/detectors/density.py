@@ -14,22 +14,48 @@ from fastad._kernels.detectors.gaussian import (
 )
 from fastad._kernels.detectors.histogram import sum_of_bins
 from fastad._kernels.detectors.support import log_sum_gaussians
+from fastad._kernels.geometry.linear import multiply
 from fastad.detectors.scorer import CompiledScorer, floats
 from fastad.errors import InvalidInputError
+
+# Points that are projected together.
+_PROJECTED = 2048
 
 
 class MahalanobisScorer(CompiledScorer):
     """``-score_samples`` of an EllipticEnvelope: the squared Mahalanobis distance."""
 
-    name = "EllipticEnvelope"
     kernel = quadratic_form
 
-    def __init__(self, envelope: Any) -> None:
+    def __init__(self, envelope: Any, name: str = "EllipticEnvelope") -> None:
+        self.name = name
         precision = floats(envelope.get_precision())
         self.n_features = precision.shape[0]
         # Not by a triangular factor: a pseudo-inverse, as of data on a plane, need not have one.
         upper = np.triu(precision) + np.tril(precision, -1).T
         self.arguments = (floats(envelope.location_), upper)
+
+
+def compile_mcd(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's MCD: the squared Mahalanobis distance."""
+    return MahalanobisScorer(detector.detector_, "MCD")
+
+
+def compile_gmm(detector: Any) -> CompiledScorer:
+    """Compile ``decision_function`` of PyOD's GMM."""
+    return MixtureScorer(detector.detector_, "GMM")
+
+
+def compile_kde(detector: Any) -> CompiledScorer | None:
+    """Compile ``decision_function`` of PyOD's KDE with its own metric; others score themselves."""
+    return DensityScorer(detector.kde_, "KDE") if _is_euclidean(detector.kde_) else None
+
+
+def _is_euclidean(density: Any) -> bool:
+    # The default p of Minkowski's distance is 2; with parameters the metric may be another.
+    if density.metric == "minkowski":
+        return density.metric_params is None
+    return bool(density.metric == "euclidean")
 
 
 class MixtureScorer(CompiledScorer):
@@ -38,9 +64,8 @@ class MixtureScorer(CompiledScorer):
     Fitted in single precision, the original scores in it in part, and agrees to that only.
     """
 
-    name = "GaussianMixture"
-
-    def __init__(self, mixture: Any) -> None:
+    def __init__(self, mixture: Any, name: str = "GaussianMixture") -> None:
+        self.name = name
         self._means = floats(mixture.means_)
         n_components, d = self._means.shape
         self.n_features = d
@@ -73,11 +98,13 @@ class DensityScorer(CompiledScorer):
     the samples times the features.
     """
 
-    name = "KernelDensity"
-
-    def __init__(self, density: Any) -> None:
-        for option, value in (("kernel", "gaussian"), ("metric", "euclidean")):
-            if getattr(density, option) != value:
+    def __init__(self, density: Any, name: str = "KernelDensity") -> None:
+        self.name = name
+        for option, value, is_right in (
+            ("kernel", "gaussian", density.kernel == "gaussian"),
+            ("metric", "euclidean", _is_euclidean(density)),
+        ):
+            if not is_right:
                 raise InvalidInputError(
                     f"{option} must be {value!r} to be compiled; "
                     f"found {getattr(density, option)!r}",
@@ -129,3 +156,42 @@ class HistogramScorer(CompiledScorer):
             margins[j] = (bounds[1] - bounds[0], bounds[-1] - bounds[-2])
             values[j, : n_bins + 2] = -np.concatenate([[logs.min()], logs, [logs.min()]])
         self.arguments = (rising, counts, margins * detector.tol, values)
+
+
+class ProjectionScorer(CompiledScorer):
+    """``decision_function`` of PyOD's LODA, of a number of bins or "auto".
+
+    The mean over random directions of minus the logarithm of the bin's relative frequency. As in
+    the original, a bin holds its upper edge, and is the one above that which the histogram counted.
+
+    References
+    ----------
+    .. [1] T. Pevny, Loda: lightweight on-line detector of anomalies, 2016.
+    """
+
+    name = "LODA"
+
+    def __init__(self, detector: Any) -> None:
+        self._directions = floats(detector.projections_)
+        n_directions, self.n_features = self._directions.shape
+        weights = floats(detector.weights) / n_directions
+        counts = np.array([len(histogram) for histogram in detector.histograms_])
+        n_most = int(counts.max())
+        # As for `HistogramScorer`; only the lowest edges count, one less than there are bins.
+        edges = np.full((n_directions, 2 ** (n_most + 1).bit_length() - 1), np.inf)
+        values = np.zeros((n_directions, n_most + 2))
+        for j, n_bins in enumerate(counts):
+            edges[j, : n_bins - 1] = detector.limits_[j][: n_bins - 1]
+            values[j, :n_bins] = -weights[j] * np.log(detector.histograms_[j])
+        # Nothing outside of the bins is near them: the search alone decides.
+        margins = np.column_stack([np.full(n_directions, -np.inf), np.full(n_directions, np.inf)])
+        self._bins = (edges, counts - 1, margins, values)
+
+    def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
+        """Write the scores of some points, as said by `CompiledScorer`."""
+        # Not all at once: there are often a hundred directions.
+        for start in range(0, points.shape[1], _PROJECTED):
+            some = np.ascontiguousarray(points[:, start : start + _PROJECTED])
+            projected = np.empty((self._directions.shape[0], some.shape[1]))
+            multiply(self._directions, some, projected)
+            sum_of_bins(projected, scores[start : start + _PROJECTED], *self._bins)

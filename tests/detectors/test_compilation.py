@@ -22,6 +22,12 @@ PYOD = [
     pytest.importorskip("pyod.models.lof").LOF(),
     pytest.importorskip("pyod.models.ocsvm").OCSVM(),
     pytest.importorskip("pyod.models.pca").PCA(),
+    pytest.importorskip("pyod.models.loda").LODA(),
+    pytest.importorskip("pyod.models.cblof").CBLOF(),
+    pytest.importorskip("pyod.models.inne").INNE(),
+    pytest.importorskip("pyod.models.mcd").MCD(),
+    pytest.importorskip("pyod.models.gmm").GMM(),
+    pytest.importorskip("pyod.models.kde").KDE(),
 ]
 COMPILED = [
     IsolationForest(),
