@@ -67,8 +67,7 @@ _COMPILERS = {
 # Detectors of PyOD whose score of a point depends on the others of the batch: ranks among them and
 # the training data (ECOD, COPOD), or a fit to the batch itself.
 OF_BATCHES = {
-    ("pyod", name)
-    for name in ("ECOD", "COPOD", "COF", "SOS", "SOD", "LOCI", "LMDD", "ROD", "CD")
+    ("pyod", name) for name in ("ECOD", "COPOD", "COF", "SOS", "SOD", "LOCI", "LMDD", "ROD", "CD")
 }
 
 
