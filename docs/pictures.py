@@ -26,8 +26,8 @@ _DETECTORS = {"weak": 0.8, "fair": 1.6, "good": 2.6}
 _PREVALENCES = {"1 % anomalies": 20, "10 % anomalies": 222, "half anomalies": 2000}
 # All scores lie in it.
 _RANGE = (-4.0, 8.0)
-_LOW_RATES = np.geomspace(0.001, 1, 60)
-_ALL_RATES = np.linspace(0.01, 0.99, 50)
+_LOW_RATES = np.geomspace(0.001, 1, 31)
+_ALL_RATES = np.linspace(0.02, 0.98, 33)
 # By the name of an operating point: its values, and whether their axis is logarithmic.
 _POINTS: Mapping[str, tuple[Any, bool]] = {
     "fpr": (_LOW_RATES[:-1], True),
@@ -41,7 +41,7 @@ _POINTS: Mapping[str, tuple[Any, bool]] = {
     "recall": (_ALL_RATES, False),
     "prevalence": (np.geomspace(0.001, 0.5, 30), True),
     "cost_ratio": (np.geomspace(0.1, 10, 31), True),
-    "k": (np.unique(np.geomspace(1, sum(_SIZES), 60).astype(int)), True),
+    "k": (np.unique(np.geomspace(1, sum(_SIZES), 40).astype(int)), True),
     "threshold": (np.linspace(-2, 5, 50), False),
     "alpha": (_ALL_RATES, False),
 }
@@ -75,8 +75,9 @@ def scores_of(separation: float, n_anomalies: int = _SIZES[1]) -> tuple[Any, Any
 
 def draw_measure(measure: Measure[Any]) -> Figure:
     """Draw a measure of detectors that anybody can imagine."""
-    figure = Figure(figsize=(5.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.4, 3.4))
     axes = figure.subplots()
+    figure.subplots_adjust(left=0.13, right=0.98, bottom=0.15, top=0.97)
     options = {"score_range": _RANGE} if measure.takes_score_range else {}
     if measure.kind == "curve":
         _draw_curves(axes, measure, options)
@@ -120,7 +121,7 @@ def _draw_by_point(axes: Any, measure: Measure[Any], options: dict[str, Any]) ->
 
 
 def _draw_by_separation(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> None:
-    separations = np.linspace(0, 4, 41)
+    separations = np.linspace(0, 4, 25)
     for i, (name, n_anomalies) in enumerate(_PREVALENCES.items()):
         values = [
             value_of(measure, scores_of(separation, n_anomalies), options)
@@ -156,9 +157,9 @@ def draw_volume_by_dimension() -> Figure:
     data = np.random.default_rng(0)
     for i, (method, dimensions, n_draws) in enumerate(
         (
-            ("uniform", (2, 5, 8, 11, 14, 17), 10**6),
-            ("importance", (2, 5, 10, 15, 20, 30, 40, 50), 20_000),
-            ("splitting", (3, 9, 13, 25, 35, 45), 200_000),
+            ("uniform", (2, 5, 8, 11, 14), 100_000),
+            ("importance", (2, 5, 10, 20, 30, 40, 50), 10_000),
+            ("splitting", (3, 9, 15, 25, 35, 45), 50_000),
         )
     ):
         found = []
