@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,11 @@ def compile_ocsvm(detector: Any) -> CompiledScorer:
 class SupportScorer(CompiledScorer):
     """Sum of a kernel over the support vectors with the intercept, and an offset, negated.
 
+    Attributes
+    ----------
+    gaussian : Gaussian or None
+        The sum, where the kernel is Gaussian.
+
     A score takes time in proportion to the support vectors times the features; with a linear
     kernel they add up to one vector.
 
@@ -49,30 +54,58 @@ class SupportScorer(CompiledScorer):
         self.name = name
         vectors = floats(machine.support_vectors_)
         self.n_features = vectors.shape[1]
-        self._sum = _sum_of(machine, vectors, floats(machine.dual_coef_)[0])
+        weights = floats(machine.dual_coef_)[0]
+        self.gaussian = _gaussian_of(machine, vectors, weights)
+        self._sum = _sum_of(machine, vectors, weights, self.gaussian)
         self._intercept = float(np.ravel(machine.intercept_)[0])
         self._offset = offset
 
     def score_block(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Write the scores of some points, as said by `CompiledScorer`."""
         self._sum(points, scores)
+        self.finish(scores)
+
+    def finish(self, scores: FloatVector) -> None:
+        """Make sums into scores."""
         scores += self._intercept
         scores += self._offset
         np.negative(scores, out=scores)
 
 
-def _sum_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Sum:
+class Gaussian(NamedTuple):
+    """A sum of Gaussians.
+
+    Vectors are in the order of their coordinates and all different, so that sums over those of
+    several machines, in that order too, have the same bits.
+    """
+
+    vectors: FloatMatrix  # (s, d)
+    weights: FloatVector  # (s,)
+    rate: float
+
+
+def _gaussian_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Gaussian | None:
+    if machine.kernel != "rbf":
+        return None
+    distinct, places = np.unique(vectors, axis=0, return_inverse=True)
+    total = np.bincount(places.ravel(), weights, distinct.shape[0])
+    # The number that "scale" or "auto" became in fitting: no public attribute has it.
+    rate = float(getattr(machine, "_gamma", math.nan)) / math.log(2.0)
+    return Gaussian(set_readonly(floats(distinct)), set_readonly(total), rate)
+
+
+def _sum_of(
+    machine: Any, vectors: FloatMatrix, weights: FloatVector, gaussian: Gaussian | None
+) -> Sum:
     """Return the kernel of a machine, with its parameters filled in."""
     kernel = machine.kernel
+    if gaussian is not None:
+        return lambda points, scores: sum_gaussians(points, *gaussian, scores)
     if kernel == "linear":
         total, weight = (weights @ vectors)[None], np.ones(1)
         return lambda points, scores: sum_powers(points, total, weight, 1.0, 0.0, 1, scores)
-    # The number that "scale" or "auto" became in fitting: no public attribute has it.
     gamma = float(getattr(machine, "_gamma", math.nan))
     constant = float(machine.coef0)
-    if kernel == "rbf":
-        rate = gamma / math.log(2.0)
-        return lambda points, scores: sum_gaussians(points, vectors, weights, rate, scores)
     if kernel == "poly":
         degree = int(machine.degree)
         return lambda points, scores: sum_powers(
@@ -89,37 +122,32 @@ def _sum_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Sum:
 
 
 class SupportGroup:
-    """Anomaly scores of machines with Gaussian kernels that were trained on the same rows.
+    """Anomaly scores of machines with Gaussian kernels, most of whose support vectors are shared.
 
-    In many dimensions the distances to the training rows take most of the time of a score; here
-    they are computed once for all machines. Scores have the bits of `compile_scorer`.
+    In many dimensions the distances to the vectors take most of the time of a score; here
+    they are computed once for all machines. Scores have the bits of the machine alone.
 
     Parameters
     ----------
-    machines : sequence of sklearn.svm.OneClassSVM
-        Of kernel "rbf", fitted on ``X_train``.
-    X_train : numpy.ndarray of shape (n_train, n_features)
-        The rows.
+    members : sequence of SupportScorer
+        Of kernel "rbf".
     """
 
-    def __init__(self, machines: Sequence[Any], X_train: FloatMatrix) -> None:
-        weights = np.zeros((len(machines), X_train.shape[0]))
-        for row, machine in zip(weights, machines, strict=True):
-            row[machine.support_] = machine.dual_coef_[0]
-        used = np.flatnonzero(weights.any(axis=0))
-        self._vectors = set_readonly(floats(X_train[used]))
-        self._weights = set_readonly(floats(weights[:, used]))
-        # The number that "scale" or "auto" became in fitting: no public attribute has it.
-        self._rates = set_readonly(floats([machine._gamma / math.log(2.0) for machine in machines]))
-        self._offsets = [
-            (float(machine.intercept_[0]), float(machine.offset_[0])) for machine in machines
-        ]
+    def __init__(self, members: Sequence[Any]) -> None:
+        self._members: Sequence[SupportScorer] = members
+        parts: list[Gaussian] = [member.gaussian for member in members]
+        vectors, places = np.unique(
+            np.concatenate([part.vectors for part in parts]), axis=0, return_inverse=True
+        )
+        weights = np.zeros((len(parts), vectors.shape[0]))
+        stops = np.cumsum([part.weights.shape[0] for part in parts])[:-1]
+        for row, part, where in zip(weights, parts, np.split(places.ravel(), stops), strict=True):
+            row[where] = part.weights
+        self._vectors, self._weights = set_readonly(floats(vectors)), set_readonly(weights)
+        self._rates = set_readonly(floats([part.rate for part in parts]))
 
     def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
         """Write the scores of points of shape (n_features, n_points), a row for each machine."""
         sum_gaussians_of_many(points, self._vectors, self._weights, self._rates, scores)
-        for row, (intercept, offset) in zip(scores, self._offsets, strict=True):
-            # In the order in which the machine itself does it: the bits are the same.
-            row += intercept
-            row += offset
-            np.negative(row, out=row)
+        for row, member in zip(scores, self._members, strict=True):
+            member.finish(row)

@@ -1,6 +1,7 @@
 """Volumes at false positive rates: of one detector, and of several on one set of draws."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any, overload
 
@@ -21,6 +22,7 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.plan import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Score, block_score
+from fastad.regions.together import group_blocks
 from fastad.regions.volume_estimation import estimate_volumes, volume
 
 
@@ -208,7 +210,9 @@ def volumes(
 ) -> Volumes:
     """Volumes of the decision regions of several detectors, each at its own thresholds.
 
-    All detectors and rates share one set of draws, but for methods that draw where a region is.
+    All detectors and rates share one set of draws, but for methods that draw where a region is. Of
+    detectors with the same training points also the neighbours of draws, or the distances to
+    support vectors, are computed once: the estimates are those of each detector alone.
 
     Parameters
     ----------
@@ -291,10 +295,26 @@ def volumes(
     at_each: Any = rates
     table: dict[str, dict[str, VolumeEstimate]] = {}
     with thread_limit(n_threads), reporting(progress, "points") as report:
-        for name, scored in scorers.items():
-            y_score = scored.of_rows(samples)
-            thresholds = threshold_at_fpr(labels.values, y_score, fpr=at_each).tolist()
-            same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
-            estimates = estimate_volumes(scored, thresholds, region, same_draws)
-            table[str(name)] = dict(zip(names, estimates, strict=True))
+        groups = group_blocks(list(scorers.values()))
+        y_scores = {
+            member: y_score
+            for group in groups
+            for member, y_score in zip(group.members, group.of_rows(samples), strict=True)
+        }
+        thresholds = {
+            scored: threshold_at_fpr(
+                labels.values,
+                y_scores[scored] if scored in y_scores else scored.of_rows(samples),
+                fpr=at_each,
+            ).tolist()
+            for scored in scorers.values()
+        }
+        with ExitStack() as stack:
+            for group in groups:
+                at = [thresholds[member] for member in group.members]
+                stack.enter_context(group.counting_at(at))
+            for name, scored in scorers.items():
+                same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
+                estimates = estimate_volumes(scored, thresholds[scored], region, same_draws)
+                table[str(name)] = dict(zip(names, estimates, strict=True))
     return Volumes(table, region, [float(rate) for rate in rates])

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,25 @@ from fastad.regions.box import Box
 Score: TypeAlias = Any
 
 
+class Countable(Protocol):
+    """What `BlockScore` offers to those who count the points below thresholds."""
+
+    @property
+    def on_threads(self) -> bool:
+        """Whether several threads may compute at once, and gain by it."""
+
+    @property
+    def kernel(self) -> Any:
+        """Jitted, of points, scores and the arguments; or None."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the kernel takes besides."""
+
+    def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
+        """Add the numbers of points below thresholds."""
+
+
 class BlockScore(ABC):
     """Scores of points that stand coordinate by coordinate.
 
@@ -40,6 +59,9 @@ class BlockScore(ABC):
         The compiled scorer, if it is one.
     given : object
         The score as the user gave it, which other processes can make into the same.
+    joint : callable or None
+        Of draws, rising thresholds, the first draw, their number, and the progress: how many of
+        them are counted together with other scores, and their counts.
     """
 
     on_threads: bool = True
@@ -47,6 +69,7 @@ class BlockScore(ABC):
     arguments: tuple[Any, ...] = ()
     scorer: CompiledScorer | None = None
     given: Any = None
+    joint: Any = None
 
     def of_rows(self, samples: npt.NDArray[Any]) -> FloatVector:
         """Return the scores of samples of shape (n_samples, n_features)."""

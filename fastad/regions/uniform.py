@@ -19,7 +19,7 @@ from fastad._kernels.geometry.draws import counting, draw
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, from_fraction
-from fastad.regions.scores import BlockScore
+from fastad.regions.scores import BlockScore, Countable
 from fastad.uncertainty.closed_forms import clopper_pearson
 
 # A thread takes at most so many blocks at once.
@@ -67,6 +67,22 @@ class Draws:
         """Count the points below each of some rising thresholds, from a number on."""
         if (count_elsewhere := counted_elsewhere.get()) is not None:
             return count_elsewhere(self, score, thresholds, range(first, first + n_draws))
+        if score.joint is None:
+            return self.count_here(score, thresholds, first, n_draws, progress)
+        counts: IntVector
+        n_done, counts = score.joint(self, thresholds, first, n_draws, progress)
+        counts += self.count_here(score, thresholds, first + n_done, n_draws - n_done, progress)
+        return counts
+
+    def count_here(
+        self,
+        score: Countable,
+        thresholds: FloatVector,
+        first: int,
+        n_draws: int,
+        progress: Progress | None = None,
+    ) -> IntVector:
+        """Count in this process, and apart from other scores."""
         counts = np.zeros(thresholds.shape[0], np.int64)
         for end, parts in self.rounds(score, thresholds, first, first + n_draws):
             for part in parts:
@@ -76,7 +92,7 @@ class Draws:
         return counts
 
     def rounds(
-        self, score: BlockScore, thresholds: FloatVector, start: int, stop: int
+        self, score: Countable, thresholds: FloatVector, start: int, stop: int
     ) -> Iterator[tuple[int, list[Part]]]:
         """Count part by part, on threads where the score allows it; yield each round's end."""
 
@@ -102,7 +118,7 @@ class Draws:
             yield numbers.stop, [count(numbers)]
 
     def _count_at_once(
-        self, score: BlockScore, thresholds: FloatVector, numbers: range, counts: IntVector
+        self, score: Countable, thresholds: FloatVector, numbers: range, counts: IntVector
     ) -> bool:
         """Draw, score and count in one kernel; tell whether all scores were numbers."""
         loop = counting(score.kernel)

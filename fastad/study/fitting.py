@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix
 from fastad.detectors.neighbours import Neighbourhood, impossible_rules
 from fastad.detectors.scorer import blocks
-from fastad.detectors.support import SupportGroup
+from fastad.detectors.support import SupportGroup, compile_one_class_svm
+from fastad.detectors.together import ScorerGroup
 from fastad.regions.scores import block_score
 from fastad.regions.uniform import Draws
 from fastad.study.configurations import Configuration
@@ -29,20 +30,13 @@ FAILURES = (Exception, SystemExit)
 _MAX_REASON = 300
 
 
-class Scorer(Protocol):
-    """Writes the scores of several detectors."""
-
-    def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
-        """Write scores of points of shape (n_features, n_points), a row for each detector."""
-
-
 @dataclass(slots=True)
 class Fitted:
     """What became of the configurations of a batch.
 
     Attributes
     ----------
-    scorers : list of (Scorer, list of Configuration)
+    scorers : list of (ScorerGroup, list of Configuration)
         Each writes a row for each of its configurations.
     seconds : dict of Configuration to float
         Time to fit each; an equal part of the time for what they have in common.
@@ -50,7 +44,7 @@ class Fitted:
         Why the others failed.
     """
 
-    scorers: list[tuple[Scorer, list[Configuration]]] = field(default_factory=list)
+    scorers: list[tuple[ScorerGroup, list[Configuration]]] = field(default_factory=list)
     seconds: dict[Configuration, float] = field(default_factory=dict)
     reasons: dict[Configuration, str] = field(default_factory=dict)
 
@@ -104,7 +98,7 @@ def fit_batch(
     return fitted
 
 
-def scores_of_rows(scorer: Scorer, n_scores: int, X: FloatMatrix) -> FloatMatrix:
+def scores_of_rows(scorer: ScorerGroup, n_scores: int, X: FloatMatrix) -> FloatMatrix:
     """Return the scores of rows, of shape (n_scores, n_rows)."""
     scores = np.empty((n_scores, X.shape[0]))
     for points, part in blocks(X):
@@ -114,7 +108,7 @@ def scores_of_rows(scorer: Scorer, n_scores: int, X: FloatMatrix) -> FloatMatrix
     return scores
 
 
-def scores_of_draws(scorer: Scorer, n_scores: int, draws: Draws, n_draws: int) -> FloatMatrix:
+def scores_of_draws(scorer: ScorerGroup, n_scores: int, draws: Draws, n_draws: int) -> FloatMatrix:
     """Return the scores of points drawn in a box, of shape (n_scores, n_draws)."""
     scores = np.empty((n_scores, n_draws))
     with ReusedBuffers():
@@ -162,7 +156,7 @@ def _fit_neighbours(
         if rule in impossible
     }
 
-    def fit() -> Scorer:
+    def fit() -> ScorerGroup:
         return Neighbourhood(X_train, [rules[configuration] for configuration in members])
 
     _add(fit, members, fitted)
@@ -182,7 +176,11 @@ def _fit_machines(
         except FAILURES as error:  # whatever it is, the others go on
             fitted.reasons[configuration] = reason_of(error)
         fitted.seconds[configuration] = perf_counter() - began
-    _add(lambda: SupportGroup(list(machines.values()), X_train), list(machines), fitted)
+
+    def compiled() -> ScorerGroup:
+        return SupportGroup([compile_one_class_svm(machine) for machine in machines.values()])
+
+    _add(compiled, list(machines), fitted)
 
 
 def _fit_single(
@@ -196,7 +194,7 @@ def _fit_single(
     )
 
 
-def _add(fit: Callable[[], Scorer], members: list[Configuration], fitted: Fitted) -> None:
+def _add(fit: Callable[[], ScorerGroup], members: list[Configuration], fitted: Fitted) -> None:
     """Make a scorer of some configurations, or note why that fails."""
     if not members:
         return

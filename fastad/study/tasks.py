@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.random import string_seed
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad.detectors.together import ScorerGroup
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
@@ -20,7 +21,6 @@ from fastad.study.fitting import (
     FAILURES,
     MACHINES,
     NEIGHBOURS,
-    Scorer,
     fit_batch,
     group_of,
     ignore_warnings,
@@ -286,7 +286,7 @@ def _nan_reason(scores: FloatVector, of: str) -> str:
 
 
 def _uniform_scores(
-    scorer: Scorer, n_scores: int, draws: Draws, settings: Settings
+    scorer: ScorerGroup, n_scores: int, draws: Draws, settings: Settings
 ) -> tuple[FloatMatrix | None, str]:
     """Return the scores of uniform points, or why there are none: other measures go on."""
     try:

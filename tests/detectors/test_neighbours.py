@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.neighbors import LocalOutlierFactor
 
 from fastad._kernels.detectors.neighbours import nearest_in_tree, nearest_of_all
-from fastad.detectors import neighbours
 from fastad.detectors.knn import Kind, KNNDetector
-from fastad.detectors.neighbours import Neighbourhood, Rule, grow, impossible_rules
+from fastad.detectors.neighbour_search import _tiles, grow
+from fastad.detectors.neighbours import Neighbourhood, Rule, impossible_rules
 from fastad.errors import InvalidInputError
 
 Points = npt.NDArray[np.float64]
@@ -148,7 +148,7 @@ def test_both_searches_find_the_first_of_all_neighbours(data: st.DataObject) -> 
     training, X = rng.choice(few, size=(n_train, d)), rng.choice(few, size=(11, d))
     k = data.draw(st.integers(1, n_train - 1))
     expected, expected_rows = _neighbours(training, X)
-    tiles = neighbours._tiles(training)
+    tiles = _tiles(training)
     points = np.ascontiguousarray(X.T)
     searches: list[tuple[Any, Any]] = [(nearest_of_all, ()), (nearest_in_tree, (grow(training),))]
     for search, trees in searches:

@@ -9,7 +9,7 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.svm import OneClassSVM
 
 import fastad
-from fastad.detectors.support import SupportGroup
+from fastad.detectors.support import SupportGroup, compile_one_class_svm
 from fastad.errors import InvalidInputError
 from fastad.study.config import check_measures
 from fastad.study.measuring import Measured, measure_scores
@@ -134,7 +134,7 @@ def test_machines_that_share_distances_score_to_the_bit_as_alone(d: int) -> None
     machines = [OneClassSVM(gamma=gamma, nu=0.5).fit(X) for gamma in (0.01, 1, 100, "scale")]
     points = np.ascontiguousarray(rng.uniform(-4, 4, size=(700, d)).T)
     together = np.empty((len(machines), 700))
-    SupportGroup(machines, X).write(points, together)
+    SupportGroup([compile_one_class_svm(machine) for machine in machines]).write(points, together)
     for own, machine in zip(together, machines, strict=True):
         alone = fastad.compile_scorer(machine).score_samples(points.T)
         assert np.array_equal(own, alone)
