@@ -74,7 +74,7 @@ def volume_curve(
         if not given:
             # Sent once, not with each task.
             given[0] = dask.delayed(score.given, traverse=False)
-        # Always the same batches: a function may round otherwise in others.
+        # Whole batches, as here: a function may round otherwise in others.
         batch, n_points = points_at_once(box.n_features), points.shape[1]
         size = -(-n_points // (most * batch)) * batch
         tasks = [

@@ -10,6 +10,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatVector, IntVector
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.regions import at_fpr, volume_estimation
+from fastad.regions.batches import BATCH
 from fastad.regions.box import Box
 from fastad.regions.scores import BlockScore, Score, block_score
 from fastad.regions.uniform import Draws, counted_elsewhere
@@ -175,6 +176,8 @@ def _count(
     """Count a range of draws in tasks."""
     dask = dask_module()
     step = max(-(-len(numbers) // n_tasks), _FEWEST)
+    # Whole batches, as here: a function may round otherwise in others.
+    step = -(-step // BATCH) * BATCH
     given = dask.delayed(score.given, traverse=False)
     tasks = [
         dask.delayed(_count_range, pure=False)(

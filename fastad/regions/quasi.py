@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from fastad._core.pace import Pace
 from fastad._core.progress import Progress
-from fastad._core.threads import in_steps, points_at_once, thread_map
+from fastad._core.threads import points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
 from fastad.errors import InvalidInputError
@@ -84,7 +84,7 @@ def replicate_counts(
         score.count(points, rising, counts[replicate])
 
     n_done = 0
-    for tasks in _rounds(2**exponent, size, on_threads=score.on_threads):
+    for tasks in _rounds(2**exponent, size, score, box.n_features):
         thread_map(count, tasks)
         n_done += sum(n_points for _, n_points in tasks)
         if progress is not None:
@@ -92,11 +92,13 @@ def replicate_counts(
     return counts, 2**exponent
 
 
-def _rounds(n_each: int, largest: int, *, on_threads: bool) -> Iterator[list[tuple[int, int]]]:
+def _rounds(
+    n_each: int, largest: int, score: BlockScore, n_features: int
+) -> Iterator[list[tuple[int, int]]]:
     """Yield replicates and how many points of them are next: of all on threads, else of one."""
-    if not on_threads:
+    if not score.on_threads:
         for replicate in range(N_REPLICATES):
-            for part in in_steps(0, n_each, largest):
+            for part in score.ranges(0, n_each, n_features):
                 yield [(replicate, len(part))]
         return
     pace, start = Pace(), 0

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,13 @@ from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
 from fastad.detectors.compilation import scorer_of
 from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, refuse_nan
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.regions.batches import Batches
 from fastad.regions.box import Box
 
 # A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
 Score: TypeAlias = Any
+
+Result = TypeVar("Result")
 
 
 class Countable(Protocol):
@@ -39,6 +42,9 @@ class Countable(Protocol):
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What the kernel takes besides."""
+
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        """Yield ranges of points to count one after the other, where threads gain nothing."""
 
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
         """Add the numbers of points below thresholds."""
@@ -86,6 +92,10 @@ class BlockScore(ABC):
             write(range(samples.shape[0]))
         return scores
 
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        """Yield ranges of points to score one after the other, each of some whole batches."""
+        yield from in_steps(start, stop, points_at_once(n_features))
+
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         """Write the scores of points of shape (n_features, n_points)."""
@@ -117,16 +127,16 @@ class _Compiled(BlockScore):
         self.scorer.count_below(points, thresholds, counts, np.empty(points.shape[1]))
 
 
-def _scoring(points: FloatMatrix, score: Callable[[], None]) -> None:
+def _scoring(rows: FloatMatrix, score: Callable[[], Result]) -> Result:
     """Call a user's function of points; say which points it was given if it raises."""
     try:
-        score()
+        return score()
     except InvalidInputError:
         raise
     except Exception as error:
         raise InvalidInputError(
-            f"score raised {type(error).__name__} ({error}) on {points.shape[1]} points, the "
-            f"first of them {points[:, 0].tolist()}",
+            f"score raised {type(error).__name__} ({error}) on {rows.shape[0]} points, the "
+            f"first of them {rows[0].tolist()}",
             argument="score",
         ) from error
 
@@ -148,7 +158,7 @@ class _Jitted(BlockScore):
             return
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
-        _scoring(points, lambda: self.kernel(points, scores))
+        _scoring(points.T, lambda: self.kernel(points, scores))
 
 
 class _Batch(BlockScore):
@@ -157,21 +167,28 @@ class _Batch(BlockScore):
 
     def __init__(self, function: Callable[[FloatMatrix], Any]) -> None:
         self._function = function
+        self._batches = Batches()
+
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        yield from self._batches.ranges(start, stop, n_features)
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
         rows = np.empty((points.shape[1], points.shape[0]))
         write_rows(points, rows)
-        _scoring(points, lambda: self._write_rows(rows, scores))
+        self._batches.write(self._scores_of, rows, scores)
 
-    def _write_rows(self, rows: FloatMatrix, scores: FloatVector) -> None:
+    def _scores_of(self, rows: FloatMatrix) -> FloatVector:
+        return _scoring(rows, lambda: self._checked(rows))
+
+    def _checked(self, rows: FloatMatrix) -> FloatVector:
         result = np.asarray(self._function(rows))
-        if result.shape != scores.shape or result.dtype.kind not in "biuf":
+        if result.shape != rows.shape[:1] or result.dtype.kind not in "biuf":
             raise InvalidInputError(
-                f"score must return one number for each of {scores.shape[0]} points; found shape "
+                f"score must return one number for each of {rows.shape[0]} points; found shape "
                 f"{result.shape} of {result.dtype}, the first point being {rows[0].tolist()}",
                 argument="score",
             )
-        scores[:] = result
+        return result.astype(np.float64)  # a copy: the function may use its memory again
 
 
 def block_score(score: Any, n_features: int, argument: str = "score") -> BlockScore:
@@ -192,7 +209,9 @@ def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
                 f"box must have {scorer.n_features} features as the score; found {n_features}",
                 argument="box",
             )
-        return _Compiled(scorer)
+        if scorer.on_threads:
+            return _Compiled(scorer)
+        return _Batch(scorer.score_samples)
     if isinstance(score, Dispatcher):
         return _Jitted(score, n_features)
     if not callable(score):
@@ -274,7 +293,7 @@ class Cube:
                 done(end - start)
                 start = end
         else:
-            for part in in_steps(0, n, largest):
+            for part in self._score.ranges(0, n, self.n_features):
                 write(part)
                 done(len(part))
         return scores

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.pace import Pace
 from fastad._core.progress import Progress
-from fastad._core.threads import points_at_once
+from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.detectors.scorer import blocks, count_scores_below, refuse_nan
 from fastad.detectors.together import ScorerGroup, group_scorers
@@ -74,6 +74,10 @@ class BlockGroup:
         # An estimate that draws on later does so for itself.
         for member in self.members:
             member.joint = None
+
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        """Yield ranges of points, as a `BlockScore` does."""
+        yield from in_steps(start, stop, points_at_once(n_features))
 
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
         """Add the numbers of points below the thresholds of each member, one after the other."""

@@ -113,8 +113,7 @@ class Draws:
         if score.on_threads:
             yield from Pace().map(count, start, stop, self.part)
             return
-        # Always the same batches: a function may round otherwise in others.
-        for numbers in in_steps(start, stop, points_at_once(self.box.n_features)):
+        for numbers in score.ranges(start, stop, self.box.n_features):
             yield numbers.stop, [count(numbers)]
 
     def _count_at_once(

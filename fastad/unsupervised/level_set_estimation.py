@@ -11,7 +11,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.pace import Pace
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
 from fastad._core.progress import Progress, reporting
-from fastad._core.threads import in_steps, points_at_once, thread_limit
+from fastad._core.threads import points_at_once, thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -246,7 +246,7 @@ class LevelSetEstimator:
         if self.score.on_threads:
             yield from (end for end, _ in Pace().map(write, 0, n_draws, largest))
             return
-        for part in in_steps(0, n_draws, largest):
+        for part in self.score.ranges(0, n_draws, self.box.n_features):
             write(part)
             yield part.stop
 

@@ -77,22 +77,6 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
     assert time.perf_counter() - sent[0] < 20
 
 
-def test_batches_of_python_functions_are_the_same_each_time() -> None:
-    sizes: list[list[int]] = []
-    for wait in (0.0, 0.02):
-        seen: list[int] = []
-
-        def score(rows: Any, seen: list[int] = seen, wait: float = wait) -> Any:
-            time.sleep(wait)
-            seen.append(len(rows))
-            return sum_of(rows)
-
-        fastad.volume(score, 0.7, BOX, method="uniform", n_draws=200_000, rng=0)
-        sizes.append(seen)
-    assert sizes[0] == sizes[1]
-    assert max(sizes[0]) <= 2**15
-
-
 @pytest.mark.parametrize("method", ["uniform", "sobol", "importance", "splitting"])
 def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> None:
     region = ball(4)
