@@ -20,7 +20,7 @@ BATCH = 1024
 _UNIT, _ODD = 64, 37
 _SIZES = (256, 1024, 4096, 16384)
 # Nothing is measured before so many points are scored: of the points that are scored a second time,
-# at most 500, there are then less than 0.4 %. They are in no count: by it, methods keep to a budget,
+# at most 500, there are then less than 0.4 %. No count has them: methods keep a budget by counts,
 # and numbers would depend on how fast a function is.
 _SCORED_BEFORE = 2**17
 # Each size is tried twice, on so many points at least, if a batch of it takes so many seconds at
@@ -124,7 +124,7 @@ class Batches:
 
 
 def _in_batches(function: BatchFunction, rows: FloatMatrix, size: int) -> FloatVector:
-    """Return the scores of rows that are still needed: a function may overwrite what it is given."""
+    """Return scores of rows that are still needed: a function may overwrite what it is given."""
     return np.concatenate(
         [function(rows[start : start + size].copy()) for start in range(0, len(rows), size)]
     )

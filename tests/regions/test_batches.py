@@ -1,4 +1,4 @@
-"""Functions of a batch: the size of batches is measured, changes no number, and keeps the budget."""
+"""Functions of a batch: its size is measured, changes no number, and keeps the budget."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -48,9 +48,7 @@ def in_place(rows: Any) -> Any:
 
 
 TAKERS: Mapping[str, Callable[..., Any]] = {
-    "uniform": lambda score, **options: fastad.volume(
-        score, 1.0, BOX, method="uniform", **options
-    ),
+    "uniform": lambda score, **options: fastad.volume(score, 1.0, BOX, method="uniform", **options),
     "sobol": lambda score, **options: fastad.volume(score, 1.0, BOX, method="sobol", **options),
     "importance": lambda score, **options: fastad.volume(
         score, 1.0, BOX, method="importance", data=X, **options
