@@ -150,7 +150,10 @@ def test_progress_of_slow_functions_is_shown_after_each_batch(
 ) -> None:
     seconds = count()
     monkeypatch.setattr(batches, "perf_counter", lambda: float(next(seconds)))
-    takers = {**TAKERS, "level_sets": partial(level_sets, X=X, method="uniform")}
+    takers: dict[str, Callable[..., Any]] = {
+        **TAKERS,
+        "level_sets": partial(level_sets, X=X, method="uniform"),
+    }
     del takers["curve"]
     for name, taker in takers.items():
         reports = [0]
@@ -163,9 +166,7 @@ def test_detectors_that_are_not_compiled_score_in_such_batches() -> None:
     fitted = SGDOneClassSVM(random_state=0).fit(X)
     reports: list[int] = []
     with pytest.warns(BatchScorerWarning):
-        fastad.volume(
-            *(fitted, 0.0, BOX),
-            **{"method": "uniform", "n_draws": 5000, "rng": 0},
-            progress=lambda done, _: reports.append(done),
+        TAKERS["uniform"](
+            fitted, n_draws=5000, rng=0, progress=lambda done, _: reports.append(done)
         )
     assert reports[0] == BATCH
