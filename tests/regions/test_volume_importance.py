@@ -22,7 +22,7 @@ from fastad.regions.importance_sampling.sampling import (
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls
-from tests.support.volumes import ENOUGH, TRIALS
+from tests.support.volumes import SLOW_ENOUGH, SLOW_TRIALS
 
 Array = Any
 
@@ -147,11 +147,11 @@ def trials() -> tuple[Rare, list[VolumeEstimate]]:
     region = ellipsoid(6)
     found = []
     with thread_limit(1):
-        for seed in range(TRIALS):
+        for seed in range(SLOW_TRIALS):
             # With so few draws a tail of weights that is not heavy may seem to be.
             with suppress(RefusedError):
                 found.append(of(region, 4000, seed, n=100))
-    assert len(found) >= 0.98 * TRIALS
+    assert len(found) >= 0.98 * SLOW_TRIALS
     return region, found
 
 
@@ -159,7 +159,7 @@ def trials() -> tuple[Rare, list[VolumeEstimate]]:
 def test_intervals_cover_the_true_value_as_often_as_they_say(trials: Any) -> None:
     region, found = trials
     covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
-    assert covered >= ENOUGH / TRIALS * len(found)
+    assert covered >= SLOW_ENOUGH / SLOW_TRIALS * len(found)
 
 
 @pytest.mark.evidence

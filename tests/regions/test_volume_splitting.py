@@ -16,7 +16,7 @@ from fastad.errors import InsufficientMixingWarning
 from fastad.regions import VolumeEstimate
 from tests.support.rare import SHAPES, Rare, ball, simplex, two_balls
 from tests.support.splitting import Array, of, split, values
-from tests.support.volumes import ENOUGH, KINDS, TRIALS, OfBatch
+from tests.support.volumes import KINDS, SLOW_ENOUGH, SLOW_TRIALS, OfBatch
 
 # --- closed forms
 
@@ -114,7 +114,7 @@ def trials(name: str, d: int, n_draws: int) -> tuple[Rare, list[VolumeEstimate]]
     region = SHAPES[name](d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        return region, [of(region, n_draws, seed, n_threads=1) for seed in range(TRIALS)]
+        return region, [of(region, n_draws, seed, n_threads=1) for seed in range(SLOW_TRIALS)]
 
 
 CHEAP = [("simplex", 5, 10_000)]
@@ -125,7 +125,7 @@ CHEAP = [("simplex", 5, 10_000)]
 def test_intervals_cover_the_true_value_as_often_as_they_say(case: Any) -> None:
     region, found = trials(*case)
     covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
-    assert covered >= ENOUGH
+    assert covered >= SLOW_ENOUGH
 
 
 @pytest.mark.evidence
@@ -136,7 +136,7 @@ def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(ca
     claimed = np.array([one.standard_error / one.value for one in found])
     # A bias that is a fifth of the error does not matter to the interval.
     error = float(np.std(ratios))
-    assert abs(float(np.mean(ratios)) - 1) < 4 * error / math.sqrt(TRIALS) + 0.2 * error
+    assert abs(float(np.mean(ratios)) - 1) < 4 * error / math.sqrt(SLOW_TRIALS) + 0.2 * error
     assert 0.7 < error / float(np.sqrt(np.mean(claimed**2))) < 1.15
 
 
