@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fastad._core.parameters import Rate
+from fastad._core.declared import Rate
 from fastad._core.types import FloatVector
 from fastad.measures.flagged import confusion
 from fastad.measures.measure import Measure

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import fastad
-from fastad._core.parameters import Integer
+from fastad._core.declared import Integer
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
+from fastad._core.types import BoolVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -101,13 +102,18 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     if series is values:
         return array
     missing = series.is_null().to_numpy()
+    refuse_missing(missing, name)
+    return np.asarray(series.to_numpy())
+
+
+def refuse_missing(missing: BoolVector, name: str) -> None:
+    """Refuse values some of which are missing; the message says how many and where."""
     if missing.any():
         raise InvalidInputError(
             f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
             f"at row {int(np.argmax(missing))}",
             argument=name,
         )
-    return np.asarray(series.to_numpy())
 
 
 def _narwhals(purpose: str) -> Any:

@@ -170,8 +170,8 @@ def find_measures(
         meant = columns_meant(name, defined.values())
         if not meant and name in candidates:
             raise InvalidInputError(
-                f"measures: {name!r} is no measure that fastad knows; say which way is better "
-                f"with higher_is_better={{{name!r}: True}}{suggestion_for(name)}",
+                f"measures must be known, or say which way is better, with "
+                f"higher_is_better={{{name!r}: True}}; found {name!r}{suggestion_for(name)}",
                 argument="measures",
             )
         if not meant:

@@ -57,6 +57,6 @@ class Versions(NamedTuple):
         here = Versions.here()
         if here != self:
             raise InvalidInputError(
-                f"a worker has fastad {here.fastad} and NumPy {here.numpy}, the client fastad "
-                f"{self.fastad} and NumPy {self.numpy}: numbers could differ"
+                f"workers must have fastad {self.fastad} and NumPy {self.numpy} like the client; "
+                f"found fastad {here.fastad} and NumPy {here.numpy}: numbers could differ"
             )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from fastad.measures.custom import from_counts as from_counts
     from fastad.measures.early import bedroc as bedroc
     from fastad.measures.early import enrichment_factor as enrichment_factor
-    from fastad.measures.early import log_auc as log_auc
     from fastad.measures.early import robust_initial_enhancement as robust_initial_enhancement
     from fastad.measures.flagged import confusion_at as confusion_at
     from fastad.measures.flagged import f1_at_fpr as f1_at_fpr
@@ -22,13 +21,14 @@ if TYPE_CHECKING:
     from fastad.measures.localized import gaussian_weighted_auc as gaussian_weighted_auc
     from fastad.measures.localized import histogram_weighted_auc as histogram_weighted_auc
     from fastad.measures.localized import localized_auc as localized_auc
+    from fastad.measures.logarithmic import log_auc as log_auc
     from fastad.measures.measure import BoundMeasure as BoundMeasure
     from fastad.measures.measure import Measure as Measure
+    from fastad.measures.neyman_pearson import np_curve as np_curve
+    from fastad.measures.neyman_pearson import np_score as np_score
     from fastad.measures.outlier import cost_auc as cost_auc
     from fastad.measures.outlier import ht_auc as ht_auc
     from fastad.measures.outlier import lf_auc as lf_auc
-    from fastad.measures.outlier import np_curve as np_curve
-    from fastad.measures.outlier import np_score as np_score
     from fastad.measures.partial import auc_at_fpr as auc_at_fpr
     from fastad.measures.partial import auc_at_tpr as auc_at_tpr
     from fastad.measures.percentiles import class_percentiles as class_percentiles
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fastad.measures.precision import pr_auc as pr_auc
     from fastad.measures.precision import precision_gain_auc as precision_gain_auc
     from fastad.measures.precision import precision_recall_curve as precision_recall_curve
+    from fastad.measures.ranks import rank_power as rank_power
     from fastad.measures.results import ClassPercentiles as ClassPercentiles
     from fastad.measures.results import Confusion as Confusion
     from fastad.measures.results import CountsCurve as CountsCurve
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from fastad.measures.thresholds import threshold_at_rate as threshold_at_rate
     from fastad.measures.top_scores import precision_at_k as precision_at_k
     from fastad.measures.top_scores import precision_at_p as precision_at_p
-    from fastad.measures.top_scores import rank_power as rank_power
     from fastad.measures.top_scores import recall_at_k as recall_at_k
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -81,7 +81,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.measures.early": (
             "bedroc",
             "enrichment_factor",
-            "log_auc",
             "robust_initial_enhancement",
         ),
         "fastad.measures.flagged": (
@@ -95,16 +94,16 @@ __getattr__, __dir__, __all__ = lazy_names(
             "histogram_weighted_auc",
             "localized_auc",
         ),
+        "fastad.measures.logarithmic": ("log_auc",),
         "fastad.measures.measure": (
             "BoundMeasure",
             "Measure",
         ),
+        "fastad.measures.neyman_pearson": ("np_curve", "np_score"),
         "fastad.measures.outlier": (
             "cost_auc",
             "ht_auc",
             "lf_auc",
-            "np_curve",
-            "np_score",
         ),
         "fastad.measures.partial": (
             "auc_at_fpr",
@@ -121,6 +120,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "precision_gain_auc",
             "precision_recall_curve",
         ),
+        "fastad.measures.ranks": ("rank_power",),
         "fastad.measures.results": (
             "ClassPercentiles",
             "Confusion",
@@ -156,7 +156,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fastad.measures.top_scores": (
             "precision_at_k",
             "precision_at_p",
-            "rank_power",
             "recall_at_k",
         ),
     },

@@ -5,7 +5,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from fastad._core.parameters import Prevalence, Rate
+from fastad._core.declared import Prevalence, Rate
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import POINT

@@ -6,16 +6,9 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from fastad._core.parameters import Positive, Prevalence, ThresholdValue, nearest_float
-from fastad._core.types import (
-    ArrayLike,
-    CountVector,
-    FloatVector,
-    Label,
-    Point,
-    Points,
-    Threshold,
-)
+from fastad._core.declared import Positive, Prevalence, ThresholdValue
+from fastad._core.parameters import nearest_float
+from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points, Threshold
 from fastad.measures.extremes import POINT, Extremes
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import Measure

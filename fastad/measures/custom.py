@@ -2,39 +2,34 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
+from fastad._core.declared import Integer, Rate, ThresholdValue
 from fastad._core.parameters import (
-    Integer,
-    Rate,
-    ThresholdValue,
     check_choice,
     check_flag,
     exact_number,
     nearest_float,
     short_repr,
 )
-from fastad._core.threads import in_steps
-from fastad._core.types import BoolVector, Count, CountVector, FloatVector, Threshold
-from fastad._kernels.curves.counts import over_counts
+from fastad._core.types import BoolVector, Count, FloatVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.measures.counts_function import CountsFunction
 from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.flagged import flagging_most_normals, points_flagged
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
     at_each,
+    at_each_k,
     exact,
     hits_among,
     last_flagging,
-    need_anomalies,
     need_normals,
     part_around_fpr,
     thresholds_from_infinity,
@@ -48,12 +43,6 @@ from fastad.ordering.counts import OrderedCounts
 At = Literal["fpr", "threshold", "k", "best", "curve"]
 
 _POINTS = ("fpr", "threshold", "k", "best", "curve")
-# Points whose values are computed at a time: they stay in a core's cache.
-_BLOCK = 1 << 15
-# A function is tried on all counts of so many samples, each by itself and all at once.
-_TRIED_ANOMALIES, _TRIED_NORMALS = 3, 4
-# How far a value may be from itself among others, and from its range, by rounding.
-_ROUNDING = 1e-9
 # A derivative is a difference over this part of a class: its error, of the square, and that of
 # rounding over the step are alike.
 _STEP = 1e-5
@@ -161,196 +150,6 @@ def from_counts(
         )
     of.try_out(monotone=rises)
     return _DECLARATIONS[at](of, monotone=rises)
-
-
-# Without slots: a study finds the function among its attributes, and notes its code.
-@dataclass(frozen=True)
-class CountsFunction:
-    """A function of confusion counts, checked wherever it is called.
-
-    Attributes
-    ----------
-    name : str
-        Of the measure.
-    function : callable
-        As the user gave it.
-    takes_threshold : bool
-        Whether it takes thresholds, too.
-    value_range : (float, float)
-        Lowest and highest value that it may return.
-    higher_is_better : bool or None
-        Direction of merit.
-    """
-
-    name: str
-    function: Any
-    takes_threshold: bool
-    value_range: tuple[float, float]
-    higher_is_better: bool | None
-
-    def values(
-        self,
-        tps: CountVector,
-        fps: CountVector,
-        n_anomalies: Count,
-        n_normals: Count,
-        thresholds: FloatVector,
-    ) -> FloatVector:
-        """Return the values at counts of shape (n_points,), NaN where they are undefined."""
-        # Copies, which the function may do with as it likes.
-        points = [tps.astype(np.float64), fps.astype(np.float64), thresholds]
-        sizes = np.float64(n_anomalies), np.float64(n_normals)
-
-        def call(part: slice) -> FloatVector:
-            tp, fp, threshold = (each[part] for each in points)
-            if isinstance(self.function, Dispatcher):
-                values = np.empty(tp.shape[0])
-                loop = over_counts(self.function, takes_threshold=self.takes_threshold)
-                loop(tp, fp, *sizes, threshold, values)
-                return values
-            more = (threshold.copy(),) if self.takes_threshold else ()
-            # 0 / 0 where nothing is flagged is no reason for a warning.
-            with np.errstate(all="ignore"):
-                result = np.asarray(self.function(tp.copy(), fp.copy(), *sizes, *more))
-            if result.shape != tp.shape or result.dtype.kind not in "biuf":
-                raise InvalidInputError(
-                    f"function must return one number for each of {tp.shape[0]} points; found "
-                    f"shape {result.shape} of {result.dtype}, the first at {text(part.start)}",
-                    argument="function",
-                )
-            return result.astype(np.float64)
-
-        def text(i: int) -> str:
-            return _counts_text(points[0][i], points[1][i], *sizes)
-
-        try:
-            values = call(slice(0, tps.shape[0]))
-        except InvalidInputError:
-            raise
-        except Exception as error:
-            i = _first_raising(call, tps.shape[0])
-            alone = f"at {text(i)}" if i >= 0 else "for several points at once, and for none alone"
-            raise InvalidInputError(
-                f"function must return one number for each of {tps.shape[0]} points; it raised "
-                f"{type(error).__name__} ({error}) {alone}",
-                argument="function",
-            ) from error
-        self._check(values, points[0], points[1], *sizes)
-        return values
-
-    def _check(
-        self, values: FloatVector, tp: FloatVector, fp: FloatVector, n: float, m: float
-    ) -> None:
-        """Refuse NaN where no count is 0, and values beyond the range."""
-        low, high = self.value_range
-        slack = _ROUNDING * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0)
-        undefined = np.isnan(values)
-        wrong = {
-            "a number where none of the four confusion counts is 0": (
-                undefined & (tp > 0) & (tp < n) & (fp > 0) & (fp < m)
-            ),
-            f"values from {low:g} to {high:g}": (values < low - slack) | (values > high + slack),
-        }
-        for expected, where in wrong.items():
-            if where.any():
-                i = int(np.argmax(where))
-                raise InvalidInputError(
-                    f"function must return {expected}; found {values[i]:g} at "
-                    f"{_counts_text(tp[i], fp[i], n, m)}",
-                    argument="function",
-                )
-
-    def value(
-        self, counts: OrderedCounts, tp: Fraction | Count, fp: Fraction | Count, threshold: Any
-    ) -> float:
-        """Return the value at the counts of one point."""
-        (value,) = self.values(
-            np.array([float(tp)]),
-            np.array([float(fp)]),
-            counts.n_anomalies,
-            counts.n_normals,
-            np.array([nearest_float(threshold)]),
-        ).tolist()
-        if value != value:
-            where = _counts_text(float(tp), float(fp), counts.n_anomalies, counts.n_normals)
-            raise UndefinedMeasureError(f"{self.name} is undefined at {where}")
-        found: float = value
-        return found
-
-    def at_point(self, counts: OrderedCounts, point: int, threshold: Any = None) -> float:
-        """Return the value at a point of the curve."""
-        reached = counts.threshold(point) if threshold is None else threshold
-        return self.value(counts, counts.tps.item(point), counts.fps.item(point), reached)
-
-    def at_all(self, counts: OrderedCounts) -> FloatVector:
-        """Return the values at all points of the curve."""
-        n_points = counts.tps.shape[0]
-        values = np.empty(n_points)
-        thresholds = np.empty(n_points)
-        if self.takes_threshold:
-            thresholds[:] = thresholds_from_infinity(counts)
-        for points in in_steps(0, n_points, _BLOCK):
-            block = slice(points.start, points.stop)
-            values[block] = self.values(
-                counts.tps[block],
-                counts.fps[block],
-                counts.n_anomalies,
-                counts.n_normals,
-                thresholds[block],
-            )
-        return values
-
-    def try_out(self, *, monotone: bool) -> None:
-        """Call the function at all counts of a few samples, and check what it returns."""
-        n, m = _TRIED_ANOMALIES, _TRIED_NORMALS
-        tps, fps = (each.ravel() for each in np.mgrid[: n + 1, : m + 1])
-        thresholds = np.full(tps.shape[0], 0.5)
-        values = self.values(tps, fps, n, m, thresholds)
-        for i in range(tps.shape[0]):
-            one = slice(i, i + 1)
-            alone = self.values(tps[one], fps[one], n, m, thresholds[one])
-            if not np.allclose(alone, values[one], _ROUNDING, _ROUNDING, equal_nan=True):
-                raise InvalidInputError(
-                    "function must be one of each point by itself; found "
-                    f"{alone[0]:g} alone and {values[i]:g} among {tps.shape[0]} points at "
-                    f"{_counts_text(tps[i], fps[i], n, m)}",
-                    argument="function",
-                )
-        if not monotone:
-            return
-        merits = (values if self.higher_is_better else -values).reshape(n + 1, m + 1)
-        for steps, what in ((np.diff(merits, axis=0), "anomaly"), (-np.diff(merits), "normal")):
-            worse = np.argwhere(steps < -_ROUNDING)
-            if worse.shape[0]:
-                tp, fp = worse[0].tolist()
-                raise InvalidInputError(
-                    f"monotone must be False for a function that gets "
-                    f"{'worse' if what == 'anomaly' else 'better'} with one flagged {what} more; "
-                    f"found True, and such a function at {_counts_text(tp, fp, n, m)}",
-                    argument="monotone",
-                )
-
-
-def _counts_text(tp: float, fp: float, n: float, m: float) -> str:
-    return f"tp = {tp:g}, fp = {fp:g}, n_anomalies = {n:g}, n_normals = {m:g}"
-
-
-def _first_raising(call: Callable[[slice], Any], n_points: int) -> int:
-    """Return the first point at which a function raises, -1 where it raises at none alone."""
-    first, stop = 0, n_points
-    while stop - first > 1:
-        middle = (first + stop) // 2
-        try:
-            call(slice(first, middle))
-        except Exception:
-            stop = middle
-        else:
-            first = middle
-    try:
-        call(slice(first, first + 1))
-    except Exception:
-        return first
-    return -1
 
 
 def _check_name(name: Any) -> None:
@@ -480,9 +279,6 @@ def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]
 def _at_k(
     counts: OrderedCounts, k: int | list[int] | None, *, of: CountsFunction
 ) -> float | FloatVector:
-    if k is None:
-        need_anomalies(counts, f"{of.name} at k, by default the number of anomalies,")
-
     def value(flagged: Count) -> float:
         hits = hits_among(counts, flagged, of.name)
         # The lowest score of which some are among them.
@@ -491,9 +287,7 @@ def _at_k(
             point = min(point + 1, counts.keys.shape[0])
         return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
 
-    if isinstance(k, list):
-        return np.array([value(each) for each in k], np.float64)
-    return value(counts.n_anomalies if k is None else k)
+    return at_each_k(counts, k, value, of.name)
 
 
 def _declare_at_k(of: CountsFunction, *, monotone: bool) -> Measure[Any]:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from fastad._core.arrays import set_readonly
-from fastad._core.parameters import Integer, Prevalence, Rate, ThresholdValue
+from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
     ArrayLike,
     BoolVector,

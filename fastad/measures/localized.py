@@ -6,7 +6,7 @@ from typing import overload
 
 import numpy as np
 
-from fastad._core.parameters import OpenRate, Rate
+from fastad._core.declared import OpenRate, Rate
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA, ROUNDED_AREA
@@ -22,8 +22,6 @@ from fastad.measures.threshold_distribution import (
     threshold_distribution,
 )
 from fastad.ordering.counts import OrderedCounts
-
-_HALF = Fraction(1, 2)
 
 
 def _localized_auc(

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, TypeVar
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import REQUIRED, Parameter, nearest_float, short_repr
+from fastad._core.declared import REQUIRED, Parameter
+from fastad._core.parameters import nearest_float, short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -255,7 +256,9 @@ class Measure(Generic[Result]):
         for name, parameter in known.items():
             value = parameters.get(name, parameter.default)
             if value is REQUIRED:
-                raise InvalidTypeError(f"{self.name} needs {name}", argument=name)
+                raise InvalidTypeError(
+                    f"{name} must be given for {self.name}; found none", argument=name
+                )
             checked[name] = parameter.check(value, name)
         if self.validate is not None:
             self.validate(checked)

@@ -1,211 +1,27 @@
-"""Measures of the literature on outlier detection: errors with a price, forgiving areas."""
+"""Areas of the literature on outlier detection: with a ratio of costs, or forgiving."""
 
-import math
 from fractions import Fraction
 from typing import overload
 
 import numpy as np
 
-from fastad._core.parameters import Positive, Rate
+from fastad._core.declared import Positive, Rate
 from fastad._core.types import ArrayLike, Count, FloatVector, Label, Point, Points
-from fastad.measures.extremes import AREA, POINT
+from fastad.measures.extremes import AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
     at_each,
-    exact,
     last_within,
     need_both,
     need_whole,
-    thresholds_from_infinity,
     twice_area,
     twice_mean_ranks,
 )
-from fastad.measures.resolution import DROPPED, FALSE_ALARMS, KEPT
-from fastad.measures.results import NpCurve
+from fastad.measures.resolution import DROPPED, KEPT
 from fastad.ordering.counts import OrderedCounts
 
 _INT64 = 2**63
-
-
-def _np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
-    """Neyman-Pearson score at every point."""
-    need_both(counts, "np_curve")
-    fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
-    with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
-        score = np.maximum(fpr - float(alpha), 0) / float(alpha) + fnr
-    return NpCurve.of(score, thresholds_from_infinity(counts))
-
-
-NP_CURVE = Measure(
-    name="np_curve",
-    title="Neyman-Pearson score by falling threshold",
-    key="np",
-    compute=_np_curve,
-    source="Škvára, Pevný and Šmídl 2019, equation (2)",
-    parameters={"alpha": Positive(example=Fraction(1, 100))},
-    operating_point="alpha",
-    kind="curve",
-    higher_is_better=None,
-    value_range=(0.0, math.inf),
-    range_text="[0, ∞)",
-)
-
-
-def np_curve(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> NpCurve:
-    """Neyman-Pearson score at every threshold: the price of exceeding a false positive rate.
-
-    max(FPR - alpha, 0) / alpha + FNR.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    alpha : float
-        False positive rate that costs nothing, above 0, taken as the decimal that is written.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    NpCurve
-        ``score`` and ``thresholds``, by falling threshold.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
-       anomaly detectors?", 2019, equation (2), after Scott 2007.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.np_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.5).score
-    array([1. , 0.5, 0.5, 0. , 1. ])
-    """
-    return NP_CURVE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
-
-
-def _np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
-    """Lowest Neyman-Pearson score."""
-
-    def lowest(bound: Fraction) -> float:
-        point = int(np.argmin(_np_curve(counts, alpha=bound).score))
-        fpr = exact(counts.fps[point]) / exact(counts.n_normals)
-        tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
-        return float(max(fpr - bound, Fraction(0)) / bound + 1 - tpr)
-
-    need_both(counts, "np_score")
-    return at_each(alpha, lowest)
-
-
-NP_SCORE = Measure(
-    name="np_score",
-    title="lowest Neyman-Pearson score",
-    key="np@",
-    compute=_np_score,
-    source="Škvára, Pevný and Šmídl 2019, equation (2)",
-    parameters={"alpha": Positive(sequence=True, example=Fraction(1, 100))},
-    operating_point="alpha",
-    tail=FALSE_ALARMS,
-    higher_is_better=False,
-    rises_with_curve=True,
-    extremes=POINT,
-)
-
-
-@overload
-def np_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def np_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def np_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> float | FloatVector:
-    """Lowest Neyman-Pearson score over all thresholds.
-
-    The minimum of max(FPR - alpha, 0) / alpha + FNR over the real points.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats
-        False positive rate that costs nothing, above 0, taken as the decimal that is written.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    float or numpy.ndarray
-        An array for a sequence. In [0, 1]; lower is better.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
-       anomaly detectors?", 2019, equation (2), after Scott 2007.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.np_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], alpha=0.25)
-    0.5
-    """
-    return NP_SCORE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
 def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
@@ -549,4 +365,4 @@ def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
     return lost
 
 
-MEASURES = (NP_CURVE, NP_SCORE, COST_AUC, HT_AUC, LF_AUC)
+MEASURES = (COST_AUC, HT_AUC, LF_AUC)

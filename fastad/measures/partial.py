@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, overload
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import Choice, Rate
+from fastad._core.declared import Choice, Rate
 from fastad._core.types import (
     ArrayLike,
     Count,

@@ -6,7 +6,7 @@ from typing import overload
 
 import numpy as np
 
-from fastad._core.parameters import Percentile
+from fastad._core.declared import Percentile
 from fastad._core.types import (
     ArrayLike,
     Count,

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.parameters import Choice
+from fastad._core.declared import Choice
 from fastad._core.threads import in_steps, slices, thread_map
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.curves import area as kernels
@@ -54,6 +54,22 @@ def at_each(rates: Rates, measure: Callable[[Fraction], float]) -> float | Float
     if isinstance(rates, Fraction):
         return measure(rates)
     return np.array([measure(rate) for rate in rates], np.float64)
+
+
+def at_each_k(
+    counts: OrderedCounts,
+    k: int | list[int] | None,
+    measure: Callable[[Count], float],
+    name: str,
+) -> float | FloatVector:
+    """Return the value at one k, by default the number of anomalies, or an array at several."""
+    if isinstance(k, list):
+        return np.array([measure(flagged) for flagged in k], np.float64)
+    if k is None and counts.n_anomalies == 0:
+        raise UndefinedMeasureError(
+            f"{name} is undefined for the default k, the number of anomalies, where there are none"
+        )
+    return measure(counts.n_anomalies if k is None else k)
 
 
 def last_within(counts: CountVector, limit: Exact, divisor: int = 1) -> int:

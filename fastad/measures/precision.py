@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import Prevalence
+from fastad._core.declared import Prevalence
 from fastad._core.types import ArrayLike, BoolVector, Label, Point
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import cells

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from fastad._core.parameters import ThresholdValue
+from fastad._core.declared import ThresholdValue
 from fastad._core.types import Count, Threshold
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import Extremes

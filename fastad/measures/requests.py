@@ -60,8 +60,8 @@ def bind(
     for name in given:
         if name in options:
             raise InvalidInputError(
-                f"{name} stands in the measure {text!r} already; found {name}="
-                f"{short_repr(options[name])} too",
+                f"{name} must not be given beside the measure {text!r}, which has one; found "
+                f"{name}={short_repr(options[name])}",
                 argument=name,
             )
     return measure if isinstance(measure, BoundMeasure) else declaration.bind(**given, **options)
@@ -252,8 +252,8 @@ def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) ->
         return [_Named(measure, {})]
     if measure.default_points == ():
         raise InvalidInputError(
-            f"{argument}: {measure.name!r} needs its {measure.operating_point} in the label, "
-            f"such as {example_key(measure)!r}",
+            f"{argument} must give {measure.operating_point} in the label of {measure.name!r}, "
+            f"such as {example_key(measure)!r}; found none",
             argument=argument,
         )
     points = fpr if measure.default_points is None else measure.default_points
@@ -284,7 +284,8 @@ def _read_point(measure: Measure[Any], number: str, text: str, argument: str) ->
         raise InvalidInputError(str(error), argument=argument) from None
     except ValueError:
         raise InvalidInputError(
-            f"{argument}: {text!r} does not end in a finite number", argument=argument
+            f"{argument} must end in a finite number behind the @; found {text!r}",
+            argument=argument,
         ) from None
 
 

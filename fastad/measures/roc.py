@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import Choice, Flag
+from fastad._core.declared import Choice, Flag
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, BoolVector, Label, Quadrature
 from fastad._kernels.curves import area as kernels

@@ -3,15 +3,8 @@
 from fractions import Fraction
 from typing import overload
 
-from fastad._core.parameters import Rate
-from fastad._core.types import (
-    ArrayLike,
-    FloatVector,
-    Interpolation,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.declared import Rate
+from fastad._core.types import ArrayLike, FloatVector, Interpolation, Label, Point, Points
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.parameters import ScoreBounds
+from fastad._core.declared import ScoreBounds
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError

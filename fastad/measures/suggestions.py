@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from fastad._core.parameters import Parameter
+from fastad._core.declared import Parameter
 from fastad._core.suggestions import did_you_mean, suggestion
 from fastad.measures.measure import Measure
 

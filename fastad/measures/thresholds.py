@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import real_vector
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import Rate
+from fastad._core.declared import Rate
 from fastad._core.types import (
     ArrayLike,
     Interpolation,

@@ -1,12 +1,12 @@
 """Measures of the highest scores: the first k, or those beside a fraction of anomalies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import overload
 
 import numpy as np
 
-from fastad._core.parameters import Generator, Integer, Rate
+from fastad._core.declared import Generator, Integer, Rate
 from fastad._core.types import ArrayLike, Count, FloatVector, IntVector, Label, Point, Points
 from fastad._kernels.resampling import subsample
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -15,13 +15,11 @@ from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Rates,
     at_each,
+    at_each_k,
     exact,
     hits_among,
-    last_flagging,
     need_anomalies,
     need_both,
-    need_whole,
-    twice_mean_ranks,
 )
 from fastad.ordering.counts import OrderedCounts
 
@@ -32,7 +30,7 @@ def _precision_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float |
     def precision(flagged: Count) -> float:
         return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
 
-    return _at_each_k(counts, k, precision, "precision_at_k")
+    return at_each_k(counts, k, precision, "precision_at_k")
 
 
 PRECISION_AT_K = Measure(
@@ -133,7 +131,7 @@ def _recall_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | Fl
     def recall(flagged: Count) -> float:
         return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
 
-    return _at_each_k(counts, k, recall, "recall_at_k")
+    return at_each_k(counts, k, recall, "recall_at_k")
 
 
 RECALL_AT_K = Measure(
@@ -364,117 +362,6 @@ def precision_at_p(
     )
 
 
-def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
-    """How near to the top the anomalies are."""
-    need_whole(counts, "rank_power")
-    if isinstance(k, list):
-        return np.array([_power_among(counts, flagged) for flagged in k], np.float64)
-    return _power_among(counts, k)
-
-
-RANK_POWER = Measure(
-    name="rank_power",
-    title="how near to the top the anomalies among the k highest scores are",
-    key="rank_power@k",
-    compute=_rank_power,
-    source="Ning et al. 2020, Table 1",
-    parameters={"k": Integer(sequence=True)},
-    operating_point="k",
-    default_points=(),
-    classes="anomalies",
-    weights="whole",
-    range_text="(0, 1]",
-)
-
-
-@overload
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int | Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> float | FloatVector:
-    """Rank power: how near to the top the anomalies among the k highest scores are.
-
-    j (j + 1) / (2 sum of ranks) over the j anomalies among the k highest; rank 1 is the highest
-    score, tied points share their mean rank. At a tied cut the expectation over its order.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    k : int or sequence of ints
-        Number of highest scores.
-    sample_weight : array-like of shape (n_samples,), optional
-        Integers, not negative: how many times each row counts.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    float or numpy.ndarray
-        An array for a sequence. In (0, 1]; 1 where these anomalies hold the highest ranks.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If ``k`` exceeds the number of points, or no anomaly may be among them.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
-    0.6
-    """
-    return RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
-
-
-def _at_each_k(
-    counts: OrderedCounts,
-    k: int | list[int] | None,
-    measure: Callable[[Count], float],
-    name: str,
-) -> float | FloatVector:
-    if isinstance(k, list):
-        return np.array([measure(flagged) for flagged in k], np.float64)
-    if k is None and counts.n_anomalies == 0:
-        raise UndefinedMeasureError(
-            f"{name} is undefined for the default k, the number of anomalies, where there are none"
-        )
-    return measure(counts.n_anomalies if k is None else k)
-
-
 def _n_drawn(counts: OrderedCounts, fraction: Fraction) -> int:
     """Return how many anomalies make the fraction p beside all normals, rounded down."""
     n, m = int(counts.n_anomalies), int(counts.n_normals)
@@ -502,38 +389,4 @@ def _drawn_hits(counts: OrderedCounts, k: int, rng: np.random.Generator) -> floa
     return hits
 
 
-def _power_among(counts: OrderedCounts, k: int) -> float:
-    if k > counts.total:
-        raise UndefinedMeasureError(
-            f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
-        )
-    point = last_flagging(counts, k)
-    before = int(counts.fps[point] + counts.tps[point])
-    hits = int(counts.tps[point])
-    anomalies = np.diff(counts.tps[: point + 1]).astype(object)
-    twice_ranks = int(np.dot(anomalies, twice_mean_ranks(counts, point)))
-    if before == k:
-        return _power(hits, twice_ranks)
-    # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
-    tied_anomalies = int(counts.tps[point + 1]) - hits
-    tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
-    places = k - before
-    twice_rank = 2 * before + tied_anomalies + tied_normals + 1
-    _power(hits + max(0, places - tied_normals), 1)
-    population = tied_anomalies + tied_normals
-    chances = np.empty(subsample.window_capacity(population, places))
-    first, size = subsample.hypergeometric_window(population, tied_anomalies, places, chances)
-    s = np.arange(first, first + size, dtype=np.float64)
-    powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
-    return float(np.dot(chances[:size], powers))
-
-
-def _power(hits: int, twice_ranks: int) -> float:
-    if hits == 0:
-        raise UndefinedMeasureError(
-            "rank_power is undefined where no anomaly may be among the k highest"
-        )
-    return hits * (hits + 1) / twice_ranks
-
-
-MEASURES = (PRECISION_AT_K, RECALL_AT_K, PRECISION_AT_P, RANK_POWER)
+MEASURES = (PRECISION_AT_K, RECALL_AT_K, PRECISION_AT_P)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
-from fastad._core.frames import as_array
+from fastad._core.frames import as_array, refuse_missing
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
@@ -117,9 +117,9 @@ def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArr
             f"{name} must have dates of some unit; found datetime64 without", argument=name
         )
     if values.dtype.kind in "Mm":
-        _refuse_missing(np.isnat(values), name)
+        refuse_missing(np.isnat(values), name)
     if values.dtype.kind in "fc":
-        _refuse_missing(np.isnan(values), name)
+        refuse_missing(np.isnan(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64, copy=False), distinct
 
@@ -155,10 +155,10 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
     except (TypeError, ValueError) as error:
         # Of lists, arrays, missing values of pandas, and integers of too many digits.
         raise InvalidInputError(
-            f"{name} must hold names, numbers or the like; found a value of which {error}",
+            f"{name} must contain names, numbers or the like; found a value of which {error}",
             argument=name,
         ) from None
-    _refuse_missing(np.array(missing), name)
+    refuse_missing(np.array(missing), name)
     if all(isinstance(entry, str) for entry in distinct):
         distinct.sort()
     code_of = {entry: code for code, entry in enumerate(distinct)}
@@ -166,15 +166,6 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
     kept = np.empty(len(distinct), object)
     kept[:] = distinct
     return codes, kept
-
-
-def _refuse_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
-    if np.any(missing):
-        raise InvalidInputError(
-            f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
-            f"at row {int(np.argmax(missing))}",
-            argument=name,
-        )
 
 
 # Blocks for each thread, so that none waits long for the last one.
@@ -247,6 +238,6 @@ def group_blocks(starts: IntVector) -> list[slice]:
     n_groups, n_points = starts.shape[0] - 1, int(starts[-1])
     n_threads = current_threads()
     n_blocks = 1 if n_threads == 1 else min(n_groups, _BLOCKS_A_THREAD * n_threads)
-    places = np.arange(n_blocks + 1) * (n_points / n_blocks)
-    edges = np.unique(np.searchsorted(starts, np.rint(places)))
+    positions = np.arange(n_blocks + 1) * (n_points / n_blocks)
+    edges = np.unique(np.searchsorted(starts, np.rint(positions)))
     return [slice(first, last) for first, last in pairwise(edges.tolist())]

@@ -159,11 +159,11 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
     look = _look(raw, labels, cuts.values)
     raw.refuse_nan(look.low, look.high, labels, name)
     codec = KeyCodec(raw.dtype, look.base)
-    bounds = _bounds(codec, look, cuts)
+    bounds = _bounds(look, cuts)
     if any(_too_wide(raw, *map(codec.fold, bound)) for bound in bounds):
         cuts = cuts.and_between_signs()
         look = _look(raw, labels, cuts.values)
-        bounds = _bounds(codec, look, cuts)
+        bounds = _bounds(look, cuts)
     ranges, pieces = _lay_out(look, cuts, codec, bounds)
     packed = borrow_buffer("packed", ranges[-1].stop, raw.values.dtype)
 
@@ -230,7 +230,7 @@ def _look(raw: RawScores, labels: Labels, cuts: Sequence[int]) -> _Look:
     )
 
 
-def _bounds(codec: KeyCodec, look: _Look, cuts: Cuts) -> list[tuple[int, int]]:
+def _bounds(look: _Look, cuts: Cuts) -> list[tuple[int, int]]:
     """Return the lowest and the highest rank bits of each range that is kept."""
     edges = [look.high, *cuts.values, look.low - 1][cuts.first : cuts.last + 1]
     return [(max(low + 1, look.low), min(high, look.high)) for high, low in pairwise(edges)]

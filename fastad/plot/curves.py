@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Parameter, check_positive
+from fastad._core.declared import Parameter
+from fastad._core.parameters import check_positive
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError, InvalidTypeError

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import Rate, short_repr
+from fastad._core.declared import Rate
+from fastad._core.parameters import short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import Rate, check_choice, check_inside, check_prevalence
+from fastad._core.declared import Rate
+from fastad._core.parameters import check_choice, check_inside, check_prevalence
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Rate, check_count
+from fastad._core.declared import Rate
+from fastad._core.parameters import check_count
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Rate, check_choice, check_inside
+from fastad._core.declared import Rate
+from fastad._core.parameters import check_choice, check_inside
 from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.few_normals import FewNormals

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.parameters import Percentile, check_count
+from fastad._core.declared import Percentile
+from fastad._core.parameters import check_count
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError

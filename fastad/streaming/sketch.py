@@ -10,27 +10,14 @@ import numpy as np
 from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import N_RESAMPLES, check_rate, short_repr
 from fastad._core.threads import thread_limit
-from fastad._core.types import (
-    ArrayLike,
-    IntervalMethod,
-    IntVector,
-    Label,
-    Point,
-    Points,
-)
+from fastad._core.types import ArrayLike, IntervalMethod, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
 from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.cell_table import (
-    ANOMALY,
-    NORMAL,
-    UNLABELLED,
-    CellCounts,
-    CellTable,
-)
+from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellCounts, CellTable
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
@@ -83,7 +70,8 @@ class ScoreSketch(BoundedMeasureMethods):
         size = check_memory(memory)
         if CellTable.most_cells(size) < 2:
             raise InvalidInputError(
-                f"memory must hold two cells; found {short_repr(memory)}", argument="memory"
+                f"memory must suffice for two cells; found {short_repr(memory)}",
+                argument="memory",
             )
         self._lock = threading.Lock()
         self._table = CellTable(size)

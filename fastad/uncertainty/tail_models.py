@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fastad._core.parameters import Rate, check_choice, check_inside
+from fastad._core.declared import Rate
+from fastad._core.parameters import check_choice, check_inside
 from fastad._core.results import ShortRepr, TableResult, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points

@@ -109,7 +109,7 @@ def test_compare_prints_json(file: Path) -> None:
     [
         (("--score", "a"), "two columns of scores"),
         (("--measure", "nope"), "'nope'"),
-        (("--measure", "tpr_at_fpr"), "needs fpr"),
+        (("--measure", "tpr_at_fpr"), "fpr must be given"),
         (("--measure", "roc_curve"), "one number"),
         (("--method", "guess"), "'guess'"),
         (("--method", "delong", "--measure", "eer"), "smooth"),

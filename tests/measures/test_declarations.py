@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad._core.parameters import REQUIRED, Integer
+from fastad._core.declared import REQUIRED, Integer
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES

@@ -266,7 +266,7 @@ def test_declarations_of_fastad_are_taken_as_well() -> None:
     assert fastad.evaluate(Y, S, measures=bound)["score"]["tpr@0.2"] == bind(bound, {}).value(
         fastad.rank_scores(Y, S).counts
     )
-    with pytest.raises(InvalidInputError, match="fpr stands in the measure"):
+    with pytest.raises(InvalidInputError, match="fpr must not be given beside the measure"):
         fastad.interval(Y, S, measure=bound, fpr=0.1)
     with pytest.raises(InvalidTypeError, match="fpr2 must be an option"):
         fastad.interval(Y, S, measure=TPR_AT_FPR, fpr2=0.1)
@@ -512,7 +512,7 @@ def test_what_is_undefined_says_where() -> None:
         at.of(Y, S, threshold=[0, 100])
     with pytest.raises(UndefinedMeasureError, match="without normal samples"):
         made("f2", "fpr").of([1, 1], [1, 2], fpr=0.1)
-    with pytest.raises(UndefinedMeasureError, match="f2 at k, by default"):
+    with pytest.raises(UndefinedMeasureError, match="f2 is undefined for the default k"):
         made("f2", "k").of([0, 0], [1, 2])
     never = from_counts(
         "own", lambda tp, fp, n, m: np.where(tp * fp * (n - tp) > 0, 1, np.nan), at="best"

@@ -14,7 +14,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad._core.parameters import (
+from fastad._core.declared import (
     Choice,
     Flag,
     Generator,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastad._core.parameters import Choice
+from fastad._core.declared import Choice
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA, POINT
 from fastad.measures.measure import Measure

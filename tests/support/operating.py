@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from fastad._core.parameters import Integer, Percentile, Positive
+from fastad._core.declared import Integer, Percentile, Positive
 from fastad.measures.measure import Measure
 
 _POINTS = {"fpr": 0.05, "tpr": 0.9, "min_tpr": 0.9, "rate": 0.05, "k": 100, "precision": 0.2}

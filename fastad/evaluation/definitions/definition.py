@@ -51,10 +51,6 @@ class ScoredRows:
         points = Points(counts.fps.copy(), counts.tps.copy(), thresholds)
         return ScoredRows(labels, scores, points, groups)
 
-    def with_scores(self, scores: FloatVector) -> "ScoredRows":
-        """Return the same rows with other scores."""
-        return ScoredRows(self.labels, scores, Points.from_rows(self.labels, scores), self.groups)
-
     @cached_property
     def parts(self) -> Sequence["ScoredRows"]:
         """The rows of each group that has both classes."""
