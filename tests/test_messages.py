@@ -1,4 +1,4 @@
-"""An error about a single argument carries its name, as `.argument`."""
+"""Errors say what must be and what was found; about a single argument, they carry its name."""
 
 import ast
 import re
@@ -27,6 +27,28 @@ def text_of(message: ast.expr) -> str:
     return ""
 
 
+# What stands in its place where the caller's own function failed.
+FOUND = re.compile(r"\bfound\b|\braised\b|: {error}")
+# In other packages errors are also about files and options of the command line.
+OF_ARGUMENTS = (
+    *("benchmarking", "evaluation", "measures", "ordering", "plot"),
+    *("sklearn", "streaming", "uncertainty", "unsupervised"),
+)
+
+
+def shapeless_errors(source: str) -> list[str]:
+    """Return the messages that do not say what must be, or what was found instead."""
+    messages = [
+        text_of(node.args[0])
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"InvalidInputError", "InvalidTypeError"}
+        and isinstance(node.args[0], ast.Constant | ast.JoinedStr)
+    ]
+    return [text for text in messages if not (" must " in text and FOUND.search(text))]
+
+
 def silent_errors(source: str) -> list[str]:
     """Return the messages about a single argument that are raised without its name."""
     return [
@@ -44,6 +66,27 @@ def silent_errors(source: str) -> list[str]:
 @pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
 def test_errors_about_a_single_argument_name_it(path: Path) -> None:
     assert silent_errors(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("package", OF_ARGUMENTS)
+def test_errors_say_what_must_be_and_what_was_found(package: str) -> None:
+    paths = [path for name, path in MODULES.items() if name.startswith(f"fastad.{package}.")]
+    assert paths
+    errors = [error for path in paths for error in shapeless_errors(path.read_text("utf-8"))]
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("message", "is_shapeless"),
+    [
+        ("X must be finite; found NaN", False),
+        ("function must return a number; it raised ValueError", False),
+        ("X must be finite", True),
+        ("correction takes at most 8 models; found 9", True),
+    ],
+)
+def test_what_has_no_shape(message: str, *, is_shapeless: bool) -> None:
+    assert bool(shapeless_errors(f'InvalidInputError("{message}", argument="X")')) == is_shapeless
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,8 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
         vector: npt.NDArray[Any] = values
     elif isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
-            f"{name} must not be a masked array, whose mask would be lost; "
-            "leave out the masked rows",
+            f"{name} must not be a masked array, whose mask would be lost; found one. Leave out "
+            "the masked rows",
             argument=name,
         )
     else:

@@ -117,10 +117,8 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
     except InvalidInputError as error:
         if "missing values" not in str(error):
             raise
-        raise InvalidInputError(
-            f"{error}. Put one name, such as 'all', in the rows of data sets without classes",
-            argument=error.argument,
-        ) from None
+        message = f"{error}. Put one name, such as 'all', in the rows of data sets without classes"
+        raise InvalidInputError(message, argument=error.argument) from None
     detectors, detector_names = read("detector")
     params, params_names = _parameters(table, keys["params"], n_rows)
     folds, fold_names = read("fold")

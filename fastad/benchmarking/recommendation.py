@@ -265,7 +265,7 @@ def recommend(
     check_flag(unseen_anomaly_classes, "unseen_anomaly_classes")
     if (operating_fpr is None) == (target_measure is None):
         raise InvalidInputError(
-            "recommend takes either operating_fpr or target_measure; found "
+            "target_measure must be given, or operating_fpr, and not both; found "
             f"{'neither' if target_measure is None else 'both'}",
             argument="target_measure",
         )
@@ -277,8 +277,8 @@ def recommend(
     candidates = table.measures if measures is None else table.select(measures, "measures")
     if unseen_anomaly_classes and table.anomaly_classes is None:
         raise InvalidInputError(
-            "unseen_anomaly_classes needs a column of the classes of anomalies, anomaly_class; "
-            "found none",
+            "unseen_anomaly_classes must be False without the column anomaly_class of the classes "
+            "of anomalies; found True",
             argument="unseen_anomaly_classes",
         )
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)

@@ -57,6 +57,7 @@ class Versions(NamedTuple):
         here = Versions.here()
         if here != self:
             raise InvalidInputError(
-                f"workers must have fastad {self.fastad} and NumPy {self.numpy} like the client; "
-                f"found fastad {here.fastad} and NumPy {here.numpy}: numbers could differ"
+                "workers and client must have the same versions, or numbers could differ; found "
+                f"fastad {here.fastad} and NumPy {here.numpy}, and fastad {self.fastad} and NumPy "
+                f"{self.numpy} of the client"
             )

@@ -172,7 +172,7 @@ class Measure(Generic[Result]):
         """
         if self.kind != "value":
             raise InvalidInputError(
-                f"measure must return one number; {self.name} does not", argument="measure"
+                f"measure must return one number; found {self.name}", argument="measure"
             )
         checked = self._check(parameters, self.number_parameters)
         point = None if self.operating_point is None else checked[self.operating_point]

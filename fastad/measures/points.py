@@ -215,7 +215,7 @@ def need_whole(counts: OrderedCounts, measure: str) -> None:
     """Raise where points have real weights."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            f"{measure} counts whole points: sample_weight must contain integers; "
+            f"sample_weight must contain integers for {measure}, which counts whole points; "
             "found other values",
             argument="sample_weight",
         )
@@ -232,7 +232,8 @@ def need_finite(counts: OrderedCounts, measure: str) -> None:
     """Raise where a score is infinite."""
     if not (np.isfinite(counts.threshold(1)) and np.isfinite(counts.threshold(len(counts.keys)))):
         raise InvalidInputError(
-            f"y_score must be finite for {measure}, which reads its values", argument="y_score"
+            f"y_score must be finite for {measure}, which reads its values; found an infinity",
+            argument="y_score",
         )
 
 

@@ -206,8 +206,9 @@ def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
     if quadrature == "exact":
         if counts.weighting != "none":
             raise InvalidInputError(
-                "quadrature='exact' starts at 1 / (number of normals) and takes no "
-                "sample_weight; found weights"
+                "sample_weight must not be given with quadrature='exact', which starts at "
+                "1 / (number of normals); found weights",
+                argument="sample_weight",
             )
         if counts.n_normals == 1:
             raise UndefinedMeasureError(

@@ -80,8 +80,9 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
         first, last = max(lowest, math.floor(mean - spread)), min(highest, math.ceil(mean + spread))
         if last - first > _MOST_RATES:
             raise InvalidInputError(
-                f"rates of subsamples are listed one by one, up to {_MOST_RATES}; found more for "
-                f"{h} of {m} normal samples"
+                "y_true must have so few normal samples that the rates of subsamples can be "
+                f"listed one by one, up to {_MOST_RATES}; found more for {h} of {m}",
+                argument="y_true",
             )
         likelihoods = _likelihoods(m, h, k, first, last)
         kept = np.flatnonzero(likelihoods > _NEGLIGIBLE * likelihoods.max())

@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.declared import Generator, Integer, Rate
 from fastad._core.types import ArrayLike, Count, FloatVector, IntVector, Label, Point, Points
 from fastad._kernels.resampling import subsample
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import POINT, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
@@ -20,6 +20,7 @@ from fastad.measures.points import (
     hits_among,
     need_anomalies,
     need_both,
+    need_whole,
 )
 from fastad.ordering.counts import OrderedCounts
 
@@ -238,12 +239,7 @@ def _precision_at_p(
 ) -> float | FloatVector:
     """Precision after anomalies were drawn down to a fraction p."""
     need_both(counts, "precision_at_p")
-    if counts.weighting == "real":
-        raise InvalidInputError(
-            "precision_at_p draws whole points: sample_weight must contain integers; "
-            "found other values",
-            argument="sample_weight",
-        )
+    need_whole(counts, "precision_at_p")
 
     def precision(fraction: Fraction) -> float:
         k = _n_drawn(counts, fraction)

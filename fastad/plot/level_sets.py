@@ -280,8 +280,8 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
             return None
         if (earlier == logarithm) != (drawn == "log10"):
             raise InvalidInputError(
-                "ax must not contain curves in the range of floats beside curves outside it: "
-                "draw all detectors at once",
+                "ax must not contain curves in the range of floats beside curves outside it; "
+                "found both. Draw all detectors at once",
                 argument="ax",
             )
         if drawn == "log10":

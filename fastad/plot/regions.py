@@ -225,7 +225,12 @@ class DecisionRegionDisplay(drawing.Display):
         samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
-            raise InvalidInputError("box must have two continuous features", argument="box")
+            n_continuous = region.n_features - int(np.count_nonzero(region.discrete))
+            raise InvalidInputError(
+                f"box must have two continuous features; found {n_continuous} of "
+                f"{region.n_features}",
+                argument="box",
+            )
         scored = block_score(score, 2)
         display = cls(
             _map_of(scored, region, size),

@@ -339,7 +339,9 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
         with np.errstate(over="ignore"):
             if not np.isfinite(scores[0] - scores[-1]):
                 raise InvalidInputError(
-                    "y_score must have a finite range for a histogram", argument="y_score"
+                    "y_score must have a finite range for a histogram; found "
+                    f"{scores[-1]:g} to {scores[0]:g}",
+                    argument="y_score",
                 )
         return np.histogram_bin_edges(scores, n_bins)
     edges = np.asarray(bins, np.float64)

@@ -161,13 +161,13 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     if kind != "outlier detector":
         hint = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
         raise InvalidTypeError(
-            "from_sklearn takes a fitted outlier detector of scikit-learn; "
+            "fitted must be a fitted outlier detector of scikit-learn; "
             f"found {_described(fitted, kind)}{hint}",
             argument="fitted",
         )
     if not hasattr(fitted, "score_samples"):
         raise InvalidTypeError(
-            f"from_sklearn takes a detector that has score_samples; found {name_of(fitted)} "
+            f"fitted must be a detector that has score_samples; found {name_of(fitted)} "
             "without it (LocalOutlierFactor has it with novelty=True)",
             argument="fitted",
         )
@@ -208,12 +208,12 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     if not is_oriented or not hasattr(fitted, "decision_function"):
         hint = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
         raise InvalidTypeError(
-            f"from_pyod takes a fitted detector of PyOD; found {_described(fitted, kind)}{hint}",
+            f"fitted must be a fitted detector of PyOD; found {_described(fitted, kind)}{hint}",
             argument="fitted",
         )
     if not is_fitted:
         raise scikit_learn("exceptions").NotFittedError(
-            f"from_pyod takes a fitted detector; call fit of {name_of(fitted)} first"
+            f"fitted must be a fitted detector; call fit of {name_of(fitted)} first"
         )
     return AdaptedDetector(fitted, name or name_of(fitted), "decision_function", negated=False)
 

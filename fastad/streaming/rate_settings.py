@@ -57,7 +57,7 @@ class RateSettings:
         level = check_inside(significance_level, "significance_level")
         if (expected_rate is None) == (reference is None):
             raise InvalidInputError(
-                "exactly one of expected_rate and reference must be given; found "
+                "expected_rate must be given, or reference, and not both; found "
                 f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}",
                 argument="expected_rate",
             )

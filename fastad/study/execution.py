@@ -36,7 +36,8 @@ def check_timeout(n_jobs: int | None) -> None:
     backend = _backend()[0]
     if runs_here(n_jobs):
         raise InvalidInputError(
-            "timeout needs worker processes: give n_jobs too, such as n_jobs=1; found None",
+            "n_jobs must be given with timeout, which needs worker processes, such as n_jobs=1; "
+            "found None",
             argument="n_jobs",
         )
     if not _is_local(backend):

@@ -251,7 +251,8 @@ def _check(
     """Return the bound on the rate of errors, and the probability alpha that it is exceeded."""
     if (fpr is None) == (tpr is None):
         raise InvalidInputError(
-            f"exactly one of fpr and tpr must be given; found fpr={fpr!r} and tpr={tpr!r}"
+            f"fpr must be given, or tpr, and not both; found fpr={fpr!r} and tpr={tpr!r}",
+            argument="fpr",
         )
     name, bound = ("tpr", tpr) if fpr is None else ("fpr", fpr)
     assert bound is not None

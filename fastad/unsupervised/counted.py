@@ -38,7 +38,7 @@ def counted_level_sets(
         return level_sets_of_scores(y_score, uniform_score, check_extent(volume, log_volume))
     if uniform_score is not None or volume is not None or log_volume is not None:
         raise InvalidInputError(
-            "uniform_score, volume and log_volume must not be given beside level sets"
+            "uniform_score, volume and log_volume must not be given beside level sets; found some"
         )
     return y_score
 

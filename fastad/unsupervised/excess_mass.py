@@ -94,8 +94,9 @@ class ExcessMassCurve(Curve):
         """
         if (level is None) == (log_level is None):
             raise InvalidInputError(
-                "either level or log_level must be given; found "
-                f"{'neither' if level is None else 'both'}"
+                "level must be given, or log_level, and not both; found "
+                f"{'neither' if level is None else 'both'}",
+                argument="level",
             )
         unit = self._unit()
         if level is not None:

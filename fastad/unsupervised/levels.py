@@ -85,8 +85,9 @@ def check_extent(
     """Check the volume of a box, or its logarithm."""
     if (volume is None) == (log_volume is None):
         raise InvalidInputError(
-            f"either {name} or log_{name} must be given; found "
-            f"{'neither' if volume is None else 'both'}"
+            f"{name} must be given, or log_{name}, and not both; found "
+            f"{'neither' if volume is None else 'both'}",
+            argument=name,
         )
     if log_volume is not None:
         return Extent(None, float(exact_number(log_volume, f"log_{name}")))

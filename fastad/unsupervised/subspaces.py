@@ -117,7 +117,8 @@ def check_jobs(n_jobs: int | None) -> int | None:
         )
     if n_jobs == 0:
         raise InvalidInputError(
-            "n_jobs must not be 0; give None for one process, -1 for all", argument="n_jobs"
+            "n_jobs must not be 0, but None for one process or -1 for all; found 0",
+            argument="n_jobs",
         )
     return int(n_jobs)
 

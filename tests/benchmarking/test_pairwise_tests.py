@@ -347,7 +347,7 @@ def test_corrections_that_do_not_fit(test: Any) -> None:
         with pytest.raises(InvalidInputError, match="correction must be 'none' for Tukey's test"):
             pair_p_values(results(3, 3, 1)[:, :, 0], test="tukey", correction="holm")
     else:
-        with pytest.raises(InvalidInputError, match="at most 1500 models; found 1501"):
+        with pytest.raises(InvalidInputError, match="more than 1500 models; found 1501"):
             pair_p_values(results(1501, 2, 1)[:, :, 0], correction="shaffer")
 
 

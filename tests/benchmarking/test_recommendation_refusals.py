@@ -26,7 +26,7 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({}, InvalidInputError, "either operating_fpr or target_measure; found neither"),
+        ({}, InvalidInputError, "target_measure must be given, .* found neither"),
         (
             {"operating_fpr": 0.1, "target_measure": "auc"},
             InvalidInputError,
@@ -40,7 +40,7 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
         (
             {"operating_fpr": 0.1, "unseen_anomaly_classes": True},
             InvalidInputError,
-            "anomaly_class; found",
+            "unseen_anomaly_classes must be False .* anomaly_class",
         ),
         (
             {"operating_fpr": 0.1, "unseen_anomaly_classes": 1},

@@ -272,5 +272,5 @@ def test_other_versions_are_refused(table: pd.DataFrame, monkeypatch: Any) -> No
     others = tasks.Versions("0.0.1", np.__version__)
     monkeypatch.setattr(tasks.Versions, "here", classmethod(lambda cls: others))
     here = tasks.Versions(fastad.__version__, np.__version__)
-    with pytest.raises(InvalidInputError, match=r"workers must have .* found fastad 0\.0\.1"):
+    with pytest.raises(InvalidInputError, match=r"workers and client must .* found fastad 0\.0\.1"):
         here.check()

@@ -72,7 +72,7 @@ def test_levels_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) -> 
         np.testing.assert_allclose(y_of(line), y_of(same.lines_[name]), atol=1e-9)
         logs = x_of(line) * math.log(10)
         np.testing.assert_allclose(y_of(line), display.curves[name](log_level=logs), atol=1e-9)
-    with pytest.raises(fastad.InvalidInputError, match="draw all detectors at once"):
+    with pytest.raises(fastad.InvalidInputError, match="Draw all detectors at once"):
         ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, 1.0, ax=display.ax_)
 
 

@@ -120,7 +120,7 @@ def test_errors_leave_no_trace(kind: str) -> None:
         with pytest.raises(error, match=match):
             show.from_scores(*(data or (TEST, UNIFORM, VOLUME)), ax=ax, **kw)
 
-    refuses("either volume or log_volume must be given", TEST, UNIFORM)
+    refuses("volume must be given, or log_volume, and not both", TEST, UNIFORM)
     refuses("must name the same detectors; found a and score", {"a": [1.0]}, [1.0], 1.0)
     bad = {**UNIFORM, "flat": np.array([1.0, np.nan])}
     refuses(r"^uniform_score\['flat'\] must not contain NaN; found 1", TEST, bad, 1.0)

@@ -90,7 +90,7 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
         assert inside(y_of(line)[np.isfinite(y_of(line))], display.ax_.get_ylim())
     for ax, other in ((display.ax_, 0.0), (same.ax_, log_volume)):
         n_lines = len(ax.lines)
-        with pytest.raises(fastad.InvalidInputError, match="draw all detectors at once"):
+        with pytest.raises(fastad.InvalidInputError, match="Draw all detectors at once"):
             MassVolumeCurveDisplay.from_scores(TEST, UNIFORM, log_volume=other, ax=ax)
         assert len(ax.lines) == n_lines
 

@@ -119,7 +119,7 @@ def test_timeout_is_refused_where_processes_cannot_be_ended(tmp_path: Path) -> N
 
 def test_timeout_needs_processes(tmp_path: Path) -> None:
     config = few(tmp_path, [GOOD])
-    with pytest.raises(InvalidInputError, match="timeout needs worker processes: give n_jobs"):
+    with pytest.raises(InvalidInputError, match="n_jobs must be given with timeout"):
         run_study(config, tmp_path / "out", timeout=5)
     options: dict[str, Any]
     for options in ({"timeout": 0}, {"timeout": -1.0}):

@@ -124,8 +124,8 @@ def test_the_largest_integers_have_a_threshold_above_them() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({}, "one of fpr and tpr"),
-        ({"fpr": 0.1, "tpr": 0.9}, "one of fpr and tpr"),
+        ({}, "fpr must be given, or tpr"),
+        ({"fpr": 0.1, "tpr": 0.9}, "fpr must be given, or tpr"),
         ({"fpr": 0}, "fpr must lie strictly between 0 and 1"),
         ({"tpr": 1.0}, "tpr must lie strictly between 0 and 1"),
         ({"fpr": 1.5}, "fpr must lie in"),

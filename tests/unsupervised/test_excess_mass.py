@@ -407,9 +407,9 @@ def test_what_a_level_must_be() -> None:
     for bad in (math.nan, [[0.1]], "x"):
         with pytest.raises(InvalidInputError, match="log_level must"):
             curve(log_level=bad)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"either level or log_level.*found both"):
+    with pytest.raises(InvalidInputError, match=r"level must be given.*found both"):
         curve(0.1, log_level=0.0)  # type: ignore[call-overload]
-    with pytest.raises(InvalidInputError, match=r"either level or log_level.*found neither"):
+    with pytest.raises(InvalidInputError, match=r"level must be given.*found neither"):
         curve()  # type: ignore[call-overload]
     assert isinstance(curve(1), float)
     assert isinstance(curve(np.float32(0.125)), float)

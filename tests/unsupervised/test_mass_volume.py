@@ -370,7 +370,11 @@ def test_what_the_scores_must_be() -> None:
         (math.inf, InvalidInputError, "volume must be finite; found inf"),
         (True, TypeError, "volume must be a number; found bool"),
         ("1", TypeError, "volume must be a number; found str"),
-        (None, InvalidInputError, "either volume or log_volume must be given; found neither"),
+        (
+            None,
+            InvalidInputError,
+            "volume must be given, or log_volume, .*found neither",
+        ),
     ],
 )
 def test_what_the_volume_must_be(volume: Any, error: type[Exception], message: str) -> None:
@@ -381,7 +385,7 @@ def test_what_the_volume_must_be(volume: Any, error: type[Exception], message: s
 
 def test_what_the_logarithm_of_the_volume_must_be() -> None:
     for function in (fastad.mass_volume_curve, fastad.excess_mass_curve):
-        with pytest.raises(InvalidInputError, match=r"either volume or log_volume.*found both"):
+        with pytest.raises(InvalidInputError, match=r"volume must be given.*found both"):
             function([1.0], [1.0], 1.0, log_volume=0.0)
         for bad in (math.nan, math.inf, -math.inf):
             with pytest.raises(InvalidInputError, match="log_volume must be finite"):

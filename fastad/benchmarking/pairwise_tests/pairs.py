@@ -201,7 +201,8 @@ def pair_p_values(
         )
     if correction == "shaffer" and n_models > LARGEST_CORRECTED:
         raise InvalidInputError(
-            f"correction 'shaffer' takes at most {LARGEST_CORRECTED} models; found {n_models}",
+            f"correction must not be 'shaffer' for more than {LARGEST_CORRECTED} models; found "
+            f"{n_models}",
             argument="correction",
         )
     models = Models.of(values)
