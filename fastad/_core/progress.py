@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +22,16 @@ ProgressOption: TypeAlias = Progress | bool | None
 LATE = 1.0
 # Seconds between two calls, where parts are finished one after the other.
 _PAUSE = 0.05
+# Characters of a bar of rich's, beside which there are words.
+_WIDTH = 24
+# What shows words beside the bar that is drawn.
+_beside: ContextVar[Callable[[str], object] | None] = ContextVar("beside", default=None)
+
+
+def say(words: Callable[[], str]) -> None:
+    """Show beside a bar of rich's how good the result is by now; without one nothing is called."""
+    if (show := _beside.get()) is not None:
+        show(words())
 
 
 @contextmanager
@@ -54,15 +65,27 @@ def reporting(
 
 @contextmanager
 def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[Progress]:
-    """Return what draws a bar of rich's when so many seconds are over."""
+    """Return what draws a bar of rich's when so many seconds are over.
+
+    It shows the time that is left, where the total is known, and what is told to `say`.
+    """
     # Here, because rich is an optional extra.
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     with ExitStack() as stack:
 
         def open_bar() -> Progress:
-            bar = stack.enter_context(Bar(console=console, transient=True))
-            task = bar.add_task(what, total=None)
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(_WIDTH),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[words]}", markup=False),
+            )
+            bar = stack.enter_context(Bar(*columns, console=console, transient=True))
+            task = bar.add_task(what, total=None, words="")
+            stack.callback(_beside.reset, _beside.set(lambda words: bar.update(task, words=words)))
             return lambda done, total: bar.update(task, completed=done, total=total)
 
         yield _late(open_bar, after)

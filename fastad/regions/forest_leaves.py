@@ -8,11 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.progress import say
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry import cells as kernels
@@ -374,6 +376,7 @@ def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
             counts += part.state.counts
             _add(sums, part.state.sums)
         parts = waiting
+        say(partial(_decided, sums, parts))
         if int(counts[2]) + sum(int(part.state.counts[2]) for part in parts) > most_nodes:
             break
         # Shared anew, because some cells are far more work than others.
@@ -392,6 +395,12 @@ def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
             "method"
         )
     return sums
+
+
+def _decided(sums: FloatMatrix, parts: Sequence[_Part]) -> str:
+    """Return in words how far a search is."""
+    decided = sums.sum() + sum(part.state.sums.sum() for part in parts)
+    return f"{decided:.1%} of the box decided"
 
 
 def _add(sums: FloatMatrix, more: FloatMatrix) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import stdtrit
 from scipy.stats import qmc
 
 from fastad._core.pace import Pace
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, say
 from fastad._core.threads import points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
@@ -89,7 +90,19 @@ def replicate_counts(
         n_done += sum(n_points for _, n_points in tasks)
         if progress is not None:
             progress(n_done, N_REPLICATES * 2**exponent)
+            # One after the other, those that are done; at once, all as far as they are.
+            say(partial(_error, counts if score.on_threads else counts[: n_done >> exponent]))
     return counts, 2**exponent
+
+
+def _error(counts: IntMatrix) -> str:
+    """Return in words the relative error by replicates, of the threshold with the largest."""
+    n, n_inside = counts.shape[0], counts.sum(axis=0)
+    if n < 2 or not n_inside.all():
+        return ""
+    error = float((counts.std(axis=0, ddof=1) * math.sqrt(n) / n_inside).max())
+    # Replicates that agree give no error.
+    return f"relative error {error:.2g}" if error else ""
 
 
 def _rounds(

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import Pace
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, say
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
@@ -89,6 +89,7 @@ class Draws:
                 counts += part.counts
             if progress is not None:
                 progress(end - first, n_draws)
+                _say_error(counts, end - first)
         return counts
 
     def rounds(
@@ -140,6 +141,18 @@ class Draws:
 counted_elsewhere: Elsewhere[[Draws, BlockScore, FloatVector, range], IntVector] = Elsewhere(
     "counted_elsewhere"
 )
+
+
+def _say_error(counts: IntVector, n_drawn: int) -> None:
+    """Show the relative error by now, of the threshold with the largest."""
+    fewest = int(counts.min())
+    say(
+        lambda: (
+            f"relative error {math.sqrt((n_drawn - fewest) / (fewest * n_drawn)):.2g}"
+            if fewest
+            else "no draw inside yet"
+        )
+    )
 
 
 def count_draws(
@@ -254,6 +267,7 @@ def estimate_until(
         step = min(2 * step, draws.part * _PARTS_A_ROUND)
         if progress is not None:
             progress(n_drawn, None)
+            _say_error(counts, n_drawn)
     estimates = [
         _inverse(needed, end, threshold, level)
         if end

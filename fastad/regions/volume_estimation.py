@@ -94,8 +94,9 @@ def volume(
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional
-        True draws a bar where rich or tqdm is installed. A function is called with the numbers of
-        points drawn and to be drawn (None if that is not known), about ten times a second.
+        True draws a bar where rich or tqdm is installed, that of rich with the time left and the
+        relative error by now. A function is called with the numbers of points drawn and to be drawn
+        (None if that is not known), about ten times a second.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number. A Python
         function of a batch is called from one thread.

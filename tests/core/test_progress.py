@@ -9,7 +9,7 @@ import pytest
 
 import fastad
 from fastad._core import progress as module
-from fastad._core.progress import SharedProgress, part_of, reporting
+from fastad._core.progress import SharedProgress, part_of, reporting, say
 
 
 def with_only(monkeypatch: Any, *libraries: str) -> None:
@@ -134,6 +134,29 @@ def test_a_bar_of_tqdm_is_not_drawn_before_its_time(monkeypatch: Any) -> None:
         clock.now += 1
         report(2, 10)
     assert opened == ["replicates", "closed"]
+
+
+def test_words_are_asked_for_only_while_a_bar_is_drawn(monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    clock = Clock(monkeypatch)
+    asked: list[str] = []
+
+    def words(text: str) -> Any:
+        return lambda: asked.append(text) or text  # type: ignore[func-returns-value]
+
+    with reporting(True, "points", after=1.0) as report:
+        assert report is not None
+        say(words("too early"))
+        clock.now += 2
+        report(1, 10)
+        say(words("[good] by now"))
+    say(words("too late"))
+    with reporting(lambda *at: None, "points"):
+        say(words("of a function"))
+    assert asked == ["[good] by now"]
+    assert "[good] by now" in capsys.readouterr().err
 
 
 def test_parts_that_are_done_in_turn_are_one() -> None:

@@ -7,12 +7,13 @@ by cross-entropy, and of the uniform distribution, which keeps 1 / q bounded.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, logsumexp, stdtrit
 
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, say
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
@@ -245,6 +246,8 @@ def estimate_fractions(
         for hits in draws.blocks:
             for threshold, weights in sums.items():
                 weights.add(hits.logs[hits.scores < threshold])
+            worth = min(weights.effective for weights in sums.values())
+            say(partial(_error, worth))
         n_scored = cube.n_scored - first
         return [
             _estimate(sums[threshold], threshold, draws, n_scored, level)
@@ -529,6 +532,11 @@ def _weighted(
     if below.shape[0]:
         logs = -np.logaddexp(logsumexp(mixture.log_densities(points), axis=0), log_uniform)
     return _Hits(points, scores[below], logs, numbers[below])
+
+
+def _error(n_effective: float) -> str:
+    """Return in words the relative error of draws that are worth so many independent ones."""
+    return f"relative error {1 / math.sqrt(n_effective):.2g}" if n_effective else ""
 
 
 def _estimate(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastad._core.progress import say
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.random import bits
@@ -247,7 +248,13 @@ class Splitting:
             scores = np.concatenate([walkers.scores for walkers in group])
             repeat.replace(loss, points, scores)
             self.deviations.append(rank_deviation(loss.rising, scores))
+        say(self._depth)
         return True
+
+    def _depth(self) -> str:
+        """Return in words how small the region is that the repeats have come down to."""
+        log_fraction = float(np.mean([repeat.log_fractions[-1] for repeat in self.repeats]))
+        return f"down to 10^{log_fraction / math.log(10):.1f} of the box"
 
     def wander(self, target: float, n_calls: int) -> tuple[list[FloatMatrix], list[FloatMatrix]]:
         """Let the particles below a target move on there, with about so many score calls.
