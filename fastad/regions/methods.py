@@ -57,12 +57,13 @@ def _run(
 
         return quasi.estimate_fractions(box, score, thresholds, *options), []
     cube = Cube(box, score)
+    points = None if plan.data is None else into_cube(box, plan.data, rng)
     if method == "splitting":
-        run = repeats.split(cube, min(thresholds), n_draws, rng, progress)
+        run = repeats.split(cube, min(thresholds), n_draws, rng, progress, points)
         problems = repeats.mixing_problems(run, min(thresholds))
         return repeats.estimates(run, thresholds, level, cube.n_scored), problems
     # A plan of this method has data.
-    points = into_cube(box, cast(FloatMatrix, plan.data), rng)
+    points = cast(FloatMatrix, points)
     return importance.estimate_fractions(cube, thresholds, points, *options), []
 
 

@@ -88,7 +88,8 @@ def volume(
         volume, or the budget is used up (10⁹ by default).
     data : array-like of shape (n_points, n_features), optional
         Normal samples, which say where the region is. Importance sampling needs them: it misses a
-        part of the region in which there are none.
+        part of the region in which there are none. Splitting finds by them parts that its particles
+        have missed.
     confidence_level : float, default 0.95
         Of the interval, in (0, 1).
     rng : int or numpy.random.Generator, optional

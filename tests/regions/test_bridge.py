@@ -116,9 +116,9 @@ def test_a_density_of_another_place_is_refused() -> None:
         own = []
         for _ in range(8):
             points = uniform(rng, n, low, low + 0.01)
-            own.append(come_down(points, np.full(n, 0.05), 0.1))
+            own.append(come_down(points, np.full(n, 0.0005), 0.001))
         cube = cube_of(largest)
-        assert bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing) is None
+        assert bridge(cube, splitting_of(cube, own), 0.001, 30_000, rng, nothing) is None
 
 
 def test_few_draws_build_no_bridge() -> None:

@@ -220,7 +220,7 @@ def adapt(
     Of these numbers the one that is best for the other half of the hits by their cross-entropy, the
     mean of the log density by their weights.
     """
-    weights = _tempered(logs)
+    weights = tempered(logs)
     first_half = np.less(rng.random(logs.shape[0]), 0.5)
     present = len(mixture.components)
 
@@ -314,7 +314,7 @@ def _clusters(
     return nearest
 
 
-def _tempered(logs: FloatVector) -> FloatVector:
+def tempered(logs: FloatVector) -> FloatVector:
     """Return weights, or a power of them below one where few of them are almost all.
 
     A fit to few points is worse than one to many that stand for a distribution between that

@@ -9,7 +9,7 @@ much of q is in the region, and the others how much of the region is in q.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +18,18 @@ from scipy.special import logsumexp
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.algebra import dot
-from fastad.regions.importance_sampling.proposal import Mixture, adapt, refine, start
+from fastad.regions.importance_sampling.proposal import (
+    Mixture,
+    adapt,
+    fit_component,
+    from_responsibilities,
+    refine,
+    start,
+    tempered,
+)
 from fastad.regions.scores import Cube
 from fastad.regions.splitting.particles import Splitting
+from fastad.regions.splitting.restarts import Cells, apart, parts, roam
 
 # Of fewer draws nothing is fitted.
 FEWEST_DRAWS = 20_000
@@ -35,6 +44,18 @@ _WANDERING_PART = 0.2
 _GOOD, _LEAST = 0.3, 0.01
 # Pilots whose points in the region are fitted together, and how many points at most.
 _POOLED, _MOST_POINTS = 3, 30_000
+# This part of all draws is shared evenly by the components.
+_EVEN = 0.5
+# A point is near a component that is responsible for more than this part of it.
+_NEAR = 0.01
+# Parts of the region that points are spread over each by itself, at most; points that this begins
+# with, and places of each; part of the draws for this; and points that parts are looked for among.
+_MOST_PARTS, _MOST_STARTS, _PLACES = 6, 40, 1500
+_SPREADING_PART, _MOST_COMPARED = 0.1, 1000
+# Points apart from particles that count, at most. Chains that begin at them for each repeat, with
+# this part of the draws.
+_MOST_APART = 40
+_CHAINS, _CHAINS_PART = 2, 0.15
 _BLOCK = 2**13
 # Part of each repeat's particles that the density must cover; it covers a point where it is so much
 # of the region's uniform density.
@@ -82,8 +103,12 @@ def bridge(
     n_draws: int,
     rng: np.random.Generator,
     report: Callable[[], None],
+    alone: FloatMatrix | None = None,
 ) -> Bridge | None:
     """Estimate the region by the particles of each repeat, and by draws for each.
+
+    The density also covers parts of the region in which points were found without particles
+    (``alone``), and which these have missed.
 
     The density is fitted to the particles of all, and then to draws: what it owes to particles is
     which parts of the region it covers. None where it does not suit the region, or too few
@@ -103,30 +128,107 @@ def bridge(
     # The number of components by particles alone: of the places that each has been to it would be
     # the number of particles.
     places = np.concatenate(visited, axis=1)
-    even = np.full(places.shape[1], 1 / places.shape[1])
-    mixture = refine(start(points, n_values, rng), places, even, n_values)
-    fitted = _fit(cube, mixture, points, threshold, int(_PILOT_PART * n_draws), rng, report)
+    strange = points[:, :0] if alone is None else apart(alone, places)[:, :_MOST_APART]
+    some = points[:, :: -(-points.shape[1] // _MOST_COMPARED)]
+    some = np.concatenate([some, strange], axis=1)
+    labels = parts(some)
+    if 1 < labels.max() + 1 <= _MOST_PARTS:
+        each_part = int(_SPREADING_PART * n_draws) // (labels.max() + 1)
+        spread = [
+            _spread(cube, some[:, labels == k], threshold, each_part, rng)
+            for k in range(labels.max() + 1)
+        ]
+        report()
+        if min(one.shape[1] for one in spread) == 0:
+            return None
+        places = np.concatenate(spread, axis=1)
+        rows = np.repeat(np.eye(len(spread)), [one.shape[1] for one in spread], axis=1)
+        rows /= rows.sum(axis=1, keepdims=True)
+        mixture = from_responsibilities(rows, places, n_values)
+    else:
+        even = np.full(places.shape[1], 1 / places.shape[1])
+        mixture = refine(start(points, n_values, rng), places, even, n_values)
+    begun = np.concatenate([points, strange], axis=1), places
+    fitted = _fit(cube, mixture, begun, threshold, int(_PILOT_PART * n_draws), rng, report)
     if fitted is None:
         return None
     # The density is larger at the particles that it was fitted to than at others.
-    inside, _ = splitting.wander(threshold, int(_WANDERING_PART * n_draws))
+    part = _WANDERING_PART / 2 if strange.shape[1] else _WANDERING_PART
+    inside, _ = splitting.wander(threshold, int(part * n_draws))
     report()
+    cells = Cells(points, strange)
+    of_strange = _chains(cube, strange, threshold, int(_CHAINS_PART * n_draws), len(repeats), rng)
     logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
     each = (last - cube.n_scored) // len(repeats)
     for i, particles in enumerate(inside):
         drawn = _draw(cube, fitted, threshold, each, rng, report)
-        densities = _log_density(drawn.mixture, particles)
-        logs[i], variances[i], covered = _bridge(drawn, densities)
-        if covered < _COVERED:
+        bridged = _bridge_cells(drawn, cells, (particles, of_strange[i]))
+        if bridged is None:
             return None
+        logs[i], variances[i] = bridged
     n_particles = sum(particles.shape[1] for particles in inside)
     return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_particles)
+
+
+def _bridge_cells(
+    drawn: _Draws, cells: Cells, points: tuple[FloatMatrix, FloatMatrix]
+) -> tuple[float, float] | None:
+    """Return the logarithm of the fraction and its variance, by the sum over two cells.
+
+    One cell is where the particles are, the other where points were found apart from them: how
+    the region divides into both, draws alone tell. None where a cell is not covered.
+    """
+    if not cells.has_strange:
+        log, variance, covered = _bridge(drawn, _log_density(drawn.mixture, points[0]))
+        return (log, variance) if covered >= _COVERED else None
+    logs, variances = [], []
+    is_strange = cells.are_strange(drawn.points)
+    for cell, near in zip((False, True), points, strict=True):
+        there = is_strange == cell
+        own = near[:, cells.are_strange(near) == cell]
+        part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
+        if own.shape[1] == 0:
+            return None
+        log, variance, covered = _bridge(part, _log_density(drawn.mixture, own))
+        if covered < _COVERED:
+            return None
+        logs.append(log)
+        variances.append(variance)
+    total = float(np.logaddexp(logs[0], logs[1]))
+    shares = np.exp(np.array(logs) - total)
+    return total, dot(shares**2, np.array(variances))
+
+
+def _chains(
+    cube: Cube,
+    points: FloatMatrix,
+    threshold: float,
+    n_calls: int,
+    n_repeats: int,
+    rng: np.random.Generator,
+) -> list[FloatMatrix]:
+    """Return places of chains from some points, other chains for each repeat."""
+    if points.shape[1] == 0:
+        return [points] * n_repeats
+    chosen = rng.choice(points.shape[1], (n_repeats, _CHAINS))
+    return [_spread(cube, points[:, part], threshold, n_calls // n_repeats, rng) for part in chosen]
+
+
+def _spread(
+    cube: Cube, points: FloatMatrix, threshold: float, n_calls: int, rng: np.random.Generator
+) -> FloatMatrix:
+    """Return many points of a part of the region, from few of it."""
+    points = points[:, :: -(-points.shape[1] // _MOST_STARTS)]
+    n = points.shape[1]
+    scores = cube.scores(np.ascontiguousarray(points))
+    n_views = -(-_PLACES // n)
+    return roam(cube, points, scores, threshold, n_calls // n, n_views, rng).places
 
 
 def _fit(
     cube: Cube,
     mixture: Mixture,
-    particles: FloatMatrix,
+    begun: tuple[FloatMatrix, FloatMatrix],
     threshold: float,
     n_pilot: int,
     rng: np.random.Generator,
@@ -135,11 +237,18 @@ def _fit(
     """Fit a mixture to weighted draws of pilots from what it was before.
 
     And to the particles, each as one draw: a part that few of the first draws meet, or such with
-    too small weights, would fall out of the next ones.
+    too small weights, would fall out of the next ones. They tell the number of components; of
+    several each is fitted to the places of particles too: a part with few particles has many.
+
+    Parameters
+    ----------
+    begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_places)
+        Where the particles are, and where they have been.
     """
     n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
-    begun = particles, np.zeros(particles.shape[1])
+    particles, places = ((points, np.zeros(points.shape[1])) for points in begun)
+    places[1][:] = math.log(particles[1].shape[0] / places[1].shape[0])
     efficiency = 0.0
     for _ in range(_N_PILOTS):
         drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
@@ -152,16 +261,49 @@ def _fit(
         some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED // _MOST_POINTS))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
         pilots = [*pilots[1 - _POOLED :], (drawn.points[:, some], logs)]
-        mixture = adapt(
-            mixture,
-            np.concatenate([points for points, _ in (begun, *pilots)], axis=1),
-            np.concatenate([logs for _, logs in (begun, *pilots)]),
-            n_values,
-            rng,
-        )
+        mixture = adapt(mixture, *_joined(particles, *pilots), n_values, rng)
+        if len(mixture.components) > 1:
+            joined, logs = _joined(places, *pilots)
+            mixture = _each_fitted(mixture, joined, logs, n_values)
+        mixture = _evened(mixture)
         if efficiency >= _GOOD:
             break
     return mixture if efficiency >= _LEAST else None
+
+
+def _joined(*parts: tuple[FloatMatrix, FloatVector]) -> tuple[FloatMatrix, FloatVector]:
+    """Return all points, and the logarithms of their weights."""
+    points = np.concatenate([points for points, _ in parts], axis=1)
+    return points, np.concatenate([logs for _, logs in parts])
+
+
+def _each_fitted(
+    mixture: Mixture, points: FloatMatrix, logs: FloatVector, n_values: Sequence[int]
+) -> Mixture:
+    """Fit each component to the points near it, of which more than a few count.
+
+    Where points are weighted together, those of a part that is well known make up for those of
+    another one, of which a single one may count.
+    """
+    responsibilities = mixture.log_densities(points)
+    responsibilities = np.exp(responsibilities - logsumexp(responsibilities, axis=0))
+    components = list(mixture.components)
+    for k, row in enumerate(responsibilities):
+        near = np.flatnonzero(row > _NEAR)
+        if near.shape[0] >= _FEWEST_POINTS:
+            weights = row[near] * tempered(logs[near])
+            components[k] = fit_component(points[:, near], weights / weights.sum(), n_values)
+    return mixture._replace(components=tuple(components))
+
+
+def _evened(mixture: Mixture) -> Mixture:
+    """Return a mixture of whose draws a part is shared evenly by the components.
+
+    One that was fitted to few particles meets the region seldom: its part of the region seems
+    small, it would be drawn from the less, and never get its shape.
+    """
+    even = _EVEN / len(mixture.components)
+    return mixture._replace(weights=(1 - _EVEN) * mixture.weights + even)
 
 
 def _draw(

@@ -18,6 +18,7 @@ from fastad.regions.scores import Cube
 from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
 from fastad.regions.splitting.diagnostics import insertion_p_value
 from fastad.regions.splitting.particles import Particles, Splitting
+from fastad.regions.splitting.restarts import apart, found_alone
 from fastad.uncertainty.closed_forms import clopper_pearson
 
 # Repeats that the error is estimated from.
@@ -34,6 +35,10 @@ _CHEAPER = 0.7
 _DOWN = 0.7
 # To come down to the threshold the budget may be exceeded so far.
 _OVER = 1.1
+# Part of the budget by which points are found without particles.
+_ALONE = 0.1
+# Of fewer levels the first particles, which are uniform draws, meet each part.
+_FEW_LEVELS = 4
 # With less than this part of the budget nothing more is begun.
 _WORTH_MORE = 0.4
 # Coordinates of all particles: 128 megabytes.
@@ -54,15 +59,19 @@ class SplittingRun:
     deviations: list[float]
     correlations: list[float]
     bridge: Bridge | None = None
+    n_apart: int = 0  # points of the region where no particle is, were these all that is known
 
     @classmethod
-    def of(cls, sets: Sequence[Splitting], bridge: Bridge | None = None) -> "SplittingRun":
+    def of(
+        cls, sets: Sequence[Splitting], bridge: Bridge | None = None, n_apart: int = 0
+    ) -> "SplittingRun":
         """Return the repeats of several sets together, or those of one and the bridges to them."""
         return cls(
             [repeat for group in sets for repeat in group.repeats],
             [deviation for group in sets for deviation in group.deviations],
             [correlation for group in sets for correlation in group.correlations],
             bridge,
+            n_apart,
         )
 
     @cached_property
@@ -77,8 +86,11 @@ def split(
     n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    data: FloatMatrix | None = None,
 ) -> SplittingRun:
     """Bring particles down to a threshold, as many as about so many score calls allow.
+
+    And a few points each by itself, from anywhere and from data, which show what they have missed.
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
@@ -93,11 +105,18 @@ def split(
             progress(min(cube.n_scored, n_draws), n_draws)
 
     trial, n_levels, each = _try(cube, target, n_draws, rng, report)
+    alone = np.empty((cube.n_features, 0))
+    n_alone, begin, budget = math.ceil(_ALONE * n_draws), cube.n_scored, n_draws
+    if n_levels >= _FEW_LEVELS and begin < n_draws - n_alone:
+        # Particles do not depend on what is found so: nor does their number of calls.
+        alone = found_alone(cube, target, data, n_alone, np.random.default_rng(rng.integers(2**63)))
+        report()
+        budget += cube.n_scored - begin - n_alone
     sets: list[Splitting] = []
     # Particles have the budget, but for what is kept for bridges: the first ones, until these fail.
-    n_kept = math.floor((1 - _DOWN) * n_draws)
+    n_kept = math.floor((1 - _DOWN) * budget)
     n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
-    while (left := n_draws - cube.n_scored) > _WORTH_MORE * n_draws:
+    while (left := budget - cube.n_scored) > _WORTH_MORE * budget:
         left, before = max(left - n_kept, left // 2), cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
@@ -105,20 +124,29 @@ def split(
             # There may be some levels more than in the trial: the last ones with few moves.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
             allowance = (before + left - cube.n_scored) / levels_left
-            if cube.n_scored > _OVER * n_draws or not more.advance(target, allowance):
+            if cube.n_scored > _OVER * budget or not more.advance(target, allowance):
                 break
             report()
         sets.append(more)
         each = (cube.n_scored - before) / (N_REPEATS * more.n_particles)
         if n_kept and not any(repeat.is_first(target) for repeat in more.repeats):
-            found = bridge(cube, more, target, n_draws - cube.n_scored, rng, report)
+            found = bridge(cube, more, target, budget - cube.n_scored, rng, report, alone)
             if found is not None:
                 report()
                 return SplittingRun.of(sets, found)
         if n_kept:
             n_kept = 0
     report()
-    return SplittingRun.of(sets or [trial])  # the trial where it alone took most of the budget
+    sets = sets or [trial]  # the trial where it alone took most of the budget
+    return SplittingRun.of(sets, n_apart=_n_apart(sets, alone, target))
+
+
+def _n_apart(sets: Sequence[Splitting], alone: FloatMatrix, target: float) -> int:
+    """Count points of the region that are far from all particles there."""
+    repeats = [repeat for group in sets for repeat in group.repeats]
+    inside = [repeat.points[:, repeat.scores < target] for repeat in repeats]
+    particles = np.concatenate(inside, axis=1)
+    return int((apart(alone, particles) if particles.shape[1] > 1 else alone).shape[1])
 
 
 def _try(
@@ -365,6 +393,11 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
     if n_above:
         problems.append(
             f"n_draws was used up above the threshold in {n_above} of {len(logs)} repeats"
+        )
+    if run.n_apart:
+        problems.append(
+            f"{run.n_apart} points below the threshold, from data or from single draws, lie where "
+            "no particle is"
         )
     if np.isfinite(logs).all():
         ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1

@@ -1,0 +1,140 @@
+"""Points that come to a region each by itself, and what they show of parts that particles miss."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad import Box
+from fastad.errors import InsufficientMixingWarning
+from fastad.regions.importance_sampling.proposal import start
+from fastad.regions.scores import Cube, block_score
+from fastad.regions.splitting import bridge as bridges
+from fastad.regions.splitting.repeats import split
+from fastad.regions.splitting.restarts import Cells, apart, found_alone, parts, roam
+from tests.support import hidden
+
+Array = Any
+
+
+def largest(X: Array) -> Array:
+    found: Array = X.max(axis=1)
+    return found
+
+
+def in_two_cubes(X: Array) -> Array:
+    found: Array = np.minimum(X.max(axis=1), 2 * (1 - X).max(axis=1))
+    return found
+
+
+def cube_of(score: Any, d: int) -> Cube:
+    return Cube(Box([0] * d, [1] * d), block_score(score, d))
+
+
+def test_points_come_down_and_are_uniform_below() -> None:
+    rng = np.random.default_rng(0)
+    cube = cube_of(largest, 3)
+    points = rng.random((3, 40))
+    way = roam(cube, points, cube.scores(points), 0.1, 3000, 400, rng)
+    assert (way.scores < 0.1).all()
+    assert (way.scores == way.points.max(axis=0)).all()
+    assert ((way.places >= 0) & (way.places < 0.1)).all()
+    # Each place of a chain is like the next: 40 chains of some tens of independent ones.
+    assert way.places.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.005)
+    assert way.places.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.08)
+    corner = (way.places < 0.02).all(axis=0).mean()
+    assert 0.004 < corner < 0.014  # 0.008
+
+
+def test_single_draws_and_data_find_both_parts() -> None:
+    rng = np.random.default_rng(0)
+    cube = cube_of(in_two_cubes, 4)
+    found = found_alone(cube, 0.05, None, 20_000, rng)
+    assert 20_000 <= cube.n_scored <= 24_000
+    assert (in_two_cubes(found.T) < 0.05).all()
+    assert (found[0] < 0.5).any()
+    assert (found[0] > 0.5).any()
+    data = np.full((4, 3), [[0.01, 0.5, 0.99]])
+    assert found_alone(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
+    assert found_alone(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
+
+
+def test_points_apart_and_parts() -> None:
+    line = np.linspace(0, 0.1, 50)[None]
+    far = np.array([[0.05, 0.103, 0.2, 0.9]])
+    assert apart(far, line).tolist() == [[0.2, 0.9]]
+    assert apart(far[:, :0], line).shape == (1, 0)
+    assert apart(far, line[:, :1]).shape == (1, 0)
+    both = np.concatenate([line, line + 0.5], axis=1)
+    assert parts(both).tolist() == [0] * 50 + [1] * 50
+    assert parts(line).max() == 0
+    cells = Cells(line, far[:, 3:])
+    assert cells.are_strange(np.array([[0.1, 0.4, 0.6]])).tolist() == [False, False, True]
+
+
+def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
+    """Particles are in the small cube only, and chains in the large one."""
+    rng = np.random.default_rng(0)
+    truth = math.log(0.1**3 + 0.2**3)
+
+    def score(X: Array) -> Array:
+        return np.minimum(X.max(axis=1) * 2, (1 - X).max(axis=1))
+
+    cube = cube_of(score, 3)
+    small, large = 0.1 * rng.random((3, 300)), 1 - 0.2 * rng.random((3, 300))
+    mixture = start(np.concatenate([small, large], axis=1), [0] * 3, rng)
+    logs = []
+    for _ in range(30):
+        own = 0.1 * rng.random((3, 200)), 1 - 0.2 * rng.random((3, 50))
+        drawn = bridges._draw(cube, mixture, 0.2, 1000, rng, lambda: None)
+        bridged = bridges._bridge_cells(drawn, Cells(small, large), own)
+        assert bridged is not None
+        logs.append(bridged[0])
+    assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(30) + 0.01
+
+
+def test_data_show_a_needle_beside_a_wide_valley() -> None:
+    """Which no draw meets: without data it is missed, and with them found or warned of."""
+    region = hidden.needle_in_valley(10)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        half = 0.12 * 0.3 ** (1 / 6)
+        data = 0.87 + half * (2 * rng.random((30, 10)) - 1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = fastad.volume(
+                *(region.jitted, region.threshold, region.box),
+                method="splitting",
+                data=data,
+                n_draws=100_000,
+                rng=seed,
+                confidence_level=0.999,
+            )
+        warned = any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
+        assert warned or found.log_low <= region.log_fraction <= found.log_high
+        assert warned or abs(found.log_value - region.log_fraction) < 0.4
+
+
+def test_a_point_where_no_particle_is_is_warned_of() -> None:
+    """Too few draws for a bridge."""
+    region = hidden.needle_in_valley(10)
+    data = np.full((1, 10), 0.87)
+    with pytest.warns(InsufficientMixingWarning, match="where no particle is"):
+        fastad.volume(
+            *(region.jitted, region.threshold, region.box),
+            method="splitting",
+            data=data,
+            n_draws=30_000,
+            rng=0,
+        )
+
+
+def test_large_regions_cost_no_points_alone() -> None:
+    """Of few levels the first particles meet each part."""
+    cube = cube_of(largest, 2)
+    run = split(cube, 0.5, 20_000, np.random.default_rng(0))
+    assert run.n_apart == 0
+    assert cube.n_scored <= 20_000
