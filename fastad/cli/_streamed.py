@@ -9,15 +9,10 @@ from fastad._core.available_memory import available_memory
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import TYPESET, joined_columns, typeset
-from fastad.cli.table_files import (
-    ScoreColumns,
-    check_columns,
-    check_label,
-    save_columns,
-    save_text,
-)
-from fastad.streaming.evaluation import StreamedEvaluation, evaluate
+from fastad.cli.table_files import ScoreColumns, check_columns, check_label, save_columns, save_text
+from fastad.streaming.evaluation import evaluate
 from fastad.streaming.files import ScoreFiles
+from fastad.streaming.streamed_evaluation import StreamedEvaluation
 
 # Where no memory is given.
 DEFAULT_MEMORY = "512MB"

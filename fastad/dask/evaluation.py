@@ -2,30 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from fractions import Fraction
 from typing import Any, NamedTuple
 
-from fastad._core.parameters import check_flag, check_rate
+from fastad._core.parameters import check_flag
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
 from fastad.dask.tables import PartitionedTable
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
+from fastad.streaming.batches import Counters, OtherLabel, count_batch, in_order, split
 from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.evaluation import (
-    Counters,
-    OtherLabel,
-    StreamedEvaluation,
-    Streams,
-    by_passes,
-    count_batch,
-    in_order,
-    split,
-)
+from fastad.streaming.evaluation import Streams, by_passes
 from fastad.streaming.exact import SketchPass
 from fastad.streaming.files import Batch, names_of
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.sketch import ScoreSketch
+from fastad.streaming.streamed_evaluation import StreamedEvaluation
 
 # Counters that one task merges.
 _FAN_IN = 8
@@ -105,8 +97,7 @@ def evaluate(
     """
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
-    rates = check_rate(fpr, "fpr")
-    bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
+    bound = measures_to_bound(measures, fpr)
     group_columns = [] if groups is None else names_of(groups, "groups")
     table = PartitionedTable(source)
     table.check([label], "label")

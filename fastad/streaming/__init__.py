@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from fastad.streaming.distance import kolmogorov_distance as kolmogorov_distance
     from fastad.streaming.drift_monitor import DriftAlarm as DriftAlarm
     from fastad.streaming.drift_monitor import DriftMonitor as DriftMonitor
-    from fastad.streaming.evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.evaluation import evaluate as evaluate
     from fastad.streaming.panes import Dropped as Dropped
     from fastad.streaming.rate_monitor import RateAlarm as RateAlarm
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from fastad.streaming.results import BoundedInterval as BoundedInterval
     from fastad.streaming.results import BoundedValue as BoundedValue
     from fastad.streaming.sketch import ScoreSketch as ScoreSketch
+    from fastad.streaming.streamed_evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.windows import SlidingEvaluation as SlidingEvaluation
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -28,10 +28,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "DriftAlarm",
             "DriftMonitor",
         ),
-        "fastad.streaming.evaluation": (
-            "StreamedEvaluation",
-            "evaluate",
-        ),
+        "fastad.streaming.evaluation": ("evaluate",),
         "fastad.streaming.panes": ("Dropped",),
         "fastad.streaming.rate_monitor": (
             "RateAlarm",
@@ -44,6 +41,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "BoundedValue",
         ),
         "fastad.streaming.sketch": ("ScoreSketch",),
+        "fastad.streaming.streamed_evaluation": ("StreamedEvaluation",),
         "fastad.streaming.windows": ("SlidingEvaluation",),
     },
 )

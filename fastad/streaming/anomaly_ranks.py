@@ -12,7 +12,8 @@ from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cells as kernels
 from fastad.ordering.orders import sort
-from fastad.streaming.cell_table import ANOMALY, NORMAL, SHORT
+from fastad.streaming.cell_counts import ANOMALY, NORMAL
+from fastad.streaming.cell_table import SHORT
 from fastad.streaming.points import StreamedPoints
 
 # Normals that are counted together, at least and at most, and anomalies of a piece of the curve.

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from fastad._core.types import IntVector, Threshold
+from fastad._core.parameters import check_rate
+from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
@@ -106,10 +107,11 @@ def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasur
 
 
 def measures_to_bound(
-    measures: MeasureLike | Sequence[MeasureLike] | None, rates: Sequence[Fraction]
+    measures: MeasureLike | Sequence[MeasureLike] | None, fpr: Point | Points
 ) -> Sequence[BoundMeasure]:
-    """Return the measures of a table, and the thresholds at the rates in use."""
-    bound = list(table_measures(measures, rates))
+    """Check the measures of a table; return them, and the thresholds at the rates in use."""
+    rates = check_rate(fpr, "fpr")
+    bound = list(table_measures(measures, [rates] if isinstance(rates, Fraction) else rates))
     for each in bound:
         extremes_of(each.measure)
     for rate in rates_of(bound):

@@ -5,7 +5,7 @@ depends on the points alone, and no further point makes room: so a resolution th
 is never right again, and the state does not depend on the order in which points came.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,9 @@ from fastad._core.types import IntMatrix, IntVector, LabelVector
 from fastad._kernels.ordering import cells as kernels
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError
-from fastad.ordering.orders import sort
 from fastad.ordering.raw import RawScores
+from fastad.streaming.cell_counts import ANOMALY, N_KINDS, NORMAL, UNLABELLED, CellCounts
 
-# Columns of the counts: normal samples, anomalies, points without a label yet.
-NORMAL, ANOMALY, UNLABELLED = 0, 1, 2
-N_KINDS = 3
 # A page is a single cell while few cells have a point, and so many where most have one.
 _PAGE_BITS = (0, 6)
 # Bytes of an entry of the directory (a page and its slot) and of a page's number.
@@ -37,82 +34,6 @@ _BEGIN = 2
 # Fewer rows are counted sooner by one thread. More threads would take more memory than it is worth.
 _ROWS_A_THREAD, _MOST_THREADS = 2**19, 8
 _NO_WEIGHTS = as_readonly(np.empty(0, np.int64))
-
-
-class CellCounts(NamedTuple):
-    """Cells that hold a point, in rising order, and the numbers of points in them.
-
-    Attributes
-    ----------
-    cells : numpy.ndarray of shape (n_cells,)
-        Rank bits without the lowest ``shift`` ones.
-    counts : numpy.ndarray of shape (n_cells, 3)
-        Normal samples, anomalies, points without a label.
-    shift : int
-        How many of the lowest bits are dropped; with 0, a cell is a single score.
-    """
-
-    cells: IntVector
-    counts: IntMatrix
-    shift: int
-
-    @property
-    def n_points(self) -> int:
-        """Number of points in all cells."""
-        return int(self.counts.sum())
-
-    @classmethod
-    def of(
-        cls, cells: IntVector, kinds: LabelVector, weights: IntVector | None, shift: int
-    ) -> "CellCounts":
-        """Count points, each given by its cell."""
-        if weights is not None:
-            counts = np.zeros((cells.shape[0], N_KINDS), np.int64)
-            counts[np.arange(cells.shape[0]), kinds] = weights
-            return _added_up(cells, counts, shift)
-        # Values are sorted in a tenth of the time that positions are.
-        of_kinds = [_of_one_kind(cells[kinds == kind], kind) for kind in range(N_KINDS)]
-        return _added_up(
-            np.concatenate([distinct for distinct, _ in of_kinds]),
-            np.concatenate([counts for _, counts in of_kinds]),
-            shift,
-        )
-
-    def coarsened(self, n_bits: int) -> "CellCounts":
-        """Return the counts in cells that drop so many more bits."""
-        if n_bits == 0:
-            return self
-        return _added_up(self.cells >> n_bits, self.counts, self.shift + n_bits)
-
-    def plus(self, other: "CellCounts") -> "CellCounts":
-        """Return the counts of both, at the coarser of their resolutions."""
-        shift = max(self.shift, other.shift)
-        both = [each.coarsened(shift - each.shift) for each in (self, other)]
-        return _added_up(
-            np.concatenate([each.cells for each in both]),
-            np.concatenate([each.counts for each in both]),
-            shift,
-        )
-
-
-def _of_one_kind(cells: IntVector, kind: int) -> tuple[IntVector, IntMatrix]:
-    """Return the distinct cells of points of one kind, and their counts; cells are sorted here."""
-    sort(cells)
-    firsts = np.flatnonzero(np.concatenate([cells[:1] == cells[:1], cells[1:] != cells[:-1]]))
-    counts = np.zeros((firsts.shape[0], N_KINDS), np.int64)
-    counts[:, kind] = np.diff(firsts, append=cells.shape[0])
-    return cells[firsts], counts
-
-
-def _added_up(cells: IntVector, counts: IntMatrix, shift: int) -> CellCounts:
-    """Add up what lies in the same cell."""
-    if cells.shape[0] == 0:
-        return CellCounts(cells, counts, shift)
-    if np.any(cells[1:] < cells[:-1]):
-        order = np.argsort(cells, kind="stable")
-        cells, counts = cells[order], counts[order]
-    firsts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    return CellCounts(cells[firsts], np.add.reduceat(counts, firsts, axis=0), shift)
 
 
 class CellTable:

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastad._core.types import IntVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.streaming.cell_table import CellCounts
+from fastad.streaming.cell_counts import CellCounts
 from fastad.streaming.results import BoundedValue
 from fastad.streaming.sketch import ScoreSketch
 

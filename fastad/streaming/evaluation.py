@@ -1,137 +1,34 @@
 """``evaluate``: measures of scores in files that do not fit in memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fastad._core.parameters import check_flag, check_rate, short_repr
+from fastad._core.parameters import check_flag, short_repr
 from fastad._core.progress import Progress, reporting
-from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable, some_of
+from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit
-from fastad._core.types import AnyVector, Label, Point, Points
+from fastad._core.types import Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.streaming.batches import Counters, OtherLabel, count_batch, in_order, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
 from fastad.streaming.files import Batch, NoIntegerError, ScoreFiles, names_of
-from fastad.streaming.points import check_points
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
+from fastad.streaming.streamed_evaluation import StreamedEvaluation
 
 # Passes, and what counts in one, by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]
-Counters: TypeAlias = dict[Any, SketchPass | FinerPass]
 # Passes over the files, at most; each but the first refines what is not certain yet.
 _MOST_PASSES = 10
 # Files that a message names.
 _N_NAMED = 3
-
-
-class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
-    """Measures with certain bounds of one column of scores or several, of all rows or of groups.
-
-    ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
-    tuple if it has several columns.
-
-    Attributes
-    ----------
-    group_columns : sequence of str
-        Columns that the groups come from.
-    n_passes : int
-        How often the files were read.
-    """
-
-    __slots__ = ("_tables", "group_columns", "n_passes")
-
-    def __init__(
-        self,
-        tables: Mapping[Any, BoundedEvaluation],
-        group_columns: Sequence[str],
-        n_passes: int,
-    ) -> None:
-        self._tables = dict(tables)
-        self.group_columns = tuple(group_columns)
-        self.n_passes = n_passes
-
-    @classmethod
-    def of(
-        cls,
-        tables: Mapping[tuple[Any, str], BoundedEvaluation],
-        group_columns: Sequence[str],
-        n_passes: int,
-    ) -> "StreamedEvaluation":
-        """Take tables by group and detector; without groups, by detector alone."""
-        if group_columns:
-            return cls(tables, group_columns, n_passes)
-        return cls({detector: table for (_, detector), table in tables.items()}, (), n_passes)
-
-    def __getitem__(self, key: Any) -> BoundedEvaluation:
-        table: BoundedEvaluation = self._tables[key]
-        return table
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of the groups, detector, measure, value, low and high."""
-        rows = [
-            (*self._groups(key), self._detector(key), *row)
-            for key, table in self._tables.items()
-            for row in zip(*table.to_columns().values(), strict=True)
-        ]
-        names = [*self.group_columns, "detector", "measure", "value", "low", "high"]
-        return {name: [row[i] for row in rows] for i, name in enumerate(names)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with versions, as `to_json` writes them."""
-        return with_versions({"results": self.plain()})
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return plain values of each detector, without versions."""
-        return [
-            {
-                **dict(zip(self.group_columns, self._groups(key), strict=True)),
-                "detector": self._detector(key),
-                **table.plain(),
-            }
-            for key, table in self._tables.items()
-        ]
-
-    def text_table(self) -> TextTable:
-        """Return a row for each measure, with its certain bounds."""
-        header = [*self.group_columns, "detector", "measure", "value", "certain bounds"]
-        rows = [
-            [*map(str, self._groups(key)), self._detector(key), measure, *bounded.cells()]
-            for key, table in self._tables.items()
-            for measure, bounded in table.items()
-        ]
-        return TextTable(header, rows)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What is undefined, and why."""
-        return [
-            f"{', '.join([*map(str, self._groups(key)), self._detector(key)])}: {reason}"
-            for key, table in self._tables.items()
-            for reason in dict.fromkeys(table.undefined.values())
-        ]
-
-    def _groups(self, key: Any) -> tuple[Any, ...]:
-        if not self.group_columns:
-            return ()
-        return key[0] if len(self.group_columns) > 1 else (key[0],)
-
-    def _detector(self, key: Any) -> str:
-        return str(key[1] if self.group_columns else key)
 
 
 def evaluate(
@@ -224,8 +121,7 @@ def evaluate(
     """
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
-    rates = check_rate(fpr, "fpr")
-    bound = measures_to_bound(measures, [rates] if isinstance(rates, Fraction) else rates)
+    bound = measures_to_bound(measures, fpr)
     if folder is not None:
         _check_folder(folder)
     request = _Request(
@@ -410,96 +306,6 @@ class _Rows(NamedTuple):
                 report(self.files.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
 
 
-class OtherLabel:
-    """The label beside that of the anomalies, which has to be the same in all batches."""
-
-    def __init__(self, column: str, pos_label: Label | None) -> None:
-        self._column = column
-        self._pos_label = pos_label
-        self._found: dict[Any, None] = {}
-
-    def check(self, batch: Batch) -> None:
-        """Check the labels of a batch, which have been checked by themselves."""
-        if self._pos_label is None:
-            return
-        labels = batch.columns[self._column]
-        others = labels[labels != self._pos_label]
-        if others.shape[0]:
-            # Each group has one.
-            self._found |= dict.fromkeys([others[0], others[np.argmax(others != others[0])]])
-        self._refuse_several(f"column {self._column!r} of {batch.where}")
-
-    def merge(self, other: "OtherLabel") -> None:
-        """Check the labels of other batches beside those of these."""
-        self._found |= other._found
-        self._refuse_several(f"column {self._column!r}")
-
-    def _refuse_several(self, where: str) -> None:
-        if len(self._found) > 1:
-            raise InvalidInputError(
-                f"{where} must contain at most two labels, pos_label={self._pos_label!r} and one "
-                f"other; found {' and '.join(map(str, self._found))} beside it",
-                argument="source",
-            )
-
-
-def count_batch(
-    batch: Batch,
-    label: str,
-    group_columns: Sequence[str],
-    counters: Mapping[Any, SketchPass | FinerPass],
-    pos_label: Label | None,
-) -> None:
-    """Give the rows of a batch to the counters of their groups and columns."""
-    scores = list(dict.fromkeys(column for _, column in counters))
-    for name, rows in split(batch, group_columns):
-        for column in scores:
-            if (name, column) not in counters:
-                continue
-            labels, values = batch.columns[label][rows], batch.columns[column][rows]
-            try:
-                points = check_points(labels, values, None, pos_label)
-                if points is not None:
-                    counters[name, column].add(points)
-            except InvalidInputError as error:
-                raise _located(error, batch, label, column) from None
-
-
-def _located(error: InvalidInputError, batch: Batch, label: str, column: str) -> InvalidInputError:
-    """Return an error about labels or scores that names the column and the file."""
-    name = column if error.argument == "y_score" else label
-    argument = "pos_label" if error.argument == "pos_label" else "source"
-    message = str(error).removeprefix(f"{error.item} ")
-    if argument == "pos_label":
-        message = message.replace("or y_true have", "or that have")
-        message = f"pos_label {message.replace('y_true', f'column {name!r} of {batch.where}', 1)}"
-    else:
-        message = f"column {name!r} of {batch.where} {message}"
-    return InvalidInputError(message, argument=argument)
-
-
-def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
-    """Yield the groups in a batch with their rows."""
-    if not group_columns:
-        yield None, slice(None)
-        return
-    codes = np.zeros(batch.n_rows, np.int64)
-    for name in group_columns:
-        values, inverse = np.unique(batch.columns[name], return_inverse=True)
-        codes = codes * values.shape[0] + inverse
-    _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    bounds = np.searchsorted(inverse[order], np.arange(firsts.shape[0] + 1))
-    for i, first in enumerate(firsts.tolist()):
-        yield _group(batch, group_columns, first), order[bounds[i] : bounds[i + 1]]
-
-
-def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
-    values = [batch.columns[name][row] for name in group_columns]
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
-    return plain if len(plain) > 1 else plain[0]
-
-
 def _refuse_nan(batch: Batch, name: str) -> None:
     values = batch.columns[name]
     n_missing = np.count_nonzero(np.isnan(values)) if values.dtype.kind == "f" else 0
@@ -509,15 +315,6 @@ def _refuse_nan(batch: Batch, name: str) -> None:
             f"{batch.where}",
             argument="source",
         )
-
-
-def in_order(groups: Iterable[Any]) -> list[Any]:
-    """Return groups in the order of their values, where these have one."""
-    listed = list(dict.fromkeys(groups))
-    try:
-        return sorted(listed)
-    except TypeError:
-        return listed
 
 
 def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:

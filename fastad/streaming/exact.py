@@ -20,7 +20,7 @@ from fastad.streaming.anomaly_ranks import (
     rank_bits,
 )
 from fastad.streaming.bounds import evaluate_cells, extremes_of
-from fastad.streaming.cell_table import ANOMALY, NORMAL
+from fastad.streaming.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.curve_sums import sum_of
 from fastad.streaming.points import StreamedPoints
 from fastad.streaming.refinement import RangeCounter, Refinement

@@ -10,7 +10,7 @@ from fastad._core.types import ArrayLike, BoolVector, IntVector, Label, LabelVec
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.raw import RawScores, view_raw
-from fastad.streaming.cell_table import UNLABELLED
+from fastad.streaming.cell_counts import UNLABELLED
 
 
 class StreamedPoints(NamedTuple):

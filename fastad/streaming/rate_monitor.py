@@ -13,7 +13,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures.flagged import lowest_flagged
 from fastad.measures.rates import TRIALS
 from fastad.measures.results import Confusion
-from fastad.streaming.cell_table import ANOMALY
+from fastad.streaming.cell_counts import ANOMALY
 from fastad.streaming.points import check_points
 from fastad.streaming.rate_settings import FLAGGED_RATE, Counts, RateSettings
 from fastad.streaming.serialization import seal, unfit, unseal

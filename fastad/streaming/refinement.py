@@ -18,7 +18,8 @@ from fastad.measures.requests import bind
 from fastad.ordering.raw import RawScores
 from fastad.streaming.bounded_methods import bind_any
 from fastad.streaming.bounds import bounds_of, extremes_of, uncertain_cells
-from fastad.streaming.cell_table import ANOMALY, NORMAL, CellTable
+from fastad.streaming.cell_counts import ANOMALY, NORMAL
+from fastad.streaming.cell_table import CellTable
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.results import BoundedValue
 from fastad.streaming.score_cells import ScoreCells

@@ -2,13 +2,12 @@
 
 import threading
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import N_RESAMPLES, check_rate, short_repr
+from fastad._core.parameters import N_RESAMPLES, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IntervalMethod, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -17,7 +16,8 @@ from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
 from fastad.streaming.bounded_methods import BoundedMeasureMethods
 from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.cell_table import ANOMALY, NORMAL, UNLABELLED, CellCounts, CellTable
+from fastad.streaming.cell_counts import ANOMALY, NORMAL, UNLABELLED, CellCounts
+from fastad.streaming.cell_table import CellTable
 from fastad.streaming.points import StreamedPoints, check_points
 from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
 from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
@@ -298,9 +298,8 @@ class ScoreSketch(BoundedMeasureMethods):
             ``result["auc"]`` is a `BoundedValue`; what the points leave undefined, and why, is in
             ``result.undefined``.
         """
-        rates = check_rate(fpr, "fpr")
-        points = [rates] if isinstance(rates, Fraction) else rates
-        return evaluate_cells(self.score_cells(), measures_to_bound(measures, points))
+        bound = measures_to_bound(measures, fpr)
+        return evaluate_cells(self.score_cells(), bound)
 
     def interval(
         self,

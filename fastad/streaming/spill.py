@@ -14,7 +14,8 @@ from fastad._core.types import IntVector
 from fastad._kernels.ordering import cells as kernels
 from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
-from fastad.streaming.cell_table import ANOMALY, NORMAL, CellCounts, CellTable
+from fastad.streaming.cell_counts import ANOMALY, NORMAL, CellCounts
+from fastad.streaming.cell_table import CellTable
 from fastad.streaming.score_cells import ScoreCells
 
 # Bytes that a point takes while its range is sorted.

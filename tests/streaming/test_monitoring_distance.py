@@ -16,7 +16,7 @@ from scipy.stats import ks_2samp
 
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.streaming import DriftMonitor, ScoreSketch, kolmogorov_distance
-from fastad.streaming.cell_table import CellCounts
+from fastad.streaming.cell_counts import CellCounts
 from fastad.streaming.distance import distance_of
 from tests.support.strategies import Sample, samples
 
