@@ -10,7 +10,7 @@ from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.forest_leaves import exact_fractions
 from fastad.regions.importance_sampling import sampling as importance
-from fastad.regions.importance_sampling.sampling import RefusedError
+from fastad.regions.importance_sampling.weights import RefusedError
 from fastad.regions.plan import Plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Cube, into_cube

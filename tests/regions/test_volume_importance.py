@@ -14,11 +14,8 @@ from fastad._core.types import FloatMatrix
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
-from fastad.regions.importance_sampling.sampling import (
-    FEWEST_EFFECTIVE,
-    RefusedError,
-    estimate_fractions,
-)
+from fastad.regions.importance_sampling.sampling import estimate_fractions
+from fastad.regions.importance_sampling.weights import FEWEST_EFFECTIVE, RefusedError
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls

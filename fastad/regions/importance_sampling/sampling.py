@@ -11,30 +11,25 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, logsumexp, stdtrit
+from scipy.special import logsumexp, stdtrit
 
 from fastad._core.progress import Progress, say
 from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
-from fastad.regions.algebra import dot
 from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
 from fastad.regions.importance_sampling.proposal import Mask, Mixture, adapt, beside, mixed, start
+from fastad.regions.importance_sampling.weights import (
+    Missed,
+    RefusedError,
+    WeightSums,
+    check_weights,
+)
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 
 # Fewer score calls leave the pilots too few hits to fit anything to.
 FEWEST_DRAWS = 1000
-# With fewer effective draws the weights do not estimate their own error: the largest ones, which
-# matter most, may not have been drawn. No single weight is then above a tenth of their sum.
-FEWEST_EFFECTIVE = 100
-# A heavier tail of the weights hides a part of the region that is hardly drawn (Hill 1975; the
-# same bound as that of Vehtari et al. 2024). With data on a plane inside of a ball of 15 to 30
-# features the index is 0.87 or more, and the estimate 3 % of the truth; in regions that are
-# estimated well it is 0.68 at most.
-HEAVIEST_TAIL = 0.7
-# The tail is so many times the root of the number of weights.
-_ROOTS = 3.0
 # Distinct points that a place and a width can be estimated from.
 FEWEST_POINTS = 5
 # Regions that a part of the mixture is fitted to; others lie between two of them.
@@ -55,32 +50,9 @@ _POOLED = 3
 _MOST_HITS = 30_000
 # Part of the draws around single data points, where the mixture misses some.
 _NEAR_PART = 0.2
-# Where a larger part of the data is missed even then, there is no estimate.
-_MOST_MISSED = 0.25
 _BLOCK = 2**13
 # Parts of the draws that the errors of many thresholds are estimated from.
 N_PARTS = 16
-
-
-class RefusedError(InvalidInputError):
-    """Importance sampling has no reliable estimate; another method may.
-
-    Attributes
-    ----------
-    why : str
-        Why, in words.
-    numbers : str
-        The numbers behind them.
-    n_scored : int
-        Points that were scored before.
-    """
-
-    def __init__(
-        self, message: str, *, why: str = "", numbers: str = "", argument: str | None = None
-    ) -> None:
-        super().__init__(message, argument=argument)
-        self.why, self.numbers = why, numbers
-        self.n_scored = 0
 
 
 class _Hits(NamedTuple):
@@ -90,37 +62,6 @@ class _Hits(NamedTuple):
     scores: FloatVector
     logs: FloatVector  # of weights, 1 / density
     numbers: IntVector  # among the draws of their component
-
-
-class _Missed(NamedTuple):
-    """How many data points in a region lie where hardly any draw falls.
-
-    Attributes
-    ----------
-    n_missed, n_points : int
-        Of so many points that no draw is around.
-    """
-
-    n_missed: int
-    n_points: int
-
-    def check(self, threshold: float) -> None:
-        """Refuse draws that miss too many."""
-        if self.n_missed > _MOST_MISSED * self.n_points:
-            raise RefusedError(
-                "method='importance' needs draws that reach what the data do; found "
-                f"{self.n_missed} of {self.n_points} data points below {threshold} where hardly "
-                "any draw falls: raise n_draws, give more data, or use method='splitting'",
-                why="draws around the data miss parts of the region",
-                numbers=f"{self.n_missed} of {self.n_points} data points where hardly any falls",
-            )
-
-    def most(self, level: float) -> float:
-        """Return how much of the region draws may miss, on a logarithmic scale; 0 of no points."""
-        if self.n_missed == 0:
-            return 0.0
-        part = betaincinv(self.n_missed + 1, self.n_points - self.n_missed, (1 + level) / 2)
-        return -math.log1p(-float(part))
 
 
 class _Draws(NamedTuple):
@@ -137,50 +78,8 @@ class _Draws(NamedTuple):
     """
 
     n_drawn: int
-    missed: dict[float, _Missed]
+    missed: dict[float, Missed]
     blocks: Iterator[_Hits]
-
-
-class _Sums:
-    """Sums of weights and of their squares, in units that keep them within the range of floats."""
-
-    def __init__(self, most: int) -> None:
-        self.n_inside = 0
-        self.unit = -math.inf
-        self._kept = int(_ROOTS * math.sqrt(most)) + 1
-        self._largest = np.empty(0)
-        self._first, self._second = 0.0, 0.0
-
-    def add(self, logs: FloatVector) -> None:
-        """Add weights."""
-        if logs.shape[0] == 0:
-            return
-        self.n_inside += logs.shape[0]
-        self._largest = np.sort(np.concatenate([self._largest, logs]))[-self._kept :]
-        if (largest := float(logs.max())) > self.unit:
-            shrink = math.exp(self.unit - largest)
-            self._first, self._second = self._first * shrink, self._second * shrink**2
-            self.unit = largest
-        weights = np.exp(logs - self.unit)
-        self._first += float(weights.sum())
-        self._second += dot(weights, weights)
-
-    @property
-    def log_sum(self) -> float:
-        """Logarithm of the sum of weights."""
-        return self.unit + math.log(self._first) if self.n_inside else -math.inf
-
-    @property
-    def effective(self) -> float:
-        """How many equal weights would be as informative."""
-        return self._first**2 / self._second if self.n_inside else 0.0
-
-    @property
-    def tail_index(self) -> float:
-        """Index of the tail of weights by Hill's estimator; from 1/2 on they have no variance."""
-        n = min(int(_ROOTS * math.sqrt(self.n_inside)), self.n_inside // 5)
-        largest = self._largest[-n - 1 :]
-        return float(np.mean(largest[1:] - largest[0]))
 
 
 def estimate_fractions(
@@ -242,7 +141,7 @@ def estimate_fractions(
     first = cube.n_scored
     try:
         draws = _weighted_draws(cube, thresholds, data, n_draws, rng, progress)
-        sums = {threshold: _Sums(draws.n_drawn) for threshold in thresholds}
+        sums = {threshold: WeightSums(draws.n_drawn) for threshold in thresholds}
         for hits in draws.blocks:
             for threshold, weights in sums.items():
                 weights.add(hits.logs[hits.scores < threshold])
@@ -282,9 +181,9 @@ def repeat_log_fractions(
     n_drawn, missed, blocks = _weighted_draws(cube, some, data, n_draws, rng, progress)
     hits = _together(list(blocks))
     for threshold in some:
-        sums = _Sums(n_drawn)
+        sums = WeightSums(n_drawn)
         sums.add(hits.logs[hits.scores < threshold])
-        _check_weights(sums, threshold, n_drawn)
+        check_weights(sums, threshold, n_drawn)
         missed[threshold].check(threshold)
     # The first threshold that each draw is below; in units that no sum leaves.
     first = np.searchsorted(rising, hits.scores, side="right")
@@ -391,7 +290,7 @@ def _refined(
             break
     log_fractions = {}
     for threshold in inside:
-        sums = _Sums(n_pilot * len(pilots))
+        sums = WeightSums(n_pilot * len(pilots))
         for pilot in pilots:
             sums.add(pilot.logs[pilot.scores < threshold])
         log_fractions[threshold] = sums.log_sum - math.log(n_pilot * len(pilots))
@@ -405,14 +304,14 @@ def _reaching(
     n_drawn: int,
     n_values: Sequence[int],
     rng: np.random.Generator,
-) -> tuple[Mixture, dict[float, _Missed]]:
+) -> tuple[Mixture, dict[float, Missed]]:
     """Let some draws be around single data points where a mixture misses any.
 
     The region may have a part in which there are data, but no draws, and no weights tell of it.
     What is still missed is counted at points that are not drawn around.
     """
 
-    def missed(mixture: Mixture, without: FloatMatrix) -> dict[float, _Missed]:
+    def missed(mixture: Mixture, without: FloatMatrix) -> dict[float, Missed]:
         return {
             threshold: _missed_below(
                 mixture, points, _are_others(points, without), log_fractions[threshold], n_drawn
@@ -432,17 +331,17 @@ def _reaching(
 
 def _missed_below(
     mixture: Mixture, points: FloatMatrix, are_checked: Mask, log_fraction: float, n_drawn: int
-) -> _Missed:
+) -> Missed:
     """Count points in whose share of a region fewer than one draw is expected."""
     n, checked = points.shape[1], points[:, are_checked]
     if checked.shape[1] == 0:
-        return _Missed(0, 0)
+        return Missed(0, 0)
     logs = np.logaddexp(
         logsumexp(mixture.log_densities(checked), axis=0) + math.log1p(-_UNIFORM_PART),
         math.log(_UNIFORM_PART),
     )
     log_expected = logs + log_fraction - math.log(n) + math.log(n_drawn)
-    return _Missed(int(np.count_nonzero(log_expected < 0)), checked.shape[1])
+    return Missed(int(np.count_nonzero(log_expected < 0)), checked.shape[1])
 
 
 def _are_others(points: FloatMatrix, without: FloatMatrix) -> Mask:
@@ -469,7 +368,7 @@ def _pooled(pilots: Sequence[_Hits], threshold: float) -> tuple[FloatMatrix, Flo
     most = _MOST_HITS // len(pilots)
     for pilot in pilots:
         below = np.flatnonzero(pilot.scores < threshold)
-        sums = _Sums(below.shape[0])
+        sums = WeightSums(below.shape[0])
         sums.add(pilot.logs[below])
         n_effective = sums.effective
         if below.shape[0]:
@@ -540,12 +439,12 @@ def _error(n_effective: float) -> str:
 
 
 def _estimate(
-    sums: _Sums, threshold: float, draws: _Draws, n_scored: int, level: float
+    sums: WeightSums, threshold: float, draws: _Draws, n_scored: int, level: float
 ) -> VolumeEstimate:
     n_drawn = draws.n_drawn
     # Of regions that nothing was fitted to, what is missed in the next larger one.
     missed = draws.missed[min(x for x in draws.missed if x >= threshold)]
-    _check_weights(sums, threshold, n_drawn)
+    check_weights(sums, threshold, n_drawn)
     missed.check(threshold)
     n_effective = sums.effective
     log_value = sums.log_sum - math.log(n_drawn)
@@ -565,25 +464,3 @@ def _estimate(
         n_scored=n_scored,
         effective_sample_size=n_effective,
     )
-
-
-def _check_weights(sums: _Sums, threshold: float, n_drawn: int) -> None:
-    """Refuse weights that do not estimate their own error."""
-    if (n_effective := sums.effective) < FEWEST_EFFECTIVE:
-        raise RefusedError(
-            f"method='importance' needs draws that are worth {FEWEST_EFFECTIVE} independent ones "
-            f"in the region; found {n_effective:.3g}, from {sums.n_inside} of {n_drawn} draws "
-            f"with scores below {threshold}: raise n_draws, give more data, or use "
-            "method='splitting'",
-            why="too few draws around the data fall into the region",
-            numbers=f"worth {n_effective:.3g} of at least {FEWEST_EFFECTIVE} independent ones",
-        )
-    if (index := sums.tail_index) > HEAVIEST_TAIL:
-        raise RefusedError(
-            f"method='importance' needs weights with a tail of index {HEAVIEST_TAIL} at most; "
-            f"found {index:.3g}, below {threshold}: parts of the region are hardly drawn, "
-            "for example because the data lie on a plane in it: raise n_draws, give other data, "
-            "or use method='splitting'",
-            why="draws around the data miss parts of the region",
-            numbers=f"weights with a tail of index {index:.3g}, at most {HEAVIEST_TAIL}",
-        )
