@@ -35,6 +35,22 @@ def say(words: Callable[[], str]) -> None:
 
 
 @contextmanager
+def words_about(what: str) -> Iterator[None]:
+    """Let the words beside a bar name what they are about, for the length of a block."""
+    show = _beside.get()
+    if show is None:
+        yield
+        return
+    # Behind them: names may be cut off.
+    token = _beside.set(lambda words: show(f"{words} ({what})"))
+    try:
+        show(f"({what})")
+        yield
+    finally:
+        _beside.reset(token)
+
+
+@contextmanager
 def reporting(
     progress: ProgressOption, what: str, *, after: float = 0.0
 ) -> Iterator[Progress | None]:

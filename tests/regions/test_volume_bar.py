@@ -33,10 +33,15 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
     def call(score: Any, threshold: Any, **options: Any) -> tuple[Any, str]:
         found = fastad.volume(score, threshold, BOX, rng=0, progress=True, **options)
-        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
-        return found, text.replace("\r", "\n").strip().splitlines()[-1]
+        return found, last_line(capsys.readouterr().err)
 
     return call
+
+
+def last_line(text: str) -> str:
+    """Return the last line without what controls a terminal."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+    return plain.replace("\r", "\n").strip().splitlines()[-1]
 
 
 def last_words(method: str, found: Any) -> str:
@@ -82,3 +87,15 @@ def test_a_forest_is_decided_in_the_end(shown: Any) -> None:
     forest = ensemble.IsolationForest(n_estimators=3, random_state=0).fit(DATA)
     words = shown(forest, 0.5, method="exact")[1]
     assert words.endswith("100.0% of the box decided")
+
+
+def test_of_several_detectors_the_words_name_one(monkeypatch: Any, capsys: Any) -> None:
+    """With a name that rich would read as markup."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    scores = {"round": squared, "[red]": lambda X: abs(X).max(axis=1)}
+    found = fastad.volumes(
+        scores, DATA, np.zeros(500), fpr=0.1, box=BOX, method="uniform", rng=0, progress=True
+    )
+    error = found["[red]"]["vol@0.1"].relative_error
+    assert last_line(capsys.readouterr().err).endswith(f"relative error {error:.2g} ([red])")
