@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_choice, check_count
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
-from fastad._kernels.detectors.neighbours import Tree
+from fastad._kernels.detectors.neighbour_tree import Tree
 from fastad.detectors.neighbour_search import grow, plant
 from fastad.detectors.neighbours import NeighbourScorer, local_densities
 from fastad.detectors.scorer import CompiledScorer, check_samples, floats

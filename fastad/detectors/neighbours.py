@@ -4,8 +4,7 @@ Both kinds of scorer share the tree, the kernels of the search and those of the 
 in which of tied neighbours count. `NeighbourScorer` follows one rule, as the detectors of
 scikit-learn and PyOD do, and of tied neighbours takes those that scikit-learn takes.
 `Neighbourhood` follows several rules, of several k, and takes tied ones in the order of the
-training rows. Sorting the neighbours, which serves all its rules, takes a single one a tenth to a
-fifth more time.
+training rows.
 """
 
 from collections.abc import Sequence
@@ -24,11 +23,8 @@ from fastad._kernels.detectors.neighbour_scores import (
     write_lengths,
     write_means,
 )
-from fastad._kernels.detectors.neighbours import (
-    Tree,
-    count_nearer,
-    nearest,
-)
+from fastad._kernels.detectors.neighbour_tree import Tree
+from fastad._kernels.detectors.neighbours import count_nearer, nearest
 from fastad.detectors.neighbour_search import Search
 from fastad.detectors.scorer import CompiledScorer, blocks, check_samples, floats
 from fastad.errors import InvalidInputError
@@ -131,27 +127,9 @@ class NeighbourScorer(CompiledScorer):
         for first in range(0, n_points, step):
             part = slice(min(step, n_points - first))
             nearest(self._tree, points, first, self.p, distances[part], rows[part])
-            self._summarise(
+            self.write_from(
                 points, first, distances[part], rows[part], scores[first : first + step]
             )
-
-    def _summarise(
-        self,
-        points: FloatMatrix,
-        first: int,
-        distances: FloatMatrix,
-        rows: IntMatrix,
-        scores: FloatVector,
-    ) -> None:
-        """Write scores of points from the first on; distances may be overwritten."""
-        if self.kind == "kappa":
-            scores[:] = distances[:, 0]
-            return
-        if self.kind in ("gamma", "median"):
-            # Not in the order of the search: equal distances give equal means, to the last bit, and
-            # those of PyOD. Some hundredths of the time.
-            distances.sort(axis=1)
-        self.write_from(points, first, distances, rows, scores)
 
     def write_from(
         self,

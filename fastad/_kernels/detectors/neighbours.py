@@ -1,38 +1,31 @@
 """The k nearest neighbours of points, in a k-d tree or by comparing all training points.
 
-Distances are compared before the last step, for p = 2 as sums of squares: a box never seems farther
-away than a point in it, because both are sums over the coordinates in the same order, of rounded
-terms of which none is larger. What a search leaves out is therefore no nearer, to the last bit, and
-all searches find the same distances.
-
-They differ in the order of the neighbours. `nearest` serves one k: it leaves them on the heap, and
-of tied ones keeps those that scikit-learn keeps. `nearest_of_all` and `nearest_in_tree` serve every
-k up to theirs: they sort by distance, and at the same one by row. Where the last place is tied, a
-second search of the tree looks for the first rows at that distance alone, and leaves out the nodes
+They come in order: by distance, and at the same one by row. The searches differ in which of tied
+neighbours at the last place count. `nearest` keeps those that scikit-learn keeps;
+`nearest_of_all` and `nearest_in_tree`, which serve every k up to theirs, keep the first rows. In
+the tree a second search looks for the first rows at that distance alone, and leaves out the nodes
 of later rows: among many duplicates it takes no longer than the first.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector
+from fastad._kernels.detectors.neighbour_tree import (
+    LEVELS,
+    SLACK,
+    Tree,
+    first_rows,
+    gather,
+    search,
+)
 
-# Nodes that wait in a search: the tree is complete, so that their number is that of its levels.
-_LEVELS = 64
+# So many neighbours are found faster by lists than by a heap.
+_LISTED = 8
 # Coordinates of a tile that stay in a core's nearest memory while all points pass by.
 _COORDINATES = 16
-
-
-class Tree(NamedTuple):
-    """A complete k-d tree: node i has the children 2 i + 1 and 2 i + 2, the leaves come last."""
-
-    boxes: FloatMatrix  # (inner nodes, d, 4) lowest and highest of one child, then of the other
-    points: FloatMatrix  # (leaves, d, m) coordinate by coordinate; leaves are filled up with +inf
-    rows: IntMatrix  # (leaves, m) of the training data
-    lowest: IntVector  # (nodes,) the lowest row of each
 
 
 @kernel
@@ -41,34 +34,55 @@ def nearest(
     points: FloatMatrix,  # (d, n)
     first: int,  # of the m points to search for
     p: float,  # 1, 2 or inf
-    distances: FloatMatrix,  # (m, k) written here: the k-th neighbour first, then in any order
+    distances: FloatMatrix,  # (m, k) written here, rising
     rows: IntMatrix,  # (m, k) written here
 ) -> None:
-    """Find the k nearest neighbours of points in a tree, not in order.
+    """Find the k nearest neighbours of points, in order, in a tree.
 
-    Of neighbours at the same distance those that come first stay. The order is that of
-    scikit-learn's search (nearer child first, a heap of its layout), so that the same tree gives
-    the same neighbours.
+    Of tied neighbours those stay that come first in scikit-learn's search (nearer child first, a
+    heap of its layout), so that the same tree gives the same neighbours.
     """
+    m, k = distances.shape
     d = points.shape[0]
     size = tree.points.shape[2]
-    k = distances.shape[1]
+    of_position = tree.rows.reshape(-1)
     x = np.empty(d)
     sums = np.empty(size)
-    nodes = np.empty(_LEVELS, np.int64)
-    bounds = np.empty(_LEVELS)
+    nodes = np.empty(LEVELS, np.int64)
+    bounds = np.empty(LEVELS)
     heap = np.empty(k)
-    positions = np.empty(k, np.int64)
-    for i in range(distances.shape[0]):
+    kept = np.empty(k, np.int64)
+    groups = np.empty(tree.upper.shape[3], np.int64)
+    leaves = np.empty(tree.lower.shape[3], np.int64)
+    box_bounds = np.empty(max(groups.shape[0], leaves.shape[0]))
+    values = np.empty(k + 2 * SLACK + 2 * size)
+    positions = np.empty(values.shape[0], np.int64)
+    in_vain = 0
+    for i in range(m):
         for j in range(d):
             x[j] = points[j, first + i]
+        # Where most points have tied neighbours, the heap alone.
+        if p == 2.0 and k >= _LISTED and 2 * in_vain <= i + 16:
+            if gather(tree, x, k, values, positions, sums, box_bounds, groups, leaves) == k:
+                for j in range(k):
+                    positions[j] = of_position[positions[j]]
+                sort(values[:k], positions[:k], distances[i], rows[i])
+                take_roots(distances[i])
+                continue
+            in_vain += 1
         for j in range(k):
             heap[j] = math.inf
-            positions[j] = 0
-        search(tree, x, p, 0.0, heap, positions, sums, nodes, bounds)
+            kept[j] = -1 - j
+        search(tree, x, p, 0.0, heap, kept, sums, nodes, bounds)
+        # What is infinitely far is not put on the heap: it has no row yet.
         for j in range(k):
-            distances[i, j] = math.sqrt(heap[j]) if p == 2.0 else heap[j]
-            rows[i, j] = tree.rows[positions[j] // size, positions[j] % size]
+            if kept[j] >= 0:
+                kept[j] = of_position[kept[j]]
+        sort(heap, kept, distances[i], rows[i])
+        for j in range(k):
+            rows[i, j] = max(rows[i, j], 0)
+        if p == 2.0:
+            take_roots(distances[i])
 
 
 @kernel
@@ -90,6 +104,7 @@ def nearest_of_all(
         for i in range(start, stop):
             size = select(sums[i - start], k, values, positions)
             sort(values[:size], positions[:size], distances[i], rows[i])
+            take_roots(distances[i])
 
 
 @kernel
@@ -106,96 +121,45 @@ def nearest_in_tree(
     m, k = distances.shape
     d = points.shape[0]
     size = tree.points.shape[2]
+    of_position = tree.rows.reshape(-1)
     x = np.empty(d)
     leaf = np.empty(size)
-    nodes = np.empty(_LEVELS, np.int64)
-    bounds = np.empty(_LEVELS)
-    heap = np.empty(k + 1)
+    nodes = np.empty(LEVELS, np.int64)
     order = np.empty(k)
-    # What is infinitely far is not put on the heap, and its position stays what it was.
-    positions = np.zeros(k + 1, np.int64)
+    groups = np.empty(tree.upper.shape[3], np.int64)
+    leaves = np.empty(tree.lower.shape[3], np.int64)
+    box_bounds = np.empty(max(groups.shape[0], leaves.shape[0]))
+    bounds = np.empty(LEVELS)
+    values = np.empty(k + 2 * SLACK + 2 * size)
+    positions = np.empty(values.shape[0], np.int64)
     for i in range(m):
         for j in range(d):
             x[j] = points[j, first + i]
-        heap[:] = math.inf
-        search(tree, x, 2.0, 0.0, heap, positions, leaf, nodes, bounds)
-        last = max(heap[1], heap[2]) if k > 1 else heap[1]
-        if heap[0] == math.inf:
-            nearest_of_all(tiles, points, first + i, sums, distances[i : i + 1], rows[i : i + 1])
-            continue
-        limit = heap[0]
-        for j in range(k + 1):
-            positions[j] = tree.rows[positions[j] // size, positions[j] % size]
-        if last < limit:
-            sort(heap, positions, distances[i], rows[i])
-            continue
-        # The k-th distance is tied, and the search has kept whichever came first.
-        nearer = 0
-        for j in range(k + 1):
-            if heap[j] < limit:
-                heap[nearer] = heap[j]
-                positions[nearer] = positions[j]
-                nearer += 1
-        heap[nearer:] = limit
-        first_rows(tree, x, limit, order[nearer:k], positions[nearer:k], leaf, nodes)
-        sort(heap[:k], positions[:k], distances[i], rows[i])
-
-
-@kernel
-def first_rows(
-    tree: Tree,
-    x: FloatVector,
-    square: float,  # of a distance, at which there are at least as many rows
-    order: FloatVector,  # (m,) working memory
-    rows: IntVector,  # (m,) written here, in any order
-    sums: FloatVector,
-    nodes: IntVector,
-) -> None:
-    """Find the first rows at a distance, the nodes of lower rows first."""
-    boxes = tree.boxes
-    points = tree.points
-    n_inner = boxes.shape[0]
-    d = x.shape[0]
-    size = sums.shape[0]
-    order[:] = math.inf
-    nodes[0] = 0
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        node = nodes[waiting]
-        if not tree.lowest[node] < order[0]:
-            continue
-        if node < n_inner:
-            left = 0.0
-            right = 0.0
-            for j in range(d):
-                a = outside(boxes[node, j, 0], boxes[node, j, 1], x[j])
-                b = outside(boxes[node, j, 2], boxes[node, j, 3], x[j])
-                left += a * a
-                right += b * b
-            later = 2 * node + 1
-            sooner = later + 1
-            if tree.lowest[later] < tree.lowest[sooner]:
-                sooner, later = later, sooner
-                left, right = right, left
-            # The last one on the list is looked at next.
-            if left <= square:
-                nodes[waiting] = later
-                waiting += 1
-            if right <= square:
-                nodes[waiting] = sooner
-                waiting += 1
-            continue
-        leaf = node - n_inner
-        sums[:] = 0.0
-        for j in range(d):
-            for i in range(size):
-                gap = points[leaf, j, i] - x[j]
-                sums[i] += gap * gap
-        for i in range(size):
-            row = tree.rows[leaf, i]
-            if sums[i] == square and row < order[0]:
-                replace(order, rows, float(row), row)
+        found = gather(tree, x, k, values, positions, leaf, box_bounds, groups, leaves)
+        if found != k:
+            for j in range(k):
+                values[j] = math.inf
+                positions[j] = 0
+            search(tree, x, 2.0, 0.0, values[:k], positions[:k], leaf, nodes, bounds)
+            limit = values[0]
+            if limit == math.inf:
+                own = slice(i, i + 1)
+                nearest_of_all(tiles, points, first + i, sums, distances[own], rows[own])
+                continue
+            found = 0
+            for j in range(k):
+                if values[j] < limit:
+                    values[found] = values[j]
+                    positions[found] = positions[j]
+                    found += 1
+            values[found:k] = limit
+        for j in range(found):
+            positions[j] = of_position[positions[j]]
+        if found < k:
+            # The k-th distance is tied, and the search has kept whichever came first.
+            first_rows(tree, x, values[k - 1], order[found:k], positions[found:k], leaf, nodes)
+        sort(values[:k], positions[:k], distances[i], rows[i])
+        take_roots(distances[i])
 
 
 @kernel
@@ -219,8 +183,8 @@ def count_nearer(
         limits[j] = limit(thresholds[j], p)
     x = np.empty(d)
     sums = np.empty(size)
-    nodes = np.empty(_LEVELS, np.int64)
-    bounds = np.empty(_LEVELS)
+    nodes = np.empty(LEVELS, np.int64)
+    bounds = np.empty(LEVELS)
     heap = np.empty(k)
     positions = np.empty(k, np.int64)
     below = np.zeros(m + 1, np.int64)
@@ -259,119 +223,6 @@ def limit(threshold: float, p: float) -> float:
         square = below
         below = np.nextafter(square, 0.0)
     return square
-
-
-@kernel
-def search(
-    tree: Tree,
-    x: FloatVector,
-    p: float,
-    enough: float,  # end when the largest on the heap is below
-    heap: FloatVector,  # (k,) the largest first; what is as large or larger is not looked for
-    positions: IntVector,  # (k,) in the leaves, of what is on the heap
-    sums: FloatVector,
-    nodes: IntVector,
-    bounds: FloatVector,
-) -> None:
-    """Put the nearest points of a tree on a heap."""
-    boxes = tree.boxes
-    points = tree.points
-    n_inner = boxes.shape[0]
-    d = x.shape[0]
-    size = sums.shape[0]
-    nodes[0] = 0
-    bounds[0] = 0.0
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        node = nodes[waiting]
-        bound = bounds[waiting]
-        while node < n_inner and bound < heap[0]:
-            left = 0.0
-            right = 0.0
-            for j in range(d):
-                a = outside(boxes[node, j, 0], boxes[node, j, 1], x[j])
-                b = outside(boxes[node, j, 2], boxes[node, j, 3], x[j])
-                if p == 2.0:
-                    left += a * a
-                    right += b * b
-                elif p == 1.0:
-                    left += a
-                    right += b
-                else:
-                    left = max(left, a)
-                    right = max(right, b)
-            far = 2 * node + 1
-            node = far + 1
-            bound = right
-            other = left
-            if left <= right:
-                node, far = far, node
-                bound, other = other, bound
-            if other < heap[0]:
-                nodes[waiting] = far
-                bounds[waiting] = other
-                waiting += 1
-        if not bound < heap[0]:
-            continue
-        leaf = node - n_inner
-        # In a kernel of its own this takes a tenth longer.
-        for i in range(size):
-            sums[i] = 0.0
-        for j in range(d):
-            value = x[j]
-            if p == 2.0:
-                for i in range(size):
-                    gap = points[leaf, j, i] - value
-                    sums[i] += gap * gap
-            elif p == 1.0:
-                for i in range(size):
-                    sums[i] += abs(points[leaf, j, i] - value)
-            else:
-                for i in range(size):
-                    gap = abs(points[leaf, j, i] - value)
-                    sums[i] = gap if gap > sums[i] else sums[i]
-        # Most leaves that are looked at hold nothing: one pass without branches saves a tenth.
-        largest = heap[0]
-        hits = 0
-        for i in range(size):
-            hits += sums[i] < largest
-        if hits == 0:
-            continue
-        for i in range(size):
-            if sums[i] < heap[0]:
-                replace(heap, positions, sums[i], leaf * size + i)
-        if heap[0] < enough:
-            return
-
-
-@kernel
-def outside(low: float, high: float, value: float) -> float:
-    """Return how far a value lies outside of a range."""
-    # Not by max(), which compiles to a test for NaN.
-    gap = low - value
-    other = value - high
-    gap = gap if gap > other else other
-    return gap if gap > 0.0 else 0.0
-
-
-@kernel
-def replace(heap: FloatVector, positions: IntVector, value: float, position: int) -> None:
-    """Put a smaller value on a heap in place of the largest one."""
-    k = heap.shape[0]
-    i = 0
-    child = 1
-    while child < k:
-        if child + 1 < k and heap[child + 1] > heap[child]:
-            child += 1
-        if not value < heap[child]:
-            break
-        heap[i] = heap[child]
-        positions[i] = positions[child]
-        i = child
-        child = 2 * i + 1
-    heap[i] = value
-    positions[i] = position
 
 
 @kernel
@@ -490,7 +341,7 @@ def sort(
     distances: FloatVector,  # (k,) written here, at most n
     rows: IntVector,  # (k,) written here
 ) -> None:
-    """Write the roots of the k smallest values in order, equal ones by their position.
+    """Write the k smallest values in order, equal ones by their position.
 
     By counting what comes before each: for some fifty values faster than moving them.
     """
@@ -501,5 +352,12 @@ def sort(
         for j in range(values.shape[0]):
             rank += (values[j] < value) | ((values[j] == value) & (positions[j] < position))
         if rank < distances.shape[0]:
-            distances[rank] = math.sqrt(value)
+            distances[rank] = value
             rows[rank] = position
+
+
+@kernel
+def take_roots(squares: FloatVector) -> None:
+    """Replace squares by their roots."""
+    for i in range(squares.shape[0]):
+        squares[i] = math.sqrt(squares[i])
