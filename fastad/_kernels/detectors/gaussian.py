@@ -29,32 +29,59 @@ def quadratic_form(
     d, n = points.shape
     for start in range(0, n, _TILE):
         total = scores[start : start + _TILE]
-        total[:] = 0.0
         m = total.shape[0]
-        # Two coordinates by two: a pass over all points does most with what it reads.
+        if d == 1:
+            total[:] = 0.0
+        # Two coordinates by two, and the last one with four: passes are few, and each does most
+        # with what it reads. What is small is added up first.
         for j in range(0, d - 1, 2):
             x = points[j, start : start + m]
             y = points[j + 1, start : start + m]
             c, e = centre[j], centre[j + 1]
             u, v, w = upper[j, j], upper[j, j + 1], upper[j + 1, j + 1]
+            if j == 0:
+                for i in range(m):
+                    x[i] -= c
+                    y[i] -= e
+                    total[i] = x[i] * (u * x[i] + v * y[i]) + w * y[i] * y[i]
+                continue
+            p = points[0, start : start + m]
+            q = points[1, start : start + m]
+            a, b = upper[0, j], upper[1, j]
+            g, h = upper[0, j + 1], upper[1, j + 1]
             for i in range(m):
                 x[i] -= c
                 y[i] -= e
-                total[i] += x[i] * (u * x[i] + v * y[i]) + w * y[i] * y[i]
-            for k in range(0, j, 2):
+                total[i] += x[i] * (u * x[i] + v * y[i] + (a * p[i] + b * q[i])) + y[i] * (
+                    w * y[i] + (g * p[i] + h * q[i])
+                )
+            for k in range(2, j, 2):
                 p = points[k, start : start + m]
                 q = points[k + 1, start : start + m]
-                u, v = upper[k, j], upper[k + 1, j]
-                w, h = upper[k, j + 1], upper[k + 1, j + 1]
+                a, b = upper[k, j], upper[k + 1, j]
+                g, h = upper[k, j + 1], upper[k + 1, j + 1]
                 for i in range(m):
-                    total[i] += x[i] * (u * p[i] + v * q[i]) + y[i] * (w * p[i] + h * q[i])
+                    total[i] += x[i] * (a * p[i] + b * q[i]) + y[i] * (g * p[i] + h * q[i])
         if d % 2 == 1:
             x = points[d - 1, start : start + m]
             c, u = centre[d - 1], upper[d - 1, d - 1]
-            for i in range(m):
-                x[i] -= c
-                total[i] += u * x[i] * x[i]
-            for k in range(0, d - 1, 2):
+            first = 0
+            if d >= 5:
+                first = 4
+                p = points[0, start : start + m]
+                q = points[1, start : start + m]
+                r = points[2, start : start + m]
+                s = points[3, start : start + m]
+                a, b = upper[0, d - 1], upper[1, d - 1]
+                g, h = upper[2, d - 1], upper[3, d - 1]
+                for i in range(m):
+                    x[i] -= c
+                    total[i] += x[i] * ((u * x[i] + (a * p[i] + b * q[i])) + (g * r[i] + h * s[i]))
+            else:
+                for i in range(m):
+                    x[i] -= c
+                    total[i] += u * x[i] * x[i]
+            for k in range(first, d - 1, 2):
                 p = points[k, start : start + m]
                 q = points[k + 1, start : start + m]
                 u, v = upper[k, d - 1], upper[k + 1, d - 1]
