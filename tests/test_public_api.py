@@ -54,6 +54,7 @@ DATA = (
 )
 SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
 DATA_WITHOUT_LABELS = {
+    "onnx_scorer": ("model",),
     **dict.fromkeys(
         (
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),

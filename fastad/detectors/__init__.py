@@ -7,6 +7,7 @@ from fastad._core.lazy import lazy_names
 if TYPE_CHECKING:
     from fastad.detectors.compilation import compile_scorer as compile_scorer
     from fastad.detectors.knn import KNNDetector as KNNDetector
+    from fastad.detectors.onnx_models import onnx_scorer as onnx_scorer
     from fastad.detectors.scorer import CompiledScorer as CompiledScorer
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -14,6 +15,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "fastad.detectors.compilation": ("compile_scorer",),
         "fastad.detectors.knn": ("KNNDetector",),
+        "fastad.detectors.onnx_models": ("onnx_scorer",),
         "fastad.detectors.scorer": ("CompiledScorer",),
     },
 )

@@ -19,6 +19,7 @@ import dask.dataframe as dd  # noqa: E402
 
 import fastad.dask  # noqa: E402
 from fastad.streaming import ScoreSketch  # noqa: E402
+from tests.support.minimal_onnx import autoencoder  # noqa: E402
 
 pytestmark = pytest.mark.system
 
@@ -80,6 +81,32 @@ def test_intervals_sketches_and_curves_are_those_of_one_machine(
     curve = fastad.regions.volume_curve(score, 0.05, box, n_draws=10_000, rng=0)
     found = fastad.dask.volume_curve(score, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
     assert found.to_columns() == curve.to_columns()
+
+
+def test_models_and_functions_score_on_workers(client: Any, monkeypatch: Any) -> None:
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    monkeypatch.setattr("fastad.dask.uniform_draws._FEWEST", 10_000)
+    rng = np.random.default_rng(0)
+    content = autoencoder(rng.normal(size=(3, 9)), rng.normal(size=(9, 3)) / 3)
+    box, pid = fastad.Box([-1] * 3, [1] * 3), os.getpid()
+
+    def elsewhere(rows: Any) -> Any:
+        assert os.getpid() != pid
+        return np.tanh(rows @ np.ones((3, 2))).max(axis=1) + np.abs(rows).max(axis=1)
+
+    def here(rows: Any) -> Any:
+        return np.tanh(rows @ np.ones((3, 2))).max(axis=1) + np.abs(rows).max(axis=1)
+
+    model = fastad.detectors.onnx_scorer(content, kind="reconstruction")
+    for there, score in ((model, model), (elsewhere, here)):
+        options: dict[str, Any] = {"n_draws": 30_001, "rng": 0}
+        found = fastad.dask.volume(there, 0.1, box, n_tasks=3, **options)
+        expected = fastad.volume(score, 0.1, box, method="uniform", **options)
+        assert 0 < found.n_inside < 30_001
+        assert found.to_dict() == expected.to_dict()
+        levels = fastad.dask.volume_curve(there, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
+        expected_levels = fastad.regions.volume_curve(score, 0.05, box, n_draws=10_000, rng=0)
+        assert levels.to_columns() == expected_levels.to_columns()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
