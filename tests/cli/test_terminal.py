@@ -122,6 +122,19 @@ def many_scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def assert_ended_by_ctrl_c(process: subprocess.Popen[bytes], terminal: int) -> None:
+    """Press Ctrl-C; the process ends soon, and prints nothing but what a terminal shows."""
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    shown = shown_on(terminal)
+    assert process.wait(60) not in (0, 1, 2)
+    # Some tenths of a second; a busy machine takes longer.
+    assert time.monotonic() - start < 20
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    assert b"Traceback" not in shown
+
+
 @pytest.mark.parametrize("kind", list(REPLICATES))
 def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
     many_scores: Path, kind: str
@@ -130,15 +143,7 @@ def test_replicates_of_many_points_are_shown_and_ctrl_c_ends_them(
     with on_terminal(command, many_scores, *options, "--n-resamples", 10**6) as (process, terminal):
         assert b"replicates" in shown_on(terminal, until=b"replicates")
         time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        shown = shown_on(terminal)
-        assert process.wait(60) not in (0, 1, 2)
-        # Some tenths of a second; a busy machine takes longer.
-        assert time.monotonic() - start < 20
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert b"Traceback" not in shown
+        assert_ended_by_ctrl_c(process, terminal)
 
 
 @pytest.mark.parametrize("kind", list(ENDLESS))
@@ -151,14 +156,7 @@ def test_ctrl_c_ends_a_long_run(points: Path, kind: str, detector: str) -> None:
         assert what in shown_on(terminal, until=what)
         time.sleep(2)
         assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        shown = shown_on(terminal)
-        assert process.wait(60) not in (0, 1, 2)
-        assert time.monotonic() - start < 20
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert b"Traceback" not in shown
+        assert_ended_by_ctrl_c(process, terminal)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

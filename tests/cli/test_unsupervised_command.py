@@ -20,6 +20,8 @@ import fastad
 from tests.support.command_line import (
     PAGE,
     TouchesWhenLoaded,
+    assert_wrong_data,
+    assert_wrong_usage,
     examples_of,
     invoke,
     json_of,
@@ -431,9 +433,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
     ],
 )
 def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
-    result = call(table, *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in " ".join(result.stderr.split())
+    assert_wrong_usage(call(table, *arguments), message)
 
 
 @pytest.mark.parametrize(
@@ -450,11 +450,7 @@ def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
 def test_wrong_data(tmp_path: Path, text: str, arguments: list[str], message: str) -> None:
     path = tmp_path / "points.csv"
     path.write_text(text)
-    result = call(path, "--detector", "iforest", *arguments)
-    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
-    assert message in result.stderr
+    assert_wrong_data(call(path, "--detector", "iforest", *arguments), message)
 
 
 def test_files_that_are_missing_or_do_not_fit(table: Path, model: Path, tmp_path: Path) -> None:

@@ -17,7 +17,14 @@ from sklearn.svm import OneClassSVM
 from typer.testing import Result
 
 import fastad
-from tests.support.command_line import TouchesWhenLoaded, invoke, json_of, stdout_of
+from tests.support.command_line import (
+    TouchesWhenLoaded,
+    assert_wrong_data,
+    assert_wrong_usage,
+    invoke,
+    json_of,
+    stdout_of,
+)
 
 FEW = ("--n-draws", "3000")
 
@@ -289,9 +296,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
     ],
 )
 def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
-    result = call(table, *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in " ".join(result.stderr.split())
+    assert_wrong_usage(call(table, *arguments), message)
 
 
 def save(path: Path, text: str) -> Path:
@@ -316,11 +321,7 @@ def save(path: Path, text: str) -> Path:
 )
 def test_wrong_data(tmp_path: Path, text: str, arguments: list[str], message: str) -> None:
     path = save(tmp_path / "points.csv", text)
-    result = call(path, "--detector", "iforest", *arguments)
-    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
-    assert message in result.stderr
+    assert_wrong_data(call(path, "--detector", "iforest", *arguments), message)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError
+from tests.support.score_types import of_many_types
 
 Array = npt.NDArray[Any]
 
@@ -21,15 +22,8 @@ _RNG = np.random.default_rng(20240711)
 N, M = 60, 340
 Y = _RNG.permutation(np.repeat([1, 0], [N, M]))
 _RAW = _RNG.normal(size=N + M) + Y
-# Scores of several types, most with ties; int64 beyond 2**53 too.
 SCORES: dict[str, Array] = {
-    "float64": _RAW,
-    "float32": _RAW.astype(np.float32),
-    "float16": _RAW.astype(np.float16),
-    "rounded": np.round(_RAW, 1),
-    "int64": np.round(100 * _RAW).astype(np.int64) + 2**60,
-    "uint64": np.round(100 * _RAW).astype(np.int64).astype(np.uint64) ^ np.uint64(2**63),
-    "int8": np.round(9 * _RAW).astype(np.int8),
+    **of_many_types(_RAW),
     "bool": _RAW > 1,
     "infinite": np.where(_RAW > 2, np.inf, np.where(_RAW < -1, -np.inf, _RAW)),
     "constant": np.zeros(N + M),

@@ -17,6 +17,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming import RateMonitor
 from fastad.streaming.rate_settings import MONITORED
 from fastad.uncertainty import rate_confidence_sequence
+from tests.support import oracles
 from tests.support.strategies import Sample, samples
 
 FPR: dict[str, Any] = {"rate": "fpr", "expected_rate": 0.1}
@@ -30,24 +31,6 @@ def watch(batches: Any = BATCHES, **options: Any) -> RateMonitor:
     return monitor
 
 
-def events_and_points(rate: str, confusion: Any) -> tuple[Any, Any]:
-    """The rates as textbooks have them."""
-    tp, fp, tn, fn = confusion.tp, confusion.fp, confusion.tn, confusion.fn
-    return {
-        "flagged_rate": (tp + fp, tp + fp + tn + fn),
-        "tpr": (tp, tp + fn),
-        "recall": (tp, tp + fn),
-        "fpr": (fp, fp + tn),
-        "tnr": (tn, fp + tn),
-        "fnr": (fn, tp + fn),
-        "precision": (tp, tp + fp),
-        "npv": (tn, tn + fn),
-        "fdr": (fp, tp + fp),
-        "fomr": (fn, tn + fn),
-        "accuracy": (tp + tn, tp + fp + tn + fn),
-    }[rate]
-
-
 @pytest.mark.parametrize("rate", MONITORED)
 @given(sample=samples(max_size=30), place=st.floats(0, 1), whole=st.booleans())
 def test_scores_are_counted_as_at_the_threshold(
@@ -58,7 +41,8 @@ def test_scores_are_counted_as_at_the_threshold(
     confusion = fastad.confusion_at(sample.y, sample.s, threshold=threshold)
     monitor = RateMonitor(rate, expected_rate=0.3, threshold=threshold)
     monitor.update(sample.y, sample.s)
-    assert (monitor.n_events, monitor.n_samples) == events_and_points(rate, confusion)
+    tp, fp, tn, fn = confusion.tp, confusion.fp, confusion.tn, confusion.fn
+    assert (monitor.n_events, monitor.n_samples) == oracles.trials(rate, tp, fp, tn, fn)
     if rate == "flagged_rate":
         monitor.update(y_score=sample.s)
         assert monitor.n_events == 2 * (confusion.tp + confusion.fp)

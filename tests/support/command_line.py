@@ -109,6 +109,20 @@ def shown_on(terminal: int, until: bytes | None = None) -> bytes:
     return shown
 
 
+def assert_wrong_usage(result: Result, message: str) -> None:
+    """Nothing was printed but how the command is used, with a message."""
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in " ".join(result.stderr.split())
+
+
+def assert_wrong_data(result: Result, message: str) -> None:
+    """Nothing was printed but one line with a message."""
+    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
 class TouchesWhenLoaded:
     """What a saved file may do when it is loaded."""
 

@@ -379,3 +379,20 @@ def delong_covariance(detectors: Sequence[Rows]) -> list[list[Fraction]]:
         ]
         for one in placed
     ]
+
+
+def trials(rate: str, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
+    """Successes and trials of a rate, as textbooks have them."""
+    return {
+        "flagged_rate": (tp + fp, tp + fp + tn + fn),
+        "tpr": (tp, tp + fn),
+        "recall": (tp, tp + fn),
+        "fpr": (fp, fp + tn),
+        "tnr": (tn, fp + tn),
+        "fnr": (fn, tp + fn),
+        "precision": (tp, tp + fp),
+        "npv": (tn, tn + fn),
+        "fdr": (fp, tp + fp),
+        "fomr": (fn, tn + fn),
+        "accuracy": (tp + tn, tp + fp + tn + fn),
+    }[rate]

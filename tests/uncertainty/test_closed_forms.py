@@ -162,24 +162,6 @@ def test_one_detector_has_a_matrix_too() -> None:
     assert found.matrix[0, 0] == pytest.approx(PROC["variance"]["ndka"], rel=PRINTED)
 
 
-def trials(rate: str, confusion: Any) -> tuple[int, int]:
-    """Successes and trials of each rate, by its definition."""
-    tp, fp, tn, fn = confusion
-    table = {
-        "tpr": (tp, tp + fn),
-        "recall": (tp, tp + fn),
-        "fpr": (fp, fp + tn),
-        "tnr": (tn, fp + tn),
-        "fnr": (fn, tp + fn),
-        "precision": (tp, tp + fp),
-        "npv": (tn, tn + fn),
-        "fdr": (fp, tp + fp),
-        "fomr": (fn, tn + fn),
-        "accuracy": (tp + tn, tp + fp + tn + fn),
-    }
-    return table[rate]
-
-
 @given(st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999, 1e-6]))
 def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float) -> None:
     n = data.draw(st.integers(1, 10**6) | st.integers(1, 20))
@@ -213,7 +195,7 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
 @pytest.mark.parametrize("rate", sorted(set(TRIALS) - {"f1", "n_flagged"}))
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:
-    k, n = trials(rate, oracles.confusion(Y, S, threshold))
+    k, n = oracles.trials(rate, *oracles.confusion(Y, S, threshold))
     if n == 0:
         return
     for method in ("wilson", "clopper-pearson", "jeffreys"):
