@@ -21,6 +21,9 @@ from fastad.detectors.scorer import CompiledScorer
 N_TRAINING, N_FEATURES = 2_000, 5
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
 PCA = pytest.importorskip("pyod.models.pca").PCA
+LODA = pytest.importorskip("pyod.models.loda").LODA
+CBLOF = pytest.importorskip("pyod.models.cblof").CBLOF
+INNE = pytest.importorskip("pyod.models.inne").INNE
 
 pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
 
@@ -46,6 +49,9 @@ CASES = {
     ),
     "PyOD PCA": _Case(PCA(), 1, 1_000_000),
     "PyOD HBOS": _Case(HBOS(), 1, 1_000_000),
+    "PyOD LODA": _Case(LODA(random_state=0), 1, 100_000),
+    "PyOD CBLOF": _Case(CBLOF(alpha=0.6, random_state=0), 1, 1_000_000),
+    "PyOD INNE": _Case(INNE(random_state=0), 1, 20_000),
 }
 
 

@@ -163,6 +163,8 @@ class ProjectionScorer(CompiledScorer):
 
     The mean over random directions of minus the logarithm of the bin's relative frequency. As in
     the original, a bin holds its upper edge, and is the one above that which the histogram counted.
+    Where the projection of a point is an edge, as that of the lowest training point in a direction,
+    it may lie on the other side of it by rounding.
 
     References
     ----------
