@@ -2,10 +2,16 @@
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fastad
+from fastad.benchmarking import pairwise_agreement, wilcoxon_holm
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.uncertainty import threshold_with_guarantee
 from tests.support.imports import MODULES
 
 # How a message about a single argument begins: "y_score must", "table[{name!r}] must",
@@ -106,3 +112,30 @@ def test_what_has_no_shape(message: str, *, is_shapeless: bool) -> None:
 )
 def test_what_is_about_a_single_argument(error: str, *, is_silent: bool) -> None:
     assert bool(silent_errors(error)) == is_silent
+
+
+# Python refuses to write it in digits.
+ENDLESS: Any = 10**5000
+Y, S = [0, 1, 0, 1], [0.1, 0.8, 0.3, 0.4]
+RESULTS = {
+    "dataset": ["a", "a", "b", "b"],
+    "detector": ["k", "l", "k", "l"],
+    "auc": [0.5, 0.6, 0.7, 0.8],
+}
+CALLS: dict[str, Callable[[], object]] = {
+    "over": lambda: fastad.evaluate(Y, S, groups=[0, 0, 1, 1]).summary(ENDLESS),
+    "library": lambda: fastad.evaluate(Y, S).to_frame(ENDLESS),
+    "dataset": lambda: fastad.ResultTable.from_table(RESULTS, dataset=ENDLESS),
+    "detector": lambda: fastad.ResultTable.from_table(RESULTS, detector=ENDLESS),
+    "detectors": lambda: fastad.ResultTable.from_arrays({"auc": [[0.5]]}, detectors=ENDLESS),
+    "control": lambda: wilcoxon_holm(RESULTS, control=ENDLESS),
+    "higher_is_better": lambda: pairwise_agreement([1, 2], [1, 2], higher_is_better=ENDLESS),
+    "fpr": lambda: threshold_with_guarantee(S, fpr=ENDLESS, tpr=ENDLESS),
+}
+
+
+@pytest.mark.parametrize("argument", CALLS)
+def test_a_message_never_writes_a_number_without_end(argument: str) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError)) as caught:
+        CALLS[argument]()
+    assert caught.value.argument == argument

@@ -21,7 +21,9 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
     """Return columns as a frame of a library, by default the first that is installed."""
     if library is not None and library not in LIBRARIES:
         raise InvalidInputError(
-            f"library must be one of {', '.join(LIBRARIES)}; found {library!r}", argument="library"
+            f"library must be one of {', '.join(LIBRARIES)}; found "
+            f"{repr(library) if isinstance(library, str) else type(library).__name__}",
+            argument="library",
         )
     candidates = LIBRARIES if library is None else (library,)
     installed = [name for name in candidates if importlib.util.find_spec(name) is not None]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
-from fastad._core.parameters import check_flag
+from fastad._core.parameters import check_flag, short_repr
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 
@@ -139,7 +139,7 @@ def pairwise_agreement(
     if not isinstance(higher_is_better, tuple | list) or len(higher_is_better) != 2:
         raise InvalidTypeError(
             "higher_is_better must be a pair of True or False, for a and for b; "
-            f"found {higher_is_better!r}",
+            f"found {short_repr(higher_is_better)}",
             argument="higher_is_better",
         )
     up = [check_flag(flag, f"higher_is_better[{i}]") for i, flag in enumerate(higher_is_better)]

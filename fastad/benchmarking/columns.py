@@ -108,7 +108,8 @@ def find_columns(
     """
     if not isinstance(detector, str):
         raise InvalidTypeError(
-            f"detector must be the name of a column; found {detector!r}", argument="detector"
+            f"detector must be the name of a column; found {short_repr(detector)}",
+            argument="detector",
         )
     keys = {"dataset": _name_list(dataset, "dataset"), "detector": [detector]}
     for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
@@ -256,7 +257,7 @@ def _name_list(names: Any, argument: str) -> list[str]:
     columns = [names] if isinstance(names, str) else names
     if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
         raise InvalidTypeError(
-            f"{argument} must be the name of a column, or several; found {names!r}",
+            f"{argument} must be the name of a column, or several; found {short_repr(names)}",
             argument=argument,
         )
     return list(columns)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate, short_repr
 from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable, count_text, interval_text, number_text
 from fastad._core.threads import thread_limit
@@ -149,7 +149,7 @@ class Discriminability(TableResult):
         check_choice(correction, WELCH_CORRECTIONS, "correction")
         if not isinstance(dataset, str) or dataset not in self._values:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(self._values)}; found {dataset!r}",
+                f"dataset must be one of {', '.join(self._values)}; found {short_repr(dataset)}",
                 argument="dataset",
             )
         rate = float(exact_rate(fpr, "fpr"))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
@@ -224,7 +224,7 @@ def check_control(table: ResultTable, control: str | None) -> None:
     """Check the name of the detector to compare the others with."""
     if control is not None and (not isinstance(control, str) or control not in table.detectors):
         raise InvalidInputError(
-            f"control must be one of {', '.join(table.detectors)}; found {control!r}",
+            f"control must be one of {', '.join(table.detectors)}; found {short_repr(control)}",
             argument="control",
         )
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, set_all_readonly
 from fastad._core.frames import table_columns
+from fastad._core.parameters import short_repr
 from fastad._core.results import Result
 from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector, IntVector
@@ -254,7 +255,7 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
         names = list(range(n)) if given is None else list(given)
     except TypeError:
         raise InvalidTypeError(
-            f"{argument} must be a sequence of names; found {given!r}", argument=argument
+            f"{argument} must be a sequence of names; found {short_repr(given)}", argument=argument
         ) from None
     if len(names) != n:
         raise InvalidInputError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import check_choice, check_inside
+from fastad._core.parameters import check_choice, check_inside, short_repr
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable, some_of
 from fastad._core.types import Correction, FloatVector, IntVector, Point
@@ -236,7 +236,8 @@ def _problem(table: ResultTable, dataset: str | None) -> int:
     if dataset not in problems:
         more = f", and {len(problems)} data sets" if dataset is None else ""
         raise InvalidInputError(
-            f"dataset must be one of {some_of(problems, _NAMED)}; found {dataset!r}{more}",
+            f"dataset must be one of {some_of(problems, _NAMED)}; found "
+            f"{short_repr(dataset)}{more}",
             argument="dataset",
         )
     return problems.index(dataset)

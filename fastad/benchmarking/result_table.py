@@ -223,7 +223,8 @@ class ResultTable:
         for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
                 raise InvalidInputError(
-                    f"values must contain measures; found the label {name!r}", argument="values"
+                    f"values must contain measures; found the label {short_repr(name)}",
+                    argument="values",
                 )
         shape = next(iter(arrays.values())).shape
         for name, array in arrays.items():
@@ -287,7 +288,8 @@ class ResultTable:
         if len(meant) > 1:
             names = ", ".join(column.name for column in meant)
             raise InvalidInputError(
-                f"{argument} must be one of {names}; found {label!r}, which is all of them",
+                f"{argument} must be one of {names}; found {short_repr(label)}, "
+                "which is all of them",
                 argument=argument,
             )
         return meant[0]
@@ -313,7 +315,7 @@ class ResultTable:
             known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
             near = did_you_mean(label, {each: each for each in self.labels})
             raise InvalidInputError(
-                f"{argument} must be one of {known}; found {label!r}"
+                f"{argument} must be one of {known}; found {short_repr(label)}"
                 f"{near or suggestion_for(label)}",
                 argument=argument,
             )

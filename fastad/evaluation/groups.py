@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
+from fastad._core.parameters import short_repr
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_map
@@ -189,7 +190,9 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         """
         if over is not None and over not in self._columns:
             known = ", ".join(self._columns)
-            raise InvalidInputError(f"over must be one of {known}; found {over!r}", argument="over")
+            raise InvalidInputError(
+                f"over must be one of {known}; found {short_repr(over)}", argument="over"
+            )
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}

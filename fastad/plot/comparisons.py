@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import check_choice
+from fastad._core.parameters import check_choice, short_repr
 from fastad._core.text_tables import count_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.matrix import MeasureMatrix
@@ -287,7 +287,8 @@ class DiscriminabilityDisplay(drawing.Display):
             return *result.curve(criterion), result.averaged[criterion]
         if dataset not in result.pairwise_tests:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(result.pairwise_tests)}; found {dataset!r}",
+                f"dataset must be one of {', '.join(result.pairwise_tests)}; found "
+                f"{short_repr(dataset)}",
                 argument="dataset",
             )
         tests = result.pairwise_tests[dataset]

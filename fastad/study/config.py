@@ -329,7 +329,8 @@ def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
     name = values["profile"]
     if not isinstance(name, str) or name not in _PROFILES:
         raise InvalidInputError(
-            f"profile must be one of {', '.join(_PROFILES)}; found {name!r}", argument="profile"
+            f"profile must be one of {', '.join(_PROFILES)}; found {short_repr(name)}",
+            argument="profile",
         )
     filled = dict(_PROFILES[name])
     for extension in extensions():

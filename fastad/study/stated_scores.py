@@ -4,6 +4,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors.compilation import compile_scorer
@@ -43,7 +44,7 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
     if higher_is not in (None, known):
         raise InvalidInputError(
             f"higher_is must be {known!r} for {type(fitted).__name__}, which is of the kind "
-            f"{kind}; found {higher_is!r}",
+            f"{kind}; found {short_repr(higher_is)}",
             argument="higher_is",
         )
     try:

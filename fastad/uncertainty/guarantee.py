@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betainc
 
 from fastad._core.arrays import real_vector, refuse_nan
-from fastad._core.parameters import check_inside
+from fastad._core.parameters import check_inside, short_repr
 from fastad._core.types import ArrayLike, Blocks, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels
@@ -251,7 +251,8 @@ def _check(
     """Return the bound on the rate of errors, and the probability alpha that it is exceeded."""
     if (fpr is None) == (tpr is None):
         raise InvalidInputError(
-            f"fpr must be given, or tpr, and not both; found fpr={fpr!r} and tpr={tpr!r}",
+            f"fpr must be given, or tpr, and not both; found "
+            f"fpr={short_repr(fpr)} and tpr={short_repr(tpr)}",
             argument="fpr",
         )
     name, bound = ("tpr", tpr) if fpr is None else ("fpr", fpr)
