@@ -158,8 +158,8 @@ class Box:
                 continue
             if n == 1:
                 raise InvalidInputError(
-                    f"X must vary in each feature where discrete_threshold is None; feature {j} "
-                    f"is {distinct[0]} in all rows",
+                    "X must vary in each feature where discrete_threshold is None; found feature "
+                    f"{j} with {distinct[0]} in all rows",
                     argument="X",
                 )
             values.append(None)

@@ -73,7 +73,8 @@ def check_plan(
     error = None if rtol is None else float(check_inside(rtol, "rtol"))
     if data is None and method == "importance":
         raise InvalidInputError(
-            "data must be given for method='importance': normal samples", argument="data"
+            "data must be given for method='importance', normal samples; found None",
+            argument="data",
         )
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:

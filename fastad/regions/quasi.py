@@ -62,7 +62,8 @@ def replicate_counts(
     """
     if box.n_features > MOST_FEATURES:
         raise InvalidInputError(
-            f"method='sobol' takes at most {MOST_FEATURES} features; found {box.n_features}",
+            f"method must not be 'sobol' for more than {MOST_FEATURES} features; found "
+            f"{box.n_features}",
             argument="method",
         )
     if n_draws < N_REPLICATES:

@@ -127,7 +127,7 @@ def test_few_points_are_not_divided() -> None:
 @pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True])
 def test_a_bad_number_of_threads_is_named(bad: Any) -> None:
     for measure in (fastad.evaluate, fastad.rank_scores):
-        with pytest.raises((ValueError, TypeError), match="n_threads"):
+        with pytest.raises((ValueError, TypeError), match="n_threads must"):
             measure([0, 1], [0.0, 1.0], n_threads=bad)
 
 

@@ -250,7 +250,7 @@ def test_constant_features_have_one_value() -> None:
     assert Box.from_data([[1.0, 2.0]]).volume == 1
     assert Box.from_data([[0.0], [-0.0]]).volume == 1
     assert set(drawn(Box.from_data(X), 50, 0)[:, 0]) == {7.5}
-    with pytest.raises(InvalidInputError, match=r"feature 0 is 7\.5 in all rows"):
+    with pytest.raises(InvalidInputError, match=r"found feature 0 with 7\.5 in all rows"):
         Box.from_data(X, None)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fastad import InvalidInputError
+from fastad.errors import InvalidTypeError
 from fastad.streaming import ScoreSketch, SlidingEvaluation
 
 HOUR = 3600
@@ -45,7 +46,7 @@ def test_what_is_refused_leaves_the_state(refused: Refused) -> None:
             [0, 1], [0.1, 0.2], time=hour * HOUR, sample_weight=[2 ** (61 * hour), 2**60]
         )
     before = evaluation.to_bytes()
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises((InvalidInputError, InvalidTypeError)):
         refused(evaluation)
     assert evaluation.to_bytes() == before
 

@@ -231,7 +231,7 @@ def test_what_the_options_must_be(X: Array) -> None:
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(InvalidInputError, match="lowest_mass must"):
             fastad.unsupervised.level_sets(norm, X, lowest_mass=bad, rng=0)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="box must"):
         fastad.unsupervised.level_sets(norm, X, box=[[0, 0], [1, 1]], rng=0)  # type: ignore[arg-type]
 
 
