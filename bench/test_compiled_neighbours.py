@@ -12,6 +12,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from fastad._core.threads import points_at_once, thread_limit, thread_map
 from fastad.detectors.compilation import compile_scorer
+from fastad.detectors.neighbours import Neighbourhood, Rule
 from fastad.detectors.scorer import CompiledScorer
 
 N_POINTS, D, N_TRAINING, K = 10**6, 5, 2_000, 5
@@ -114,3 +115,14 @@ def test_factors_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
     found = benchmark(lambda: _factor().score_samples(_case().points))
     scores = compile_scorer(_factor()).score_samples(_case().points)
     np.testing.assert_allclose(scores, -found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [40_000, 452_000])
+@SLOW
+def test_duplicates(benchmark: BenchmarkFixture, n: int) -> None:
+    """Nearly all places are tied: three features of few values."""
+    benchmark.extra_info["runs"] = f"LOF of k = 20 fitted on {n} rows with duplicates"
+    benchmark.extra_info["library"] = "fastad, 1 thread"
+    X = np.floor(np.random.default_rng(0).exponential(3.0, size=(n, 3)))
+    assert np.unique(X, axis=0).shape[0] < n / 10
+    benchmark(lambda: Neighbourhood(X, [Rule("lof", 20)]))

@@ -37,6 +37,10 @@ class _Case(NamedTuple):
 CASES = {
     "OneClassSVM rbf, nu = 0.1": _Case(OneClassSVM(nu=0.1), -1, 1_000_000),
     "OneClassSVM rbf, nu = 0.5": _Case(OneClassSVM(nu=0.5), -1, 1_000_000),
+    "OneClassSVM rbf, nu = 0.5, gamma = 0.01": _Case(
+        OneClassSVM(nu=0.5, gamma=0.01), -1, 1_000_000
+    ),
+    "OneClassSVM rbf, nu = 0.5, gamma = 1": _Case(OneClassSVM(nu=0.5, gamma=1.0), -1, 1_000_000),
     "OneClassSVM poly, nu = 0.1": _Case(
         OneClassSVM(kernel="poly", coef0=1.0, nu=0.1), -1, 1_000_000
     ),
