@@ -76,7 +76,7 @@ def volume_curve(
             given[0] = dask.delayed(score.given, traverse=False)
         # Whole batches, as here: a function may round otherwise in others.
         batch, n_points = points_at_once(box.n_features), points.shape[1]
-        size = -(-n_points // (most * batch)) * batch
+        size = max(-(-n_points // (most * batch)), 1) * batch
         tasks = [
             dask.delayed(_scores_of, pure=False)(
                 given[0],

@@ -65,3 +65,13 @@ def test_later_and_errors() -> None:
         fastad.dask.volume_curve(batch, 0.1, BOX, n_tasks=0, **OPTIONS)
     # Nothing is left behind.
     assert fastad.regions.volume_curve(batch, 0.1, BOX, **OPTIONS).n_scored == expected.n_scored
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
+def test_moves_of_no_particle() -> None:
+    """With some seeds no particle moves on some levels, and there is nothing to score."""
+    box = fastad.Box([-1] * 3, [1] * 3)
+    for seed in range(3):
+        expected = fastad.regions.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
+        found = fastad.dask.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
+        assert found.to_columns() == expected.to_columns()
