@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fastad.measures.costs import detection_cost as detection_cost
     from fastad.measures.costs import min_detection_cost as min_detection_cost
     from fastad.measures.custom import from_counts as from_counts
+    from fastad.measures.detection_errors import det_curve as det_curve
+    from fastad.measures.detection_errors import equal_error_rate as equal_error_rate
     from fastad.measures.early import bedroc as bedroc
     from fastad.measures.early import enrichment_factor as enrichment_factor
     from fastad.measures.early import robust_initial_enhancement as robust_initial_enhancement
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from fastad.measures.results import RocCurve as RocCurve
     from fastad.measures.results import RpCurve as RpCurve
     from fastad.measures.results import ValueAtThreshold as ValueAtThreshold
-    from fastad.measures.roc import det_curve as det_curve
-    from fastad.measures.roc import equal_error_rate as equal_error_rate
     from fastad.measures.roc import roc_auc as roc_auc
     from fastad.measures.roc import roc_curve as roc_curve
     from fastad.measures.roc import weighted_auc as weighted_auc
@@ -78,6 +78,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "min_detection_cost",
         ),
         "fastad.measures.custom": ("from_counts",),
+        "fastad.measures.detection_errors": ("det_curve", "equal_error_rate"),
         "fastad.measures.early": (
             "bedroc",
             "enrichment_factor",
@@ -133,8 +134,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ValueAtThreshold",
         ),
         "fastad.measures.roc": (
-            "det_curve",
-            "equal_error_rate",
             "roc_auc",
             "roc_curve",
             "weighted_auc",

@@ -7,6 +7,7 @@ from typing import Any
 from fastad.measures import (
     best_thresholds,
     costs,
+    detection_errors,
     early,
     flagged,
     localized,
@@ -27,6 +28,7 @@ from fastad.measures.measure import Measure
 
 _FAMILIES = (
     roc.MEASURES,
+    detection_errors.MEASURES,
     # In listings of measures the rates follow the area up to a rate.
     partial.MEASURES[:1],
     roc_points.MEASURES,

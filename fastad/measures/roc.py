@@ -1,8 +1,6 @@
-"""Measures of the whole receiver operating characteristic."""
+"""The receiver operating characteristic, and areas under the whole of it."""
 
 import math
-from bisect import bisect_left
-from fractions import Fraction
 
 import numpy as np
 
@@ -13,17 +11,16 @@ from fastad._core.types import ArrayLike, BoolVector, Label, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad._kernels.ordering import cells
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import AREA, POINT, Extremes
+from fastad.measures.extremes import AREA, Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     LARGEST_AREA,
-    exact,
     fractions_of,
     need_both,
     thresholds_from_infinity,
     twice_area,
 )
-from fastad.measures.results import DetCurve, RocCurve
+from fastad.measures.results import RocCurve
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import PackedOrder, Range
 
@@ -306,157 +303,6 @@ def weighted_auc(
     return WEIGHTED_AUC.of(y_true, y_score, sample_weight, pos_label, quadrature=quadrature)
 
 
-def _det_curve(counts: OrderedCounts) -> DetCurve:
-    """False negative against false positive rate."""
-    need_both(counts, "det_curve")
-    fnr = fractions_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
-    return DetCurve.of(
-        fractions_of(counts.fps, counts.n_normals), fnr, thresholds_from_infinity(counts)
-    )
-
-
-DET_CURVE = Measure(
-    name="det_curve",
-    title="detection error trade-off",
-    key="det",
-    compute=_det_curve,
-    source="Škvára, Pevný and Šmídl 2019, section 1",
-    kind="curve",
-    higher_is_better=None,
-)
-
-
-def det_curve(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> DetCurve:
-    """Detection error trade-off: false negative against false positive rate.
-
-    Commonly drawn on normal-deviate axes.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    DetCurve
-        ``fpr``, ``fnr`` and ``thresholds``, by falling threshold.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] A. Martin et al., "The DET curve in assessment of detection task performance", 1997.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).fnr
-    array([1. , 0.5, 0.5, 0. , 0. ])
-    """
-    return DET_CURVE.of(y_true, y_score, sample_weight, pos_label)
-
-
-def _equal_error_rate(counts: OrderedCounts) -> float:
-    """Where the curve meets FPR = FNR."""
-    need_both(counts, "equal_error_rate")
-    n, m = exact(counts.n_anomalies), exact(counts.n_normals)
-
-    def excess(point: int) -> Fraction:
-        """FPR - FNR, which rises from -1 to 1."""
-        return exact(counts.fps[point]) / m + exact(counts.tps[point]) / n - 1
-
-    right = bisect_left(range(counts.fps.shape[0]), Fraction(0), key=excess)
-    below, above = excess(right - 1), excess(right)
-    start, end = exact(counts.fps[right - 1]) / m, exact(counts.fps[right]) / m
-    return float(start + (end - start) * below / (below - above))
-
-
-EQUAL_ERROR_RATE = Measure(
-    name="equal_error_rate",
-    title="error rate where false positives and false negatives are equally frequent",
-    key="eer",
-    compute=_equal_error_rate,
-    source="Škvára, Pevný and Šmídl 2019, section 1",
-    higher_is_better=False,
-    cost="O(log g)",
-    rises_with_curve=True,
-    extremes=POINT,
-)
-
-
-def equal_error_rate(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> float:
-    """Error rate where false positive and false negative rate are equal.
-
-    Read from the interpolated ROC curve.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    float
-        In [0, 1]; lower is better.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] V. Škvára, T. Pevný and V. Šmídl, "Is AUC the best measure for practical comparison of
-       anomaly detectors?", 2019, section 1.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.equal_error_rate([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.5
-    """
-    return EQUAL_ERROR_RATE.of(y_true, y_score, sample_weight, pos_label)
-
-
 def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Tell the end points and the points where the slope changes."""
     widths, heights = np.diff(counts.fps), np.diff(counts.tps)
@@ -467,4 +313,4 @@ def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]
     return kept
 
 
-MEASURES = (ROC_CURVE, ROC_AUC, WEIGHTED_AUC, DET_CURVE, EQUAL_ERROR_RATE)
+MEASURES = (ROC_CURVE, ROC_AUC, WEIGHTED_AUC)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from fastad._core.declared import Parameter
 from fastad._core.parameters import check_positive
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points, ScoreVector
-from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
+from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
 from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
@@ -21,11 +21,8 @@ from fastad.evaluation.ranked_scores import RankedScores
 from fastad.evaluation.results import DetectorEvaluation
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
-from fastad.ordering.counts import count_scores
-from fastad.ordering.labels import check_labels, check_scores
-from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
-from fastad.sklearn.adapters import AdaptedDetector
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
     from typing_extensions import Self
+from fastad.plot.folds import fold_scores, name_of_estimator, rank_folds, scores_of
 
 BandKind = Literal["pointwise", "simultaneous"]
 BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
@@ -126,7 +124,7 @@ class LabelledDisplay(ABC):
             If an argument is not as described; the message says which and where.
         """
         shown = name or name_of_estimator(estimator)
-        scores = {shown: _scores_of(estimator, X, response_method, pos_label)}
+        scores = {shown: scores_of(estimator, X, response_method, pos_label)}
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
 
@@ -200,78 +198,6 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
         folds = fold_scores(cv_results, X, response_method, pos_label)
         ranked = rank_folds(folds, y, sample_weight, pos_label)
         return cls._from_ranked(ranked, evaluate_each(ranked, requests)).plot(**options)
-
-
-def _scores_of(
-    estimator: Any, X: Any, response_method: ResponseMethod, pos_label: Label | None
-) -> ScoreVector:
-    if isinstance(estimator, AdaptedDetector):
-        return estimator.score_samples(X)
-    return anomaly_scores(estimator, X, pos_label=pos_label, response_method=response_method)
-
-
-def name_of_estimator(estimator: Any) -> str:
-    """Return the name of a detector in the legend."""
-    return estimator.name if isinstance(estimator, AdaptedDetector) else name_of(estimator)
-
-
-def fold_estimators(
-    cv_results: Mapping[str, Any], X: Any
-) -> list[tuple[str, Any, Any, npt.NDArray[np.int64]]]:
-    """Return the name of each fold, its fitted estimator, its test points, and their rows."""
-    if not {"estimator", "indices"} <= cv_results.keys():
-        raise InvalidInputError(
-            "cv_results must be those of cross_validate with return_estimator=True and "
-            f"return_indices=True; found the keys {sorted(cv_results)}",
-            argument="cv_results",
-        )
-    # Takes rows of arrays, sparse matrices and tables, as cross_validate did.
-    take_rows = scikit_learn("utils")._safe_indexing
-    return [
-        (f"fold {i}", fitted, take_rows(X, rows), rows)
-        for i, (fitted, rows) in enumerate(
-            zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
-        )
-    ]
-
-
-def fold_scores(
-    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
-) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
-    """Return the name of each fold, its test rows, and their scores."""
-    return [
-        (name, rows, _scores_of(fitted, part, response_method, pos_label))
-        for name, fitted, part, rows in fold_estimators(cv_results, X)
-    ]
-
-
-def rank_folds(
-    folds: Sequence[tuple[str, npt.NDArray[np.int64], ScoreVector]],
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
-) -> dict[str, RankedScores]:
-    """Check and order the scores of each fold, by its name."""
-    ranked: dict[str, RankedScores] = {}
-    for name, rows, scores in folds:
-        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-        ranked |= rank_detectors(np.asarray(y)[rows], {name: scores}, weight, pos_label)
-    return ranked
-
-
-def rank_detectors(
-    y_true: ArrayLike,
-    y_score: Any,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
-) -> dict[str, RankedScores]:
-    """Check labels and the scores of one detector or many, and order each."""
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    ranked = {}
-    for name, values in named_scores(y_score, labels.n_rows):
-        scores = check_scores(values, labels, name=score_name(name))
-        ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
-    return ranked
 
 
 def map_detectors(

@@ -17,15 +17,8 @@ from fastad.measures.custom import from_counts
 from fastad.measures.measure import Measure
 from fastad.measures.points import need_both
 from fastad.plot import drawing
-from fastad.plot.curves import (
-    LabelledDisplay,
-    by_name,
-    fold_scores,
-    map_detectors,
-    rank_detectors,
-    rank_folds,
-    read_points,
-)
+from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
+from fastad.plot.folds import fold_scores, rank_detectors, rank_folds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

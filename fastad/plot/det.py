@@ -16,13 +16,13 @@ from fastad.plot.curves import (
     evaluate_each,
     legend_labels,
     map_detectors,
-    rank_detectors,
     read_measures,
     read_size,
     refine,
     step_of,
     with_footnote,
 )
+from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

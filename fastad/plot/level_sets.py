@@ -13,15 +13,8 @@ from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
-from fastad.plot.curves import (
-    BAND_KINDS,
-    BandKind,
-    Curve,
-    CurvesDisplay,
-    by_name,
-    fold_estimators,
-    name_of_estimator,
-)
+from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name
+from fastad.plot.folds import fold_estimators, name_of_estimator
 from fastad.regions.box import Box
 from fastad.regions.results import format_exp
 from fastad.sklearn.adapters import AdaptedDetector

@@ -22,12 +22,12 @@ from fastad.plot.curves import (
     evaluate_each,
     legend_labels,
     map_detectors,
-    rank_detectors,
     read_measures,
     read_points,
     refine,
     with_footnote,
 )
+from fastad.plot.folds import rank_detectors
 from fastad.uncertainty.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from fastad.plot.curves import (
     interval_text,
     legend_labels,
     map_detectors,
-    rank_detectors,
     read_measures,
     read_points,
     read_size,
@@ -38,6 +37,7 @@ from fastad.plot.curves import (
     step_of,
     with_footnote,
 )
+from fastad.plot.folds import rank_detectors
 from fastad.uncertainty.bands import RocBand, roc_band_of
 from fastad.uncertainty.results import Interval
 

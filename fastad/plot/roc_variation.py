@@ -21,7 +21,8 @@ from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name, fold_scores, read_size, step_of
+from fastad.plot.curves import LabelledDisplay, by_name, read_size, step_of
+from fastad.plot.folds import fold_scores
 from fastad.plot.roc import SCALES, Scale, path_on, set_rate_axes
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from fastad.plot.curves import (
     evaluate_each,
     legend_labels,
     map_detectors,
-    rank_detectors,
     read_measures,
     with_footnote,
 )
+from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,8 @@ from fastad.measures.measure import MeasureLike
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import named_scores
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, fold_scores
+from fastad.plot.curves import LabelledDisplay
+from fastad.plot.folds import fold_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
-from fastad.plot.curves import name_of_estimator
+from fastad.plot.folds import name_of_estimator
 from fastad.plot.roc import SCALES, Scale
 from fastad.regions.at_fpr import Volumes, volumes
 from fastad.regions.box import Box, check_box

@@ -1,0 +1,92 @@
+"""Scores of fitted detectors, and of the test folds of a cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.types import ArrayLike, Label, ScoreVector
+from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
+from fastad.errors import InvalidInputError
+from fastad.evaluation.ranked_scores import RankedScores
+from fastad.ordering.counts import count_scores
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
+from fastad.sklearn.adapters import AdaptedDetector
+
+if TYPE_CHECKING:
+    pass
+
+
+def scores_of(
+    estimator: Any, X: Any, response_method: ResponseMethod, pos_label: Label | None
+) -> ScoreVector:
+    """Return the scores of points by a fitted detector or classifier."""
+    if isinstance(estimator, AdaptedDetector):
+        return estimator.score_samples(X)
+    return anomaly_scores(estimator, X, pos_label=pos_label, response_method=response_method)
+
+
+def name_of_estimator(estimator: Any) -> str:
+    """Return the name of a detector in the legend."""
+    return estimator.name if isinstance(estimator, AdaptedDetector) else name_of(estimator)
+
+
+def fold_estimators(
+    cv_results: Mapping[str, Any], X: Any
+) -> list[tuple[str, Any, Any, npt.NDArray[np.int64]]]:
+    """Return the name of each fold, its fitted estimator, its test points, and their rows."""
+    if not {"estimator", "indices"} <= cv_results.keys():
+        raise InvalidInputError(
+            "cv_results must be those of cross_validate with return_estimator=True and "
+            f"return_indices=True; found the keys {sorted(cv_results)}",
+            argument="cv_results",
+        )
+    # Takes rows of arrays, sparse matrices and tables, as cross_validate did.
+    take_rows = scikit_learn("utils")._safe_indexing
+    return [
+        (f"fold {i}", fitted, take_rows(X, rows), rows)
+        for i, (fitted, rows) in enumerate(
+            zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
+        )
+    ]
+
+
+def fold_scores(
+    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
+) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
+    """Return the name of each fold, its test rows, and their scores."""
+    return [
+        (name, rows, scores_of(fitted, part, response_method, pos_label))
+        for name, fitted, part, rows in fold_estimators(cv_results, X)
+    ]
+
+
+def rank_folds(
+    folds: Sequence[tuple[str, npt.NDArray[np.int64], ScoreVector]],
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+) -> dict[str, RankedScores]:
+    """Check and order the scores of each fold, by its name."""
+    ranked: dict[str, RankedScores] = {}
+    for name, rows, scores in folds:
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        ranked |= rank_detectors(np.asarray(y)[rows], {name: scores}, weight, pos_label)
+    return ranked
+
+
+def rank_detectors(
+    y_true: ArrayLike,
+    y_score: Any,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+) -> dict[str, RankedScores]:
+    """Check labels and the scores of one detector or many, and order each."""
+    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+    ranked = {}
+    for name, values in named_scores(y_score, labels.n_rows):
+        scores = check_scores(values, labels, name=score_name(name))
+        ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
+    return ranked
