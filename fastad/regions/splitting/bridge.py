@@ -51,11 +51,11 @@ _NEAR = 0.01
 # Parts of the region that points are spread over each by itself, at most; points that this begins
 # with, and places of each; part of the draws for this; and points that parts are looked for among.
 _MOST_PARTS, _MOST_STARTS, _PLACES = 6, 40, 1500
-_SPREADING_PART, _MOST_COMPARED = 0.1, 1000
+_SPREADING_PART, _MOST_COMPARED = 0.2, 1000
 # Points apart from particles that count, at most. Chains that begin at them for each repeat, with
 # this part of the draws.
 _MOST_APART = 40
-_CHAINS, _CHAINS_PART = 2, 0.15
+_CHAINS, _CHAINS_PART = 2, 0.1
 _BLOCK = 2**13
 # Part of each repeat's particles that the density must cover; it covers a point where it is so much
 # of the region's uniform density.
