@@ -165,8 +165,9 @@ class _Batch(BlockScore):
     # A function of Python holds the interpreter's lock, and may not be made for threads.
     on_threads = False
 
-    def __init__(self, function: Callable[[FloatMatrix], Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[[FloatMatrix], Any], *, says_why: bool = False) -> None:
+        # Whether its errors say what was wrong with which detector, as those of scorers do.
+        self._function, self._says_why = function, says_why
         self._batches = Batches()
 
     def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
@@ -178,7 +179,9 @@ class _Batch(BlockScore):
         self._batches.write(self._scores_of, rows, scores)
 
     def _scores_of(self, rows: FloatMatrix) -> FloatVector:
-        return _scoring(rows, lambda: self._checked(rows))
+        return (
+            self._checked(rows) if self._says_why else _scoring(rows, lambda: self._checked(rows))
+        )
 
     def _checked(self, rows: FloatMatrix) -> FloatVector:
         result = np.asarray(self._function(rows))
@@ -211,7 +214,7 @@ def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
             )
         if scorer.on_threads:
             return _Compiled(scorer)
-        return _Batch(scorer.score_samples)
+        return _Batch(scorer.score_samples, says_why=True)
     if isinstance(score, Dispatcher):
         return _Jitted(score, n_features)
     if not callable(score):
