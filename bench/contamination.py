@@ -3,7 +3,6 @@
 ``python -m bench.contamination`` writes docs/evidence/contamination.csv, in about ten minutes.
 """
 
-import csv
 import math
 import sys
 import warnings
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from scipy import stats
 
 import fastad
+from bench.coverage import write
 from fastad.errors import LowCoverageWarning
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty import contamination_sensitivity
@@ -162,10 +162,7 @@ def main() -> None:
             print(rows[-1], flush=True)
     assert all(math.isfinite(float(row["truth"])) for row in rows)
     if n_sets == N_SETS:
-        with TABLE.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write(TABLE, rows, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -252,11 +252,13 @@ def main(n_processes: int = 2) -> None:
     notes.unlink()
 
 
-def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a table aside, and put it into its place."""
+def write(
+    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> None:
+    """Write a table aside, and put it into its place; by default the columns of its first row."""
     aside = path.with_suffix(".new")
     with aside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, list(columns or rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     aside.replace(path)

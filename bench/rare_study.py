@@ -26,6 +26,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
+from bench.coverage import write
 from fastad.regions.plan import VolumeMethod
 
 DATA = (
@@ -164,13 +165,8 @@ def run(
                 done[name, detector, row["method"]] = row
                 print(json.dumps(row), file=file, flush=True)
                 print(name, detector, _cell(row), row["seconds"], flush=True)
-    aside = table.with_suffix(".new")
-    with aside.open("w", newline="", encoding="utf-8") as file:
-        rows = [done[name, detector, method] for name, detector in cells for method in budgets]
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    aside.replace(table)
+    rows = [done[name, detector, method] for name, detector in cells for method in budgets]
+    write(table, rows)
     notes.unlink()
 
 

@@ -3,7 +3,6 @@
 ``python -m bench.unpaired`` writes docs/evidence/unpaired.csv, in about ten minutes.
 """
 
-import csv
 import sys
 import warnings
 from collections import Counter
@@ -13,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import fastad
+from bench.coverage import write
 from bench.families import FAMILIES
 from fastad.errors import LowCoverageWarning
 from fastad.measures.requests import bind
 
 TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "unpaired.csv"
-COLUMNS = ("measure", "first", "second", "sizes", "methods", "coverage", "noted", "n_sets")
 N_SETS = 200
 N_RESAMPLES = 300
 MEASURES: tuple[dict[str, Any], ...] = (
@@ -81,10 +80,7 @@ def main() -> None:
                 rows.append(run(options, pair, sizes, n_sets))
                 print(rows[-1], flush=True)
     if n_sets == N_SETS:
-        with TABLE.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write(TABLE, rows)
 
 
 if __name__ == "__main__":
