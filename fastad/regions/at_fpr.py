@@ -210,7 +210,8 @@ def volumes(
 ) -> Volumes:
     """Volumes of the decision regions of several detectors, each at its own thresholds.
 
-    All detectors and rates share one set of draws, but for methods that draw where a region is. Of
+    All detectors and rates share one set of draws, but for methods that draw where a region is,
+    such as ``"auto"`` often chooses: for many detectors ``method="uniform"`` is the fastest. Of
     detectors with the same training points also the neighbours of draws, or the distances to
     support vectors, are computed once: the estimates are those of each detector alone.
 
