@@ -26,7 +26,7 @@ _TAKEN = 0.2
 # Of random moves below a threshold this part teaches the length, and it stays.
 _LEARNED = 0.25
 # A point is apart where it is so many times as far from all others as any of them from the next.
-_APART = 3.0
+_APART = 6.0
 # Parts are apart by so many times the distance that most points, this part of them, are within from
 # the next one.
 _PARTED, _MOST = 6.0, 0.9
