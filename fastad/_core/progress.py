@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from time import perf_counter
@@ -24,25 +24,26 @@ LATE = 1.0
 _PAUSE = 0.05
 # Characters of a bar of rich's, beside which there are words.
 _WIDTH = 24
-# What shows words beside the bar that is drawn.
-_beside: ContextVar[Callable[[str], object] | None] = ContextVar("beside", default=None)
+# What shows words beside the bar, once it is drawn.
+_beside: ContextVar[Sequence[Callable[[str], object]]] = ContextVar("beside", default=())
 
 
 def say(words: Callable[[], str]) -> None:
     """Show beside a bar of rich's how good the result is by now; without one nothing is called."""
-    if (show := _beside.get()) is not None:
+    for show in _beside.get():
         show(words())
 
 
 @contextmanager
 def words_about(what: str) -> Iterator[None]:
     """Let the words beside a bar name what they are about, for the length of a block."""
-    show = _beside.get()
-    if show is None:
+    outside = _beside.get()
+    if not outside:
         yield
         return
+    (show,) = outside
     # Behind them: names may be cut off.
-    token = _beside.set(lambda words: show(f"{words} ({what})"))
+    token = _beside.set([lambda words: show(f"{words} ({what})")])
     try:
         show(f"({what})")
         yield
@@ -90,6 +91,7 @@ def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[P
     from rich.progress import Progress as Bar
 
     with ExitStack() as stack:
+        shown: list[Callable[[str], object]] = []
 
         def open_bar() -> Progress:
             columns = (
@@ -101,9 +103,11 @@ def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[P
             )
             bar = stack.enter_context(Bar(*columns, console=console, transient=True))
             task = bar.add_task(what, total=None, words="")
-            stack.callback(_beside.reset, _beside.set(lambda words: bar.update(task, words=words)))
+            shown.append(lambda words: bar.update(task, words=words))
             return lambda done, total: bar.update(task, completed=done, total=total)
 
+        # Here and not where the bar is opened, which may be in another thread and its context.
+        stack.callback(_beside.reset, _beside.set(shown))
         yield _late(open_bar, after)
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import threading
 import types
 from typing import Any
 
@@ -101,6 +102,20 @@ def test_a_bar_is_not_drawn_before_its_time(monkeypatch: Any, capsys: Any) -> No
         clock.now += 1.1
         report(4, 10)
         report(5, 10)
+    assert "replicates" in capsys.readouterr().err
+
+
+def test_a_bar_may_be_opened_by_another_thread(monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    clock = Clock(monkeypatch)
+    with reporting(True, "replicates", after=1.0) as report:
+        assert report is not None
+        clock.now += 1.1
+        worker = threading.Thread(target=report, args=(4, 10))
+        worker.start()
+        worker.join()
+        module.say(lambda: "so far so good")
     assert "replicates" in capsys.readouterr().err
 
 

@@ -320,7 +320,7 @@ def test_a_class_of_one_sample_has_no_variance() -> None:
     ("measure", "n_sets", "truth"),
     [
         ("auc", 400, lambda shift: stats.norm.cdf(shift / math.sqrt(2))),
-        ("tpr@0.1", 50, lambda shift: stats.norm.cdf(shift - stats.norm.isf(0.1))),
+        ("tpr@0.1", 30, lambda shift: stats.norm.cdf(shift - stats.norm.isf(0.1))),
     ],
 )
 def test_intervals_of_the_difference_cover_it(measure: str, n_sets: int, truth: Any) -> None:

@@ -204,15 +204,15 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         X,
         box=box,
         method="splitting",
-        n_draws=66_000,
+        n_draws=50_000,
         lowest_mass=0.9,
         rng=0,
     )
     assert split.n_uniform is None
     curve = fastad.mass_volume_curve(split)
     cube = d * math.log(2 * curve.threshold_at(0.95))
-    assert curve.log_volume[curve.mass >= 0.95][0] == pytest.approx(cube, abs=1)
-    assert curve.log_area() == pytest.approx(cube + math.log(0.099), abs=1)
+    assert curve.log_volume[curve.mass >= 0.95][0] == pytest.approx(cube, abs=2)
+    assert curve.log_area() == pytest.approx(cube + math.log(0.099), abs=2)
     assert curve.area() == math.inf
     assert fastad.excess_mass_curve(split).log_area() == pytest.approx(
         math.log(0.095) - cube, abs=2
