@@ -301,7 +301,7 @@ def write_keys(
 @kernel
 def lowest_key(keys: IntVector) -> int:
     """Return the lowest key."""
-    lowest: int = _NO_KEY
+    lowest = int(_NO_KEY)
     for i in range(keys.shape[0]):
         lowest = min(lowest, keys[i])
     return lowest
