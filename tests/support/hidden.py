@@ -15,6 +15,7 @@ from tests.support.volumes import Array, Batch
 _VALLEY, _NEEDLE = 0.4, 0.87
 # Half a side of the needle at level 1, and how slowly it becomes narrower.
 _HALF, _POWER = 0.12, 6
+_LEVEL = 0.3  # of the needle in the valley
 _WIDTH = 0.05  # of rods
 
 
@@ -56,14 +57,35 @@ def _never(rng: np.random.Generator, n: int, d: int) -> Array:
     raise NotImplementedError
 
 
-def _of(name: str, score: Any, box: Box, threshold: float, log_fraction: float) -> Rare:
+def _in_valley_or_needle(rng: np.random.Generator, n: int, d: int) -> Array:
+    """Points of the two boxes that `needle_in_valley` is, by their volumes."""
+    valley, needle = _halves(_LEVEL)
+    middles, halves = np.array([[_VALLEY, _NEEDLE], [valley, needle]])
+    part = (rng.uniform(size=n) < 1 / (1 + (valley / needle) ** d)).astype(int)
+    found: Array = middles[part, None] + halves[part, None] * rng.uniform(-1, 1, size=(n, d))
+    return found
+
+
+def _halves(level: float) -> tuple[float, float]:
+    """Half a side of the valley and of the needle, below a level."""
+    return (1 - _VALLEY) * level**2, _HALF * level ** (1 / _POWER)
+
+
+def _of(
+    name: str,
+    score: Any,
+    box: Box,
+    threshold: float,
+    log_fraction: float,
+    inside: Callable[[np.random.Generator, int, int], Array] = _never,
+) -> Rare:
     jitted = numba.njit(score)
 
     def batch(X: Array) -> Array:
         return np.array([score(x) for x in X])
 
     as_batch: Batch = batch
-    return Rare(name, box, threshold, log_fraction, as_batch, jitted, _never)
+    return Rare(name, box, threshold, log_fraction, as_batch, jitted, inside)
 
 
 def _unit(d: int) -> Box:
@@ -83,11 +105,12 @@ def rods(d: int) -> Rare:
 
 def needle_in_valley(d: int) -> Rare:
     """A valley that is wide at first and small at last; most of the region is a needle beside."""
-    level = 0.3
-    valley = (2 * (1 - _VALLEY) * level**2) ** d
-    needle = (2 * _HALF * level ** (1 / _POWER)) ** d
-    log_fraction = math.log(valley + needle)
-    return _of("needle_in_valley", _wide_and_needle, _unit(d), level, log_fraction)
+    valley, needle = _halves(_LEVEL)
+    log_fraction = math.log((2 * valley) ** d + (2 * needle) ** d)
+    return _of(
+        *("needle_in_valley", _wide_and_needle, _unit(d), _LEVEL, log_fraction),
+        _in_valley_or_needle,
+    )
 
 
 def needle_below_valley(d: int) -> Rare:
