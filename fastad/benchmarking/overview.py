@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES, check_inside
+from fastad._core.progress import ProgressOption, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult
 from fastad._core.threads import thread_limit
@@ -34,8 +36,6 @@ from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selecti
 from fastad.benchmarking.values import mean_values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
-# Called with how many sections are made, of how many.
-Progress: TypeAlias = Callable[[int, int | None], object]
 # What makes a section, or the reason why it is not made.
 _Maker: TypeAlias = Callable[[], TableResult] | str
 
@@ -67,7 +67,7 @@ def compare_runs(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> RunsOverview:
     """Make all comparisons that a table of results allows.
 
@@ -97,8 +97,9 @@ def compare_runs(
         Seed of the intervals, with which every comparison starts anew.
     n_threads : int, optional
         Threads over data sets and rates.
-    progress : callable, optional
-        Called with the number of comparisons that are done, and that of all.
+    progress : callable or True, optional
+        True draws a bar where rich or tqdm is installed. A function is called with the number of
+        comparisons that are done, and that of all.
 
     Returns
     -------
@@ -157,15 +158,15 @@ def compare_runs(
     check_resampling(table.clusters, confidence_level, n_resamples, rng)
     # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
     # depends on which comparisons there are.
-    seed = rng if isinstance(rng, int) else random_seed(rng)
+    seed = int(rng) if isinstance(rng, Integral) else random_seed(rng)
     options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
     sections: dict[str, TableResult] = {}
     skipped: dict[str, str] = {}
-    with thread_limit(n_threads):
+    with thread_limit(n_threads), reporting(progress, "comparisons") as report:
         makers = dict(_makers(request, options))
         for done, (name, make) in enumerate(makers.items()):
-            if progress is not None:
-                progress(done, len(makers))
+            if report is not None:
+                report(done, len(makers))
             if isinstance(make, str):
                 skipped[name] = make
                 continue
@@ -173,8 +174,8 @@ def compare_runs(
                 sections[name] = make()
             except (InvalidInputError, UndefinedMeasureError) as error:
                 skipped[name] = str(error)
-    if progress is not None:
-        progress(len(makers), len(makers))
+        if report is not None:
+            report(len(makers), len(makers))
     return RunsOverview(
         table, request.measures, request.measure, control, reference, skipped, sections
     )

@@ -13,6 +13,7 @@ from fastad._core.parameters import check_choice, check_inside, short_repr
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable, some_of
 from fastad._core.types import Correction, FloatVector, IntVector, Point
+from fastad.benchmarking.ranks import intervals_text
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.corrections import CORRECTIONS
@@ -86,8 +87,8 @@ class ResampledComparison(ShortRepr, TableResult):
 
     def text_table(self) -> TextTable:
         """Return differences, intervals and p-values as strings."""
-        level = f"{100 * self.confidence_level:g} % interval"
-        head = [self.measure, "difference", level, "splits", "p", f"p, {self.correction}", "better"]
+        level, correction = intervals_text(self.confidence_level), f"p, {self.correction}"
+        head = [self.measure, "difference", level, "splits", "p", correction, "better"]
         better = {frozenset(pair): pair[0] for pair in self.significant_pairs}
         rows = [
             [

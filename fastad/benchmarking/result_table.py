@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import set_all_readonly
+from fastad._core.arrays import set_all_readonly, set_readonly
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
@@ -330,13 +330,11 @@ class ResultTable:
             Over the folds in which it is defined; NaN where there are none. Rates whose sums over
             folds are equal have equal means, and the order of rows moves no bit.
         """
-        means = self._means.get(self.measure(label, "label").name)
-        if means is None:
-            means, _ = cell_means(self._values[label], self._starts)
-            means = means.reshape(self.n_datasets, len(self.models))
-            means.flags.writeable = False
-            self._means[label] = means
-        return means
+        name = self.measure(label, "label").name
+        if name not in self._means:
+            means, _ = cell_means(self._values[name], self._starts)
+            self._means[name] = set_readonly(means.reshape(self.n_datasets, len(self.models)))
+        return self._means[name]
 
     def merits(self, measures: Sequence[MeasureColumn]) -> Merits:
         """Return measures of each problem and model, averaged over folds; higher is better."""
@@ -441,5 +439,4 @@ def as_results(
         return ResultTable.from_table(table_of(results, "results"), measures=labels)
     if measures is None or evaluated_by is not None:
         return results
-    fields = {name: getattr(results, name) for name in ResultTable.__dataclass_fields__}
-    return ResultTable(**{**fields, "measures": results.select(measures, "measures")})
+    return replace(results, measures=results.select(measures, "measures"))

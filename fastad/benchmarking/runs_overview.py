@@ -127,7 +127,7 @@ class RunsOverview(Mapping[str, TableResult]):
         }[name]
 
     def notes_of(self, name: str) -> list[str]:
-        """Return the notes of a comparison: verdicts, and what was left out.
+        """Return the notes of a comparison: a summary, and what was left out.
 
         Parameters
         ----------

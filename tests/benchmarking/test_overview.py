@@ -288,6 +288,22 @@ def test_a_generator_is_a_seed_too() -> None:
     assert numbers(one["selection_loss"]) != numbers(drawn["selection_loss"])
 
 
+def test_a_seed_is_a_seed_whatever_its_type() -> None:
+    table = results("auc", "tpr@0.05")
+    alone = fastad.benchmarking.selection_loss(table, rng=3)
+    for seed in (3, np.int64(3), np.uint8(3)):
+        found = compare_runs(table, rng=seed)  # type: ignore[arg-type]
+        assert numbers(found["selection_loss"]) == numbers(alone)
+
+
+def test_progress_is_an_option_as_elsewhere() -> None:
+    table = results("auc", "tpr@0.05")
+    for progress in (True, False):
+        assert "kendall" in compare_runs(table, progress=progress, **HOW)
+    with pytest.raises(TypeError, match="progress must be True, False or a function; found int"):
+        compare_runs(table, progress=3, **HOW)  # type: ignore[arg-type]
+
+
 def test_progress_tells_how_many_are_done(table: fastad.ResultTable) -> None:
     seen: list[tuple[int, int | None]] = []
     compare_runs(table, progress=lambda done, wanted: seen.append((done, wanted)), **HOW)

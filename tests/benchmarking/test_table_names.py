@@ -43,11 +43,12 @@ def table(**columns: Any) -> ResultTable:
 def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
     by_name, by_key = table(**{row.name: VALUES}), table(**{row.key: VALUES})
     assert by_name.labels == by_key.labels == [row.key]
-    assert by_name.means(row.key).tolist() == by_key.means(row.key).tolist()
     assert by_name.measures[0].higher_is_better == row.higher_is_better
     for results in (by_name, by_key):
         for text in (row.key, row.name):
             assert results.measure(text).name == row.key
+            assert results.means(text).ravel().tolist() == VALUES
+            assert results.by_fold(text).ravel().tolist() == VALUES
             assert ResultTable.from_table(
                 {**ROWS, results.measures[0].column: VALUES}, measures=[text]
             ).labels == [row.key]
