@@ -292,7 +292,7 @@ def test_a_seed_is_a_seed_whatever_its_type() -> None:
     table = results("auc", "tpr@0.05")
     alone = fastad.benchmarking.selection_loss(table, rng=3)
     for seed in (3, np.int64(3), np.uint8(3)):
-        found = compare_runs(table, rng=seed)  # type: ignore[arg-type]
+        found = compare_runs(table, rng=seed)
         assert numbers(found["selection_loss"]) == numbers(alone)
 
 
