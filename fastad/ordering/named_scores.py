@@ -42,9 +42,9 @@ def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
     return [(f"score_{i}", row) for i, row in enumerate(scores)]
 
 
-def score_name(detector: str) -> str:
+def score_name(detector: str, argument: str = "y_score") -> str:
     """Return how messages name the scores of a detector."""
-    return "y_score" if detector == "score" else f"y_score[{detector!r}]"
+    return argument if detector == "score" else f"{argument}[{detector!r}]"
 
 
 def series_names(vectors: Sequence[Any], otherwise: Sequence[str]) -> list[str]:

@@ -210,7 +210,8 @@ def map_detectors(
             results[name] = compute(scores)
         except InvalidInputError as error:
             message = str(error).replace("y_score", score_name(name))
-            raise InvalidInputError(message, argument=error.argument) from None
+            item = score_name(name) if error.item == "y_score" else error.item
+            raise InvalidInputError(message, argument=item) from None
     return results
 
 

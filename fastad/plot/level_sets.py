@@ -11,14 +11,13 @@ from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice, check_inside
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
-from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
 from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name
 from fastad.plot.folds import fold_estimators, name_of_estimator
 from fastad.regions.box import Box
 from fastad.regions.results import format_exp
 from fastad.sklearn.adapters import AdaptedDetector
-from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.counted import check_same_detectors, level_sets_of_detector
 from fastad.unsupervised.criteria import Criteria
 from fastad.unsupervised.level_set_estimation import level_sets
 from fastad.unsupervised.levels import LevelSets, check_extent
@@ -349,23 +348,11 @@ def level_sets_by_name(
         _by_name(scores, name)
         for scores, name in ((y_score, "y_score"), (uniform_score, "uniform_score"))
     )
-    if test.keys() != uniform.keys():
-        raise InvalidInputError(
-            "y_score and uniform_score must name the same detectors; found "
-            f"{', '.join(test)} and {', '.join(uniform)}",
-            argument="uniform_score",
-        )
-    levels = {}
-    for name, scores in test.items():
-        try:
-            levels[name] = level_sets_of_scores(scores, uniform[name], box)
-        except InvalidInputError as error:
-            test_name = score_name(name)
-            uniform_name = test_name.replace("y_score", "uniform_score")
-            message = str(error).replace("y_score", test_name)
-            message = message.replace("uniform_score", uniform_name)
-            raise InvalidInputError(message, argument=error.argument) from None
-    return levels
+    check_same_detectors(test, uniform)
+    return {
+        name: level_sets_of_detector(name, scores, uniform[name], box)
+        for name, scores in test.items()
+    }
 
 
 def _by_name(scores: Any, argument: str) -> dict[str, ArrayLike]:

@@ -1,6 +1,8 @@
 """Level sets of counted volumes: scores of test and of uniform points in one order."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from fastad._core.types import ArrayLike, FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import Labels
+from fastad.ordering.named_scores import score_name
 from fastad.ordering.orders import Range, order_values
 from fastad.regions.box import Box
 from fastad.unsupervised.levels import Extent, LevelSets, check_extent
@@ -69,6 +72,30 @@ def level_sets_of_scores(y_score: ArrayLike, uniform_score: ArrayLike, box: Exte
             check_no_nan(test, "y_score")
             check_no_nan(uniform, "uniform_score")
             raise
+
+
+def check_same_detectors(y_score: Mapping[str, Any], uniform_score: Mapping[str, Any]) -> None:
+    """Check that scores of test and of uniform points are of the same detectors."""
+    if y_score.keys() != uniform_score.keys():
+        raise InvalidInputError(
+            "y_score and uniform_score must name the same detectors; found "
+            f"{', '.join(y_score)} and {', '.join(uniform_score)}",
+            argument="uniform_score",
+        )
+
+
+def level_sets_of_detector(
+    name: str, y_score: ArrayLike, uniform_score: ArrayLike, box: Extent
+) -> LevelSets:
+    """Return the level sets of one detector of several; an error about its scores names it."""
+    try:
+        return level_sets_of_scores(y_score, uniform_score, box)
+    except InvalidInputError as error:
+        message, item = str(error), error.argument
+        for argument in ("y_score", "uniform_score"):
+            message = message.replace(argument, score_name(name, argument))
+            item = score_name(name, argument) if item == argument else item
+        raise InvalidInputError(message, argument=item) from None
 
 
 def _up_to(highest: float, uniform: FloatVector) -> FloatVector:

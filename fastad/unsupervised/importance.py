@@ -1,6 +1,5 @@
 """Feature importance: whether a detector does better with a feature than without."""
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -57,14 +56,6 @@ class FeatureImportance(Result):
         names = ("em", "em_low", "em_high", "mv", "mv_low", "mv_high", "n_drawn")
         columns: dict[str, list[Any]] = {"feature": list(range(self.em.shape[0]))}
         return columns | {name: getattr(self, name).tolist() for name in names}
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return `to_columns` as JSON text, null for NaN."""
-        columns = {
-            name: [None if one != one else one for one in values]
-            for name, values in self.to_columns().items()
-        }
-        return json.dumps(columns, indent=indent, allow_nan=False)
 
 
 def feature_importance(
@@ -178,18 +169,20 @@ def _difference(
 ) -> tuple[float, float, float]:
     """Return the difference of two means times a fraction, and its interval by Welch's t.
 
-    Not a number where there are too few subspaces, and beyond all floats.
+    Not a number where there are too few subspaces, and beyond all floats; 0 where all values are.
     """
     defined = ~np.isnan(logs)
     if min(np.count_nonzero(has & defined), np.count_nonzero(~has & defined)) < 2:
         return math.nan, math.nan, math.nan
-    # In a unit in which nothing leaves the range of floats.
     largest = float(logs[defined].max())
+    if largest == -math.inf:
+        return 0.0, 0.0, 0.0
+    # In a unit in which nothing leaves the range of floats.
     values = np.exp(logs - largest)
     parts = values[has & defined], values[~has & defined]
     sizes = [part.shape[0] for part in parts]
     variances = [part.var(ddof=1) / part.shape[0] for part in parts]
-    difference, variance = sign * (parts[0].mean() - parts[1].mean()), sum(variances)
+    difference, variance = sign * float(parts[0].mean() - parts[1].mean()), sum(variances)
     half_width = 0.0
     if variance > 0:
         df = variance**2 / sum(v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True))

@@ -270,7 +270,7 @@ class LevelSetEstimator:
         if not reached.any():
             raise InvalidInputError(
                 "n_draws must let all repeats reach the highest test score; found "
-                f"{options.n_draws}",
+                f"{options.budget()}",
                 argument="n_draws",
             )
         empty = np.full((logs.shape[0], 1), -np.inf)

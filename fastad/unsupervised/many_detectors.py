@@ -15,7 +15,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.unsupervised.counted import level_sets_of_scores
+from fastad.unsupervised.counted import check_same_detectors, level_sets_of_detector
 from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria
 from fastad.unsupervised.criteria_estimation import PointLevels, estimate_with_points
 from fastad.unsupervised.level_set_estimation import (
@@ -111,11 +111,7 @@ def emmv(
         _named(scores, name)
         for scores, name in ((y_score, "y_score"), (uniform_score, "uniform_score"))
     )
-    if set(test) != set(uniform):
-        raise InvalidInputError(
-            "y_score and uniform_score must name the same detectors; found "
-            f"{', '.join(test)} and {', '.join(uniform)}"
-        )
+    check_same_detectors(test, uniform)
     for columns, name in ((test, "y_score"), (uniform, "uniform_score")):
         sizes = {len(scores) for scores in columns.values()}
         if len(sizes) > 1:
@@ -126,7 +122,7 @@ def emmv(
     estimates = {}
     with thread_limit(n_threads):
         for name, scores in test.items():
-            levels = level_sets_of_scores(scores, uniform[name], box)
+            levels = level_sets_of_detector(name, scores, uniform[name], box)
             points = PointLevels.of(levels, np.asarray(scores), np.asarray(uniform[name]))
             estimates[name] = estimate_with_points(levels, points, plan)
     return UnsupervisedEvaluation(estimates, plan.level)

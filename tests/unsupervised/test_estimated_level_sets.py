@@ -9,7 +9,6 @@ import pytest
 
 import fastad
 from fastad import Box, InvalidInputError
-from fastad.errors import InsufficientMixingWarning
 from fastad.unsupervised import LevelSets, estimate_criteria
 from fastad.unsupervised.levels import Extent
 from tests.support import levels as slow
@@ -177,19 +176,30 @@ def test_easy_cases_do_not_warn(d: int) -> None:
     assert levels.masses[-1] == 500
 
 
-def test_too_few_samples_say_so_or_leave_out_small_sets() -> None:
-    X, box = normal(500, 10), Box([-1000.0] * 10, [1000.0] * 10)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsufficientMixingWarning)
-        try:
-            levels = fastad.unsupervised.level_sets(
-                norm, X, box=box, method="splitting", n_draws=3000, rng=0
-            )
-        except InvalidInputError as error:
-            assert "n_draws" in str(error)  # noqa: PT017
-        else:
-            assert levels.masses[-1] == 500
-            assert np.isfinite(levels.log_volumes()[1:]).all()
+@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
+def test_a_small_budget_leaves_out_small_sets() -> None:
+    box = Box([-10.0] * 10, [10.0] * 10)
+    levels = fastad.unsupervised.level_sets(
+        norm, normal(500, 10), box=box, method="splitting", n_draws=10_000, rng=0
+    )
+    assert 0 == levels.masses[0] < 1 < levels.masses[1] < levels.masses[-1] == 500
+    assert np.isfinite(levels.log_volumes()[1:]).all()
+
+
+@pytest.mark.parametrize(("n_draws", "found"), [(10_000, 10_000), (None, 1_000_000)])
+def test_where_not_even_the_largest_set_is_reached_the_budget_is_named(
+    n_draws: int | None, found: int
+) -> None:
+    X = np.full((5, 6), 0.5)
+    with pytest.raises(InvalidInputError, match=f"^n_draws must let .* test score; found {found}$"):
+        fastad.unsupervised.level_sets(
+            lambda rows: np.where((rows == 0.5).all(axis=1), 0.0, 1.0),
+            X,
+            box=Box([0.0] * 6, [1.0] * 6),
+            method="splitting",
+            n_draws=n_draws,
+            rng=0,
+        )
 
 
 @pytest.mark.evidence

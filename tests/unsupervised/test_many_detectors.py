@@ -231,8 +231,16 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
         fastad.unsupervised.emmv([1.0], {"a": [1.0]}, 1.0)
     with pytest.raises(InvalidInputError, match="must contain at least one column"):
         fastad.unsupervised.emmv({}, {}, 1.0)
-    with pytest.raises(InvalidInputError, match="must not contain NaN"):
-        fastad.unsupervised.emmv({"a": [1.0, math.nan]}, {"a": [1.0]}, 1.0)
+
+
+@pytest.mark.parametrize("argument", ["y_score", "uniform_score"])
+def test_errors_about_scores_name_the_detector(argument: str) -> None:
+    scores = {name: {"a": [1.0, 2.0], "b": [1.0, 2.0]} for name in ("y_score", "uniform_score")}
+    scores[argument]["b"] = [1.0, math.nan]
+    message = rf"^{argument}\['b'\] must not contain NaN; found 1, the first at index 1$"
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        fastad.unsupervised.emmv(**scores, volume=1.0)
+    assert (caught.value.argument, caught.value.item) == (argument, f"{argument}['b']")
 
 
 @pytest.mark.parametrize(
