@@ -235,7 +235,9 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
 
 @pytest.mark.parametrize("argument", ["y_score", "uniform_score"])
 def test_errors_about_scores_name_the_detector(argument: str) -> None:
-    scores = {name: {"a": [1.0, 2.0], "b": [1.0, 2.0]} for name in ("y_score", "uniform_score")}
+    scores: dict[str, Any] = {
+        name: {"a": [1.0, 2.0], "b": [1.0, 2.0]} for name in ("y_score", "uniform_score")
+    }
     scores[argument]["b"] = [1.0, math.nan]
     message = rf"^{argument}\['b'\] must not contain NaN; found 1, the first at index 1$"
     with pytest.raises(InvalidInputError, match=message) as caught:
