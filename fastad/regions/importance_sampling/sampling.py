@@ -18,6 +18,7 @@ from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
+from fastad.regions.importance_sampling.nested import FEWEST_POINTS, points_below
 from fastad.regions.importance_sampling.proposal import Mask, Mixture, adapt, beside, mixed, start
 from fastad.regions.importance_sampling.weights import (
     Missed,
@@ -30,10 +31,6 @@ from fastad.regions.scores import Cube
 
 # Fewer score calls leave the pilots too few hits to fit anything to.
 FEWEST_DRAWS = 1000
-# Distinct points that a place and a width can be estimated from.
-FEWEST_POINTS = 5
-# Regions that a part of the mixture is fitted to; others lie between two of them.
-_MOST_REGIONS = 8
 # Of very many thresholds; time grows with the regions, and the mixture of nested ones has the sets
 # between in its tails.
 _REGIONS_OF_MANY = 4
@@ -220,7 +217,7 @@ def _weighted_draws(
     most = int(_DATA_PART * n_draws)
     if data.shape[1] > most:
         data = data[:, np.sort(rng.choice(data.shape[1], most, replace=False))]
-    inside = _points_below(cube, thresholds, data)
+    inside = points_below(cube, thresholds, data)
     report()
     mixture, log_fractions = _refined(cube, inside, int(_PILOT_PART * n_draws), rng, report)
     n_drawn = n_draws - (cube.n_scored - first)
@@ -232,28 +229,6 @@ def _weighted_draws(
 def _numbers_of_values(cube: Cube) -> list[int]:
     """Return the numbers of values of the features, 0 for those of any value."""
     return [0 if values is None else values.shape[0] for values in cube.box.values]
-
-
-def _points_below(
-    cube: Cube, thresholds: Sequence[float], data: FloatMatrix
-) -> dict[float, FloatMatrix]:
-    """Return the distinct data below some of the thresholds, spread over all of them."""
-    scores = cube.scores(data) if data.shape[1] else np.empty(0)
-    rising = sorted(set(thresholds))
-    chosen = np.linspace(0, len(rising) - 1, min(len(rising), _MOST_REGIONS)).round().astype(int)
-    inside: dict[float, FloatMatrix] = {}
-    for k in chosen.tolist():
-        inside[rising[k]] = np.unique(data[:, scores < rising[k]], axis=1)
-        if (n_points := inside[rising[k]].shape[1]) < FEWEST_POINTS:
-            raise RefusedError(
-                f"data must contain at least {FEWEST_POINTS} distinct points with scores below "
-                f"{rising[k]} for method='importance'; found {n_points} among {data.shape[1]} "
-                "points of the box: give more data, or use method='splitting'",
-                why="too few of the data lie in the region",
-                numbers=f"{n_points} of at least {FEWEST_POINTS} distinct points",
-                argument="data",
-            )
-    return inside
 
 
 def _refined(
