@@ -23,9 +23,8 @@ def products_of(points: FloatMatrix, mean: FloatVector) -> FloatMatrix:
 
 def eigen_of(matrix: FloatMatrix) -> tuple[FloatVector, FloatMatrix]:
     """Return the eigenvalues of a symmetric matrix, rising, and its eigenvectors as columns."""
-    diagonal, rows = matrix.copy(), np.eye(matrix.shape[0])
-    diagonalize(diagonal, rows)
-    values = np.diag(diagonal)
+    values, rows = np.empty(matrix.shape[0]), np.eye(matrix.shape[0])
+    diagonalize(matrix.copy(), values, rows)
     order = np.argsort(values, kind="stable")
     return values[order], rows[order].T
 

