@@ -27,6 +27,7 @@ ShortVector: TypeAlias = npt.NDArray[np.int32]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 BoolVector: TypeAlias = npt.NDArray[np.bool_]
+BoolMatrix: TypeAlias = npt.NDArray[np.bool_]
 # 0 for a normal sample, 1 for an anomaly.
 LabelVector: TypeAlias = npt.NDArray[np.uint8]
 # Integers (int64) unless real sample weights were given (float64).

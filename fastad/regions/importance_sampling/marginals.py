@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.geometry import truncated as kernels
 from fastad.regions.algebra import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -39,32 +40,28 @@ class Truncated(NamedTuple):
     indices: IntVector  # which coordinates
     centres: FloatMatrix  # (m, 1), as the others
     widths: FloatMatrix
-    below: FloatMatrix  # probability that the whole normal distribution lies below 0
-    not_below: FloatMatrix
-    above: FloatMatrix  # or above 1
-    not_above: FloatMatrix
+    outside: FloatMatrix  # (m, 4) of the whole normal distribution: below 0, not, above 1, not
     mass: FloatMatrix  # of [0, 1]
     constants: FloatMatrix
 
     def to_normal(self, points: FloatMatrix, out: FloatMatrix, jacobian: FloatVector) -> None:
         """Write the normal numbers; add the logarithms of their derivatives."""
-        u = (points[self.indices] - self.centres) / self.widths
-        tail = ndtr(-np.abs(u))
-        # Differences of the tails that are smaller, which keep their digits.
-        low = np.where(u > 0, self.not_below - tail, tail - self.below)
-        high = np.where(u > 0, tail - self.above, self.not_above - tail)
-        z = ndtri(np.maximum(np.minimum(low, high) / self.mass, _TINY))
-        out[self.indices] = np.where(low < high, z, -z)
-        jacobian += (self.constants + 0.5 * (z * z - u * u)).sum(axis=0)
+        shape = self.indices.shape[0], points.shape[1]
+        u, z, is_low = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
+        kernels.standardize(points, self.indices, self.centres, self.widths, u, z)
+        kernels.to_probabilities(u, self.outside, self.mass, ndtr(z, out=z), is_low)
+        ndtri(z, out=z)
+        kernels.write_normal(u, z, is_low, self.constants, self.indices, out, jacobian)
 
     def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
         """Write the coordinates of normal numbers."""
         z = normal[self.indices]
-        low = self.below + ndtr(z) * self.mass
-        high = self.above + ndtr(-z) * self.mass
-        u = ndtri(np.maximum(np.minimum(low, high), _TINY))
-        x = self.centres + self.widths * np.where(low < high, u, -u)
-        out[self.indices] = np.clip(x, 0.0, np.nextafter(1.0, 0.0))
+        u, is_low = ndtr(-np.abs(z)), np.empty(z.shape, np.bool_)
+        kernels.from_probabilities(z, self.outside, self.mass, u, is_low)
+        ndtri(u, out=u)
+        kernels.write_coordinates(
+            u, is_low, self.centres, self.widths, float(np.nextafter(1.0, 0.0)), self.indices, out
+        )
 
 
 class Categories(NamedTuple):
@@ -105,6 +102,7 @@ class Marginals(NamedTuple):
 
     def to_normal(self, points: FloatMatrix) -> tuple[FloatMatrix, FloatVector]:
         """Return normal numbers, and the logarithm of the map's determinant at each point."""
+        points = np.ascontiguousarray(points)
         z = (points - self.centres) / self.widths
         jacobian = np.full(points.shape[1], self.constant)
         for other in self.others:
@@ -221,7 +219,8 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
     mass = np.where(low > 0, not_below - above, not_above - below)
     # Of the normal density the root of 2 pi falls away against that of the standard one.
     constants = -np.log(widths) - np.log(mass)
-    return Truncated(indices, centres, widths, below, not_below, above, not_above, mass, constants)
+    outside = np.concatenate([below, not_below, above, not_above], axis=1)
+    return Truncated(indices, centres, widths, outside, mass, constants)
 
 
 @cache

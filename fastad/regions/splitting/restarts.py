@@ -17,6 +17,9 @@ from fastad.regions.scores import Cube
 _STEPS, _STEPS_EACH = 50, 15
 # This part of the calls are draws; half of the ways begin at the lowest ones.
 _DRAWN = 0.75
+# Starts of a later round, as a part of those of the first, at least: a step of few points takes as
+# long as one of many, and with what each round leaves over there would be hundreds of rounds.
+_FEWEST_STARTS = 1 / 16
 # Of data at most.
 _MOST_DATA = 500
 # The first steps are as long as this, and the longest and shortest ones.
@@ -143,9 +146,12 @@ def found_alone(
     # One of the lowest, one of all, and so on.
     lowest = np.argsort(scores, kind="stable")
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
-    begin = 0
+    begin = n_first = 0
     while cube.n_scored < end and begin < order.shape[0]:
         n_starts = max((end - cube.n_scored) // n_steps, 2)
+        if n_starts < _FEWEST_STARTS * n_first:
+            break
+        n_first = n_first or n_starts
         chosen = order[begin : begin + n_starts]
         way = roam(cube, draws[:, chosen], scores[chosen], threshold, n_steps, 0, rng)
         found.append(way.points[:, way.scores < threshold])
