@@ -1,6 +1,5 @@
 """``compile_scorer``: from a fitted detector to a compiled one."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.user_warnings import warn_user
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors import centres, density, forest, knn, linear, support
 from fastad.detectors.scorer import CompiledScorer, is_exactly
@@ -213,10 +213,9 @@ class BatchScorer(CompiledScorer):
         self.n_features = getattr(fitted, "n_features_in_", None)
         self.name = name_of(fitted)
         self._fitted, self._scores = fitted, anomaly_scores
-        warnings.warn(
+        warn_user(
             f"{self.name} has no compiled form: it scores batch by batch, on one thread",
             BatchScorerWarning,
-            stacklevel=3,
         )
 
     def __repr__(self) -> str:

@@ -190,7 +190,7 @@ def _flatten(tree: Any, features: IntVector, first: int) -> _FlatTree:
     else:  # one leaf, which every point reaches
         exits, steps, cuts = [0], [(0, 0, 0, 0)], [np.inf]
     below = np.flatnonzero(inner & ~top)
-    # Siblings are neighbours: the right child is at the place after the left one.
+    # Siblings are neighbours: the right child comes right after the left one.
     members = np.concatenate([exits, np.column_stack([left[below], right[below]]).ravel()])
     indices = np.empty(left.shape[0], np.int64)
     indices[members] = np.arange(first, first + members.size)

@@ -37,13 +37,13 @@ def compile_ocsvm(detector: Any) -> CompiledScorer:
 class SupportScorer(CompiledScorer):
     """Sum of a kernel over the support vectors with the intercept, and an offset, negated.
 
+    A score takes time in proportion to the support vectors times the features; with a linear
+    kernel they add up to one vector.
+
     Attributes
     ----------
     gaussian : Gaussian or None
         The sum, where the kernel is Gaussian.
-
-    A score takes time in proportion to the support vectors times the features; with a linear
-    kernel they add up to one vector.
 
     References
     ----------
@@ -87,8 +87,8 @@ class Gaussian(NamedTuple):
 def _gaussian_of(machine: Any, vectors: FloatMatrix, weights: FloatVector) -> Gaussian | None:
     if machine.kernel != "rbf":
         return None
-    distinct, places = np.unique(vectors, axis=0, return_inverse=True)
-    total = np.bincount(places.ravel(), weights, distinct.shape[0])
+    distinct, indices = np.unique(vectors, axis=0, return_inverse=True)
+    total = np.bincount(indices.ravel(), weights, distinct.shape[0])
     # The number that "scale" or "auto" became in fitting: no public attribute has it.
     rate = float(getattr(machine, "_gamma", math.nan)) / math.log(2.0)
     return Gaussian(set_readonly(floats(distinct)), set_readonly(total), rate)
@@ -136,12 +136,12 @@ class SupportGroup:
     def __init__(self, members: Sequence[Any]) -> None:
         self._members: Sequence[SupportScorer] = members
         parts: list[Gaussian] = [member.gaussian for member in members]
-        vectors, places = np.unique(
+        vectors, indices = np.unique(
             np.concatenate([part.vectors for part in parts]), axis=0, return_inverse=True
         )
         weights = np.zeros((len(parts), vectors.shape[0]))
         stops = np.cumsum([part.weights.shape[0] for part in parts])[:-1]
-        for row, part, where in zip(weights, parts, np.split(places.ravel(), stops), strict=True):
+        for row, part, where in zip(weights, parts, np.split(indices.ravel(), stops), strict=True):
             row[where] = part.weights
         self._vectors, self._weights = set_readonly(floats(vectors)), set_readonly(weights)
         self._rates = set_readonly(floats([part.rate for part in parts]))

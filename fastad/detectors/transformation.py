@@ -125,7 +125,7 @@ def _column(values: Any) -> FloatMatrix:
 
 
 class _Quantiles:
-    """Each coordinate's place among its quantiles; of a normal distribution on request."""
+    """Each coordinate's position among its quantiles; of a normal distribution on request."""
 
     def __init__(self, transformer: Any) -> None:
         self._quantiles = floats(transformer.quantiles_.T)

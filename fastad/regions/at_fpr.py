@@ -15,7 +15,7 @@ from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.thresholds import threshold_at_fpr
 from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
@@ -287,6 +287,8 @@ def volumes(
             argument="fpr",
         )
     normals = samples[labels.values == 0]
+    if not normals.shape[0]:
+        raise UndefinedMeasureError("volumes is undefined without normal samples (label 0)")
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng)
     scorers = {
         name: block_score(score, region.n_features, f"scores[{name!r}]")

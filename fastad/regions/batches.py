@@ -20,8 +20,9 @@ BATCH = 1024
 _UNIT, _ODD = 64, 37
 _SIZES = (256, 1024, 4096, 16384)
 # Nothing is measured before so many points are scored: of the points that are scored a second time,
-# at most 500, there are then less than 0.4 %. No count has them: methods keep a budget by counts,
-# and numbers would depend on how fast a function is.
+# at most 500, there are then less than 0.4 %. (A function that rounds otherwise in the largest
+# batches alone scores the trial of that size again.) No count has them: methods keep a budget by
+# counts, and numbers would depend on how fast a function is.
 _SCORED_BEFORE = 2**17
 # Each size is tried twice, on so many points at least, if a batch of it takes so many seconds at
 # most.
@@ -80,7 +81,7 @@ class Batches:
             start += n_done
 
     def _try(self, function: BatchFunction, rows: FloatMatrix, scores: FloatVector) -> int:
-        """Score some rows in batches of the next size; return how many, 0 if they are too few."""
+        """Score some rows in batches of the next size; return how many, 0 if none are."""
         while self._left and self._left[0] * self._seconds_a_point > _LONGEST:
             self._left.pop(0)
         if not self._left:
@@ -90,10 +91,16 @@ class Batches:
         n = max(size, _TRIAL)
         if rows.shape[0] < n:
             return 0
+        some = rows[: _UNIT + _ODD]
+        if not self._seconds and not _same(
+            function(some.copy()), _in_batches(function, some, _UNIT)
+        ):
+            self._is_measuring = False
+            return 0
         began = perf_counter()
         found = _in_batches(function, rows[:n], size)
         seconds = (perf_counter() - began) / n
-        if self._is_same(function, rows, size, found):
+        if size in self._seconds or _same(found[:_UNIT], function(rows[:_UNIT].copy())):
             self._left.pop(0)
             self._seconds[size] = min(seconds, self._seconds.get(size, np.inf))
         else:
@@ -102,18 +109,6 @@ class Batches:
         scores[:n] = found
         self._n_scored += n
         return n
-
-    def _is_same(
-        self, function: BatchFunction, rows: FloatMatrix, size: int, found: FloatVector
-    ) -> bool:
-        """Tell whether rows have the same bits in other batches than those of a new size."""
-        if size in self._seconds:
-            return True
-        if not self._seconds:
-            some = rows[: _UNIT + _ODD]
-            if not _same(function(some.copy()), _in_batches(function, some, _UNIT)):
-                return False
-        return _same(found[:_UNIT], function(rows[:_UNIT].copy()))
 
     def _choose(self) -> None:
         """Take the smallest size that is about as fast as the fastest."""

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
-from fastad._core.parameters import exact_number
+from fastad._core.parameters import exact_number, short_repr
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -72,7 +72,14 @@ class Box:
         lows, highs = _ends(low, "low"), _ends(high, "high")
         if lows.shape != highs.shape:
             raise InvalidInputError(
-                f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}"
+                f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}",
+                argument="high",
+            )
+        if isinstance(values, str) or not isinstance(values, Iterable | None):
+            raise InvalidTypeError(
+                "values must be a sequence with an entry for each feature; found "
+                f"{short_repr(values)}",
+                argument="values",
             )
         listed = [None] * lows.shape[0] if values is None else list(values)
         if len(listed) != lows.shape[0]:
@@ -90,7 +97,7 @@ class Box:
                 raise InvalidInputError(
                     f"values[{j}] must lie in [{lows[j]}, {highs[j]}]; found values from "
                     f"{column[0]} to {column[-1]}",
-                    argument="values",
+                    argument=f"values[{j}]",
                 )
             if column is None and not lows[j] < highs[j]:
                 raise InvalidInputError(

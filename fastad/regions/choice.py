@@ -73,15 +73,17 @@ def choose(
     n_first = min(_FIRST if score.on_threads else _FIRST_EXPENSIVE, plan.budget(plain) // _PART)
     # The first ones of the uniform draws, should these be chosen.
     draws = plan.draws(box)
-    if plan.rtol is not None:
+    if plan.rtol is None:
+        first = _First(uniform.count_draws(draws, score, thresholds, n_first), n_first)
+    else:
         until = plan.rtol, n_first, plan.level
-        soon = uniform.estimate_until(draws, score, thresholds, *until)
+        soon, counts = uniform.estimate_until(draws, score, thresholds, *until)
         if max(one.relative_error for one in soon) <= plan.rtol:
             return _with_reason("few uniform draws reach the relative error", soon)
-    first = _First(uniform.count_draws(draws, score, thresholds, n_first), n_first)
+        first = _First(counts, soon[0].n_scored)
     if first.counts.min() < _ENOUGH:
         return _by_rare_event_method(score, thresholds, box, plan, first)
-    expected = _expected(plain, first.counts.min() / n_first, plan.budget(plain), box)
+    expected = _expected(plain, first.counts.min() / first.n_drawn, plan.budget(plain), box)
     n_before, why_not = 0, "no data"
     if plan.data is not None:
         found, n_before, why_not = _by_data(score, thresholds, box, plan, first, expected, plain)
@@ -94,11 +96,15 @@ def choose(
         f"{inside} ({first}), with an expected relative error of {expected:.2g}; rejected: "
         f"importance sampling ({why_not})"
     )
+    if plan.rtol is not None:
+        n_before += first.n_drawn
+        left = plan.after(n_before, plain)
+        return _with_reason(why, estimate_by(plain, score, thresholds, box, left), n_before)
     left = plan.after(n_before, plain)
-    if plan.rtol is not None or plain == "sobol":
-        return _with_reason(
-            why, estimate_by(plain, score, thresholds, box, left), n_before + n_first
-        )
+    if plain == "sobol":
+        # The first draws come on top: taken off, they might halve the next power of two.
+        found = estimate_by(plain, score, thresholds, box, left)
+        return _with_reason(why, found, n_before + first.n_drawn)
     options = max(left.budget(plain), n_first), plan.level, plan.progress, (n_first, first.counts)
     return _with_reason(
         why, uniform.estimate_fractions(draws, score, thresholds, *options), n_before

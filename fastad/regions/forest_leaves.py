@@ -392,7 +392,8 @@ def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
         raise InvalidInputError(
             "the forest is too large for the exact volume in this box: after "
             f"{counts[1]} cells, {decided} % of it was decided. Draw points instead, by another "
-            "method"
+            "method",
+            argument="method",
         )
     return sums
 

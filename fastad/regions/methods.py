@@ -33,7 +33,7 @@ def estimate_by(
         return exact_fractions(score.scorer, thresholds, box, level=plan.level)
     if method == "uniform" and plan.rtol is not None:
         draws, until = plan.draws(box), (plan.rtol, plan.most, plan.level, plan.progress)
-        return uniform.estimate_until(draws, score, thresholds, *until)
+        return uniform.estimate_until(draws, score, thresholds, *until)[0]
     if plan.rtol is not None:
         estimates, problems = _until(plan.rtol, method, score, thresholds, box, plan)
     else:

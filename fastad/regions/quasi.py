@@ -72,7 +72,7 @@ def replicate_counts(
             argument="n_draws",
         )
     size = points_at_once(box.n_features)
-    exponent = int(math.log2(n_draws // N_REPLICATES))
+    exponent = (n_draws // N_REPLICATES).bit_length() - 1
     engines = [
         qmc.Sobol(box.n_features, scramble=True, seed=child) for child in rng.spawn(N_REPLICATES)
     ]

@@ -44,7 +44,8 @@ class VolumeEstimate:
     log_low, log_high : float
         Natural logarithms of the ends of the interval.
     n_scored : int
-        Points that were scored, all preparations included.
+        Points that were scored, all preparations included, and uniform draws behind the last one
+        that ``rtol`` needed.
     effective_sample_size : float
         How many independent draws inside the region would be as informative.
     mixing_p_value : float

@@ -1,5 +1,6 @@
 """Scores of blocks of points: of a box, and of the unit cube that stands for it."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -313,8 +314,10 @@ def into_cube(box: Box, samples: FloatMatrix, rng: np.random.Generator) -> Float
     for j, values in enumerate(box.values):
         numbers = inside[:, j]
         if values is None:
-            low, high = box.low[j] / 2, box.high[j] / 2  # halves, whose difference is finite
-            points[j] = (numbers / 2 - low) / (high - low)
+            low, high = float(box.low[j]), float(box.high[j])
+            # A width that overflows is finite in halves, of which the narrowest would have none.
+            unit = 0.5 if math.isinf(high - low) else 1.0
+            points[j] = (numbers * unit - low * unit) / (high * unit - low * unit)
             continue
         middles = values[:-1] / 2 + values[1:] / 2
         indices = np.searchsorted(middles, numbers)

@@ -70,10 +70,12 @@ class BlockGroup:
         self._thresholds = [np.unique(np.asarray(each, np.float64)) for each in thresholds]
         for number, member in enumerate(self.members):
             member.joint = partial(self._counted, number)
-        yield
-        # An estimate that draws on later does so for itself.
-        for member in self.members:
-            member.joint = None
+        try:
+            yield
+        finally:
+            # An estimate that draws on later does so for itself.
+            for member in self.members:
+                member.joint = None
 
     def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
         """Yield ranges of points, as a `BlockScore` does."""
@@ -98,7 +100,6 @@ class BlockGroup:
     ) -> tuple[int, IntVector]:
         """Return how many draws are counted for all, and the counts of one member."""
         own = self._thresholds[number]
-        places = np.searchsorted(own, thresholds)
         nothing = 0, np.zeros(thresholds.shape[0], np.int64)
         if not np.isin(thresholds, own).all():
             return nothing
@@ -113,7 +114,7 @@ class BlockGroup:
         if known.n_draws > n_draws:
             return nothing
         start = sum(each.shape[0] for each in self._thresholds[:number])
-        return known.n_draws, known.counts[start + places]
+        return known.n_draws, known.counts[start + np.searchsorted(own, thresholds)]
 
     def _scores(self, points: FloatMatrix) -> FloatMatrix:
         scores = np.empty((len(self.members), points.shape[1]))

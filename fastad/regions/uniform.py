@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class Draws:
     key: np.uint64
 
     @property
-    def part(self) -> int:
+    def part_size(self) -> int:
         """How many points a thread takes at once."""
         return _BLOCKS_A_PART * points_at_once(self.box.n_features)
 
@@ -112,7 +112,7 @@ class Draws:
             return Part(numbers.start, len(numbers), counts)
 
         if score.on_threads:
-            yield from Pace().map(count, start, stop, self.part)
+            yield from Pace().map(count, start, stop, self.part_size)
             return
         for numbers in score.ranges(start, stop, self.box.n_features):
             yield numbers.stop, [count(numbers)]
@@ -246,8 +246,16 @@ def estimate_until(
     most: int,
     level: float,
     progress: Progress | None = None,
-) -> list[VolumeEstimate]:
-    """Draw until enough points fall inside each region, or the budget is used up."""
+) -> tuple[list[VolumeEstimate], IntVector]:
+    """Draw until enough points fall inside each region, or the budget is used up.
+
+    Returns
+    -------
+    estimates : list of VolumeEstimate
+        One for each threshold.
+    counts : numpy.ndarray of shape (n_thresholds,)
+        How many of all points that were scored are below each: ends are found among some more.
+    """
     needed = hits_for(rtol)
     order = np.argsort(thresholds)
     rising = np.asarray(thresholds, np.float64)[order]
@@ -264,19 +272,20 @@ def estimate_until(
             counts += part.counts
         n_drawn = stop
         # Few rounds until the end, and none much too long.
-        step = min(2 * step, draws.part * _PARTS_A_ROUND)
+        step = min(2 * step, draws.part_size * _PARTS_A_ROUND)
         if progress is not None:
             progress(n_drawn, None)
             _say_error(counts, n_drawn)
     estimates = [
-        _inverse(needed, end, threshold, level)
+        replace(_inverse(needed, end, threshold, level), n_scored=n_drawn)
         if end
         else binomial(count, n_drawn, threshold, level, "uniform")
         for count, end, threshold in zip(
             counts.tolist(), ends.tolist(), rising.tolist(), strict=True
         )
     ]
-    return [estimates[index] for index in np.argsort(order)]
+    as_given = np.argsort(order)
+    return [estimates[index] for index in as_given], counts[as_given]
 
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:

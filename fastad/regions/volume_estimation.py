@@ -82,7 +82,8 @@ def volume(
         ``"auto"`` chooses, and the result's ``reason`` says why.
     n_draws : int, optional
         Budget of points that are scored; by default 10⁶, 2¹⁷ for Sobol points, and 3·10⁵ for
-        importance sampling. Splitting keeps to it nearly.
+        importance sampling. Splitting keeps to it nearly. Sobol points are rounded down to 16 times
+        a power of two, and come on top of the first draws of ``"auto"``.
     rtol : float, optional
         Relative error to reach: draw until the standard error is at most this fraction of the
         volume, or the budget is used up (10⁹ by default).

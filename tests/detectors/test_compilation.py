@@ -1,16 +1,19 @@
 """Which detectors `compile_scorer` compiles, and what it refuses."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from sklearn.covariance import EllipticEnvelope
 from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
+from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.svm import SVC, OneClassSVM
 
+import fastad
 from fastad.detectors import KNNDetector, compile_scorer
 from fastad.errors import BatchScorerWarning, InvalidInputError
 from tests.support.compiled_points import training
@@ -70,6 +73,22 @@ def test_subclasses_of_another_name_score_batch_by_batch() -> None:
     with pytest.warns(BatchScorerWarning, match="Mine has no compiled form"):
         scorer = compile_scorer(Mine(n_estimators=5).fit(training(2)))
     assert not scorer.on_threads
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        compile_scorer,
+        lambda one: fastad.volume(one, 0.0, fastad.Box([-1, -1], [1, 1]), n_draws=10),
+        lambda one: fastad.volumes({"a": one}, training(2), [0] * len(training(2)), n_draws=10),
+    ],
+    ids=["compile_scorer", "volume", "volumes"],
+)
+def test_the_warning_is_at_the_line_of_the_user(call: Callable[[Any], Any]) -> None:
+    fitted = SGDOneClassSVM(random_state=0).fit(training(2))
+    with pytest.warns(BatchScorerWarning) as found:
+        call(fitted)
+    assert {one.filename for one in found} == {__file__}
 
 
 @pytest.mark.parametrize("other", [ExtraTreesRegressor(), SVC(), None, 3], ids=_name)

@@ -101,12 +101,14 @@ def test_ends_of_any_type_and_layout(dtype: Any, layout: str) -> None:
         ([0], [1], [[-1, 1]], r"values\[0\] must lie in"),
         ([0], [1], [[np.nan]], r"values\[0\] must contain finite numbers"),
         ([0], [1], ["ab"], r"values\[0\]"),
+        ([0], [1], 5, "values must be a sequence with an entry for each feature; found 5"),
+        ([0], [1], "a", "values must be a sequence with an entry for each feature; found 'a'"),
         ([0], [1], [1.0], r"values\[0\] must be one-dimensional"),
         ([1], [0], [[0.5]], r"values\[0\] must lie in"),
     ],
 )
 def test_bad_ends_and_values_are_named(low: Any, high: Any, values: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises((InvalidInputError, TypeError), match=message):
         Box(low, high, values=values)
 
 

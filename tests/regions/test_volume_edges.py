@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numba
@@ -11,6 +12,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 import fastad
+from fastad.regions.scores import into_cube
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,14 +44,29 @@ def test_a_table_needs_a_box_of_its_features() -> None:
         fastad.volumes({"a": score}, X, np.zeros(300), box=fastad.Box([-3], [3]), rng=0)
 
 
+NARROW = [(-1e-310, 1e-310), (0.0, 2e-323), (1e-300, 1e-300 + 8e-316), (0.0, 1e-291)]
+
+
 @pytest.mark.parametrize("method", ["uniform", "sobol"])
-@pytest.mark.parametrize(
-    ("low", "high"), [(-1e-310, 1e-310), (0.0, 2e-323), (1e-300, 1e-300 + 8e-316), (0.0, 1e-291)]
-)
+@pytest.mark.parametrize(("low", "high"), NARROW)
 def test_narrow_ranges_are_filled(low: float, high: float, method: Any) -> None:
     middle = low + (high - low) / 2
     found = fastad.volume(first, middle, fastad.Box([low], [high]), method=method, rng=0)
     assert 0.2 < found.value < 0.8
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [*NARROW, (0.0, 5e-324), (-3.0, 5.0), (-1.7e308, 1.7e308)]
+)
+def test_data_are_at_their_fraction_of_any_range(low: float, high: float) -> None:
+    middle = float((Fraction(low) + Fraction(high)) / 2)
+    expected = [
+        float((Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low)))
+        for x in (low, middle)
+    ]
+    samples = np.array([[low], [middle]])
+    found = into_cube(fastad.Box([low], [high]), samples, np.random.default_rng(0))
+    np.testing.assert_allclose(found[0], np.minimum(expected, np.nextafter(1, 0)), rtol=1e-15)
 
 
 @pytest.mark.parametrize("options", [{}, {"rtol": 0.1}, {"method": "sobol"}])

@@ -50,12 +50,17 @@ def test_of_several_regions_each_reaches_it(method: Any) -> None:
         *(REGION.jitted, [1.0, 0.3], REGION.box), method=method, rtol=0.05, data=DATA, rng=0
     )
     assert max(one.relative_error for one in found) <= 0.05
+    assert len({one.n_scored for one in found}) == 1
     # Those of uniform draws end with each region.
-    assert len({one.n_scored for one in found}) == (2 if found[0].method == "uniform" else 1)
+    assert len({one.n_drawn for one in found}) == (2 if found[0].method == "uniform" else 1)
 
 
-@pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
-def test_the_budget_ends_it(method: Any) -> None:
+@pytest.mark.parametrize(
+    ("method", "data"),
+    [*((method, DATA) for method in METHODS), ("auto", None)],
+    ids=[*METHODS, "auto without data"],
+)
+def test_the_budget_ends_it(method: Any, data: Any) -> None:
     calls = [0]
 
     def score(X: Any) -> Any:
@@ -63,11 +68,26 @@ def test_the_budget_ends_it(method: Any) -> None:
         return REGION.batch(X)
 
     found = volume(
-        *(score, 0.5, REGION.box), method=method, rtol=1e-6, data=DATA, n_draws=60_000, rng=0
+        *(score, 0.5, REGION.box), method=method, rtol=1e-6, data=data, n_draws=60_000, rng=0
     )
     assert found.relative_error > 1e-6
     assert found.n_scored == calls[0]
-    assert 20_000 <= found.n_scored <= 1.25 * 60_000
+    assert 20_000 <= found.n_scored <= (1.25 if found.method == "splitting" else 1) * 60_000
+
+
+@pytest.mark.parametrize("method", ["uniform", "auto"])
+def test_uniform_draws_say_how_many_were_scored(method: Any) -> None:
+    calls: list[int] = []
+
+    def score(X: Any) -> Any:
+        calls.append(len(X))
+        return REGION.batch(X)
+
+    found = volume(score, [0.8, 1.0], REGION.box, method=method, rtol=0.1, rng=0)
+    assert [one.method for one in found] == ["uniform"] * 2
+    # The parts in which the draws of a threshold end are scored a second time.
+    (n_scored,) = {one.n_scored for one in found}
+    assert max(one.n_drawn for one in found) <= n_scored < sum(calls) <= 3 * n_scored
 
 
 def test_progress_never_falls_and_has_no_end() -> None:

@@ -83,3 +83,12 @@ def test_members_that_need_other_numbers_of_draws(numbers: tuple[int, int]) -> N
             np.testing.assert_array_equal(
                 draws.count(member, few, 0, 50), draws.count(other, few, 0, 50)
             )
+
+
+def test_members_count_for_themselves_after_an_error() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    members = [block_score(KNNDetector(k, kind="gamma").fit(X), 3) for k in (3, 12)]
+    (group,) = group_blocks(members)
+    with pytest.raises(KeyError), group.counting_at([[1.0], [1.0]]):
+        raise KeyError
+    assert [member.joint for member in members] == [None, None]

@@ -1,14 +1,13 @@
 """Whether particles have moved enough: tests of their ranks and positions, and the warning."""
 
 import math
-import sys
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import chdtr, chdtrc, ndtr
 
 from fastad._core.types import FloatVector
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.algebra import dot
 
@@ -73,21 +72,8 @@ def correlation(before: FloatVector, after: FloatVector) -> float:
 def warn_of_mixing(problems: Sequence[str]) -> None:
     """Warn of problems, if there are any; at the line of the user."""
     if problems:
-        warnings.warn(
+        warn_user(
             f"particles may have missed parts of the region: {'; '.join(problems)}. The interval "
             "follows from how much repeats differ; a larger n_draws lets particles move more",
             InsufficientMixingWarning,
-            stacklevel=_callers_level(),
         )
-
-
-def _callers_level() -> int:
-    """Return the ``stacklevel`` of the first caller that is not of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def _is_ours(module: str) -> bool:
-    return module == "fastad" or module.startswith("fastad.")
