@@ -11,7 +11,7 @@ from fastad._core.types import IntVector
 from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.forest_leaves import is_small
-from fastad.regions.importance_sampling.sampling import FEWEST_DRAWS
+from fastad.regions.importance_sampling.weighted_draws import FEWEST_DRAWS
 from fastad.regions.importance_sampling.weights import RefusedError
 from fastad.regions.methods import estimate_by
 from fastad.regions.plan import FEWEST_FOR_OTHERS, Plan

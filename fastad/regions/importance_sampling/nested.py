@@ -10,7 +10,7 @@ from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.importance_sampling.weights import RefusedError
 from fastad.regions.scores import Cube
 
-# Distinct points that a place and a width can be estimated from.
+# Distinct points that a centre and a width can be estimated from.
 FEWEST_POINTS = 5
 # Regions that a part of the mixture is fitted to; and at most, where sizes of two differ by more
 # than this on a logarithmic scale. More leave fewer points to each: with eight for twelve rates of
